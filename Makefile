@@ -1,0 +1,48 @@
+# `make demo` and `make test` need Python 3.11 or newer (with venv and pip) and make, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+MAPGAUGE_FUZZ_CASES ?= 1000000
+
+.PHONY: demo test lint types fuzz bench clean
+
+demo: .venv/installed
+	$(BIN)/python examples/table_1.py
+
+test: lint types .venv/tested
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: .venv/tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/tested
+	$(BIN)/mypy
+
+fuzz: .venv/tested
+	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) $(BIN)/python -m pytest tests -m fuzz -q -s
+
+bench: .venv-bench/installed
+	.venv-bench/bin/python benchmarks/bench_kernels.py
+
+clean:
+	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip is brought up to date because dependency groups need one of 2025.
+.venv/bin/python .venv-bench/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "mapgauge needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(@D)/..
+	$@ -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+
+.venv/installed: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/tested: .venv/installed
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+.venv-bench/installed: .venv-bench/bin/python pyproject.toml
+	.venv-bench/bin/python -m pip install --quiet --editable . --group bench
+	touch $@

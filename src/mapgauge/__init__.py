@@ -1,0 +1,40 @@
+"""How good is an online HD map? SOSPA, PLD and the metrics they replace, exact and fast.
+
+>>> import mapgauge as mg
+>>> mg.sospa([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5]])
+1.0
+"""
+
+from mapgauge.distances import (
+    Alignment,
+    chamfer,
+    frechet,
+    sospa,
+    sospa_align,
+    sospa_from_distances,
+    sospa_matrix,
+)
+from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.metrics import Parts, PldResult, pld
+from mapgauge.polylines import Polylines
+from mapgauge.resample import resample
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Alignment",
+    "InvalidInput",
+    "MapgaugeError",
+    "Parts",
+    "PldResult",
+    "Polylines",
+    "__version__",
+    "chamfer",
+    "frechet",
+    "pld",
+    "resample",
+    "sospa",
+    "sospa_align",
+    "sospa_from_distances",
+    "sospa_matrix",
+]

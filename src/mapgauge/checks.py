@@ -1,0 +1,103 @@
+"""Checks of single arguments at the public border. Each returns the value in the form the package uses."""
+
+import math
+import operator
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mapgauge.errors import InvalidInput
+from mapgauge.typing import Closed, Confidences
+
+_SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither vanish nor overflow
+
+
+def _number(name: str, value: object, expected: str) -> float:
+    """A real number, or an error that says what was expected. Booleans and text are not numbers here."""
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must be {expected}, got {value!r}") from error
+
+
+def check_length(name: str, value: object) -> float:
+    """A positive, finite length in metres (a cutoff, a spacing)."""
+    expected = "a positive length in metres"
+    length = _number(name, value, expected)
+    if not _SMALLEST <= length <= _LARGEST:
+        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
+    return length
+
+
+def check_order(order: object) -> float:
+    """The order ``p`` of the metric: finite and at least 1."""
+    expected = "a finite number of at least 1"
+    number = _number("order", order, expected)
+    if not 1 <= number < math.inf:
+        raise InvalidInput(f"order must be {expected}, got {order!r}")
+    return number
+
+
+def check_tolerance(tolerance: object) -> float:
+    """The distance between first and last point up to which ``closed="auto"`` takes a polyline as closed."""
+    expected = "a length of at least 0 in metres"
+    number = _number("closed_tolerance", tolerance, expected)
+    if not 0 <= number < math.inf:
+        raise InvalidInput(f"closed_tolerance must be {expected}, got {tolerance!r}")
+    return number
+
+
+def check_flag(name: str, value: object) -> bool:
+    """True or False; anything else that Python would take for one is refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_closed(closed: object, *, auto: bool = True) -> Closed:
+    """True, False or, where points are known, "auto"."""
+    if isinstance(closed, bool | np.bool_):
+        return bool(closed)
+    if closed == "auto" and auto:
+        return "auto"
+    hint = 'True, False or "auto"' if auto else 'True or False ("auto" needs the points)'
+    raise InvalidInput(f"closed must be {hint}, got {closed!r}")
+
+
+def check_count(count: SupportsIndex) -> int:
+    """A number of points to resample to: a whole number of at least 2."""
+    expected = "a whole number of at least 2"
+    try:
+        number = operator.index(count)
+    except TypeError as error:
+        raise InvalidInput(f"count must be {expected}, got {count!r}") from error
+    if isinstance(count, bool) or number < 2:
+        raise InvalidInput(f"count must be {expected}, got {count!r}")
+    return number
+
+
+def check_confidence(name: str, confidence: ArrayLike | None, count: int, of: str) -> Confidences:
+    """One number in [0, 1] per instance; None means 1 for all."""
+    if confidence is None:
+        return np.ones(count)
+    try:
+        values = np.asarray(confidence)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must be {count} numbers in [0, 1], one per {of}: {error}") from error
+    if values.shape != (count,):
+        raise InvalidInput(f"{name} must be {count} numbers, one per {of}, got shape {values.shape}")
+    if count and values.dtype.kind not in "iuf":
+        raise InvalidInput(f"{name} must be numbers in [0, 1], got values of type {values.dtype}")
+    values = values.astype(np.float64)
+    bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if len(bad):
+        k = int(bad[0])
+        more = f" ({len(bad)} of {count} values are outside)" if len(bad) > 1 else ""
+        raise InvalidInput(
+            f"{name} {k} is {values[k]!s}, expected a number in [0, 1]{more}. "
+            "Logits need a sigmoid, percentages a division by 100."
+        )
+    return values

@@ -1,0 +1,7 @@
+"""Distances between two polylines."""
+
+from mapgauge.distances.chamfer import chamfer
+from mapgauge.distances.frechet import frechet
+from mapgauge.distances.sospa import Alignment, sospa, sospa_align, sospa_from_distances, sospa_matrix
+
+__all__ = ["Alignment", "chamfer", "frechet", "sospa", "sospa_align", "sospa_from_distances", "sospa_matrix"]

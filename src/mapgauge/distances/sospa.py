@@ -1,0 +1,197 @@
+"""SOSPA, the order-aware distance between two polylines (paper, sections 3.1 and 3.2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mapgauge import kernels
+from mapgauge.checks import check_closed, check_flag
+from mapgauge.distances.pack import index, pack_pair, pack_sets, settings
+from mapgauge.errors import InvalidInput
+from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The optimal matching of the points of two polylines x and y, and what it costs.
+
+    ``value**order == matched_points + cutoff**order / 2 * (len(unmatched_x) + len(unmatched_y))``.
+    """
+
+    value: float  # SOSPA, metres
+    normalised: float  # in [0, 1]
+    pairs: Pairs  # (k, 2) indices into x and y as given, x increasing
+    matched_points: float  # sum of d**order over the pairs
+    unmatched_x: NDArray[np.int64]  # indices into x as given; a dropped closing point is not among them
+    unmatched_y: NDArray[np.int64]
+    shift: int  # where the walk along y starts: at its shift-th point, counted in the direction of the walk
+    reversed: bool  # y is walked from its end to its start
+
+
+def sospa(
+    x: PolylineLike,
+    y: PolylineLike,
+    *,
+    cutoff: float = 1.5,
+    order: float = 1.0,
+    closed: Closed = False,
+    directed: bool = True,
+    normalised: bool = False,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+) -> float:
+    """SOSPA between two polylines (eq. 1), or between two polygons (eq. 7).
+
+    The cheapest way to match points of x with points of y in order: a matched pair costs its distance, an unmatched point
+    ``cutoff / 2``. Points at least ``cutoff`` apart are never matched.
+
+    Args:
+        x: ``(n, dimension)`` points in metres, in order along the line, or a shapely geometry.
+        y: ``(m, dimension)`` points.
+        cutoff: ``c``, metres.
+        order: ``p >= 1``. Costs are p-th powers, and the result is the p-th root of their sum.
+        closed: Treat x and y as polygons: the start point does not matter, and a repeated closing point is dropped. With "auto" both
+            are, if the first and last point of either are within ``closed_tolerance``.
+        directed: The direction of the lines matters. If not, the better of y and y reversed counts.
+        normalised: Return ``2 s / (M + s)`` in [0, 1] instead of ``s`` (eq. 4), where ``M`` is the cost of matching nothing.
+        closed_tolerance: Metres; only for "auto".
+
+    Returns:
+        The distance. 0 between empty polylines; exactly 0 between equal ones; normalised 1 if only one is empty.
+
+    >>> sospa([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5]])
+    1.0
+    >>> sospa([[0, 0], [1, 0]], [[1, 0], [0, 0]]), sospa([[0, 0], [1, 0]], [[1, 0], [0, 0]], directed=False)
+    (1.5, 0.0)
+    >>> sospa([[0, 0], [1, 0]], [], normalised=True)
+    1.0
+    """
+    normalised = check_flag("normalised", normalised)
+    result = sospa_align(
+        x, y, cutoff=cutoff, order=order, closed=closed, directed=directed, closed_tolerance=closed_tolerance
+    )
+    return result.normalised if normalised else result.value
+
+
+def sospa_align(
+    x: PolylineLike,
+    y: PolylineLike,
+    *,
+    cutoff: float = 1.5,
+    order: float = 1.0,
+    closed: Closed = False,
+    directed: bool = True,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+) -> Alignment:
+    """The matching behind ``sospa``: which points are matched, which are not, and in which reading of y.
+
+    Among matchings of equal cost, one with the most pairs is given, and y is not reversed without need.
+
+    >>> a = sospa_align([[0, 0], [1, 0], [9, 0]], [[0, 0.5], [1, 0]])
+    >>> a.value, a.pairs.tolist(), a.unmatched_x.tolist()
+    (1.25, [[0, 0], [1, 1]], [2])
+    """
+    way, cut, power = settings(cutoff, order, directed)
+    lines, flags = index(pack_pair(x, y), closed, closed_tolerance)
+    n, m = (int(stop - start) for start, stop in lines.span[:, :2])
+    found = kernels.sospa.align_two(lines, bool(flags.any()), way, cut, power)
+    return _alignment(found, n, m, cut, power, closed=bool(flags.any()))
+
+
+def sospa_from_distances(
+    matrix: ArrayLike,
+    *,
+    cutoff: float = 1.5,
+    order: float = 1.0,
+    closed: bool = False,
+    directed: bool = True,
+    normalised: bool = False,
+) -> float:
+    """SOSPA for any metric between points: ``matrix[i, j]`` is the distance from ``x_i`` to ``y_j``.
+
+    Args:
+        matrix: ``(n, m)`` finite distances of at least 0. For closed lines, leave out repeated closing points.
+        cutoff: In the unit of the distances.
+        order: ``p >= 1``.
+        closed: Minimum over all cyclic shifts of the columns.
+        directed: If not, minimum over both directions of the columns.
+        normalised: As in ``sospa``.
+
+    >>> sospa_from_distances([[0.5, 1.2], [1.0, 0.5]])
+    1.0
+    """
+    way, cut, power = settings(cutoff, order, directed)
+    cyclic, normalised = bool(check_closed(closed, auto=False)), check_flag("normalised", normalised)
+    try:
+        distance = np.asarray(matrix)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"matrix must be a (n, m) array of distances: {error}") from error
+    if distance.ndim != 2:
+        raise InvalidInput(f"matrix must have shape (n, m), got {distance.shape}")
+    if distance.size and distance.dtype.kind not in "iuf":
+        raise InvalidInput(f"matrix must hold distances, got values of type {distance.dtype}")
+    distance = np.ascontiguousarray(distance, dtype=np.float64)
+    bad = np.argwhere(~((distance >= 0) & np.isfinite(distance)))
+    if len(bad):
+        i, j = (int(v) for v in bad[0])
+        raise InvalidInput(f"matrix[{i}, {j}] is {distance[i, j]}, expected a finite distance of at least 0")
+    n, m = distance.shape
+    result = _alignment(kernels.sospa.align_matrix(distance, cyclic, way, cut, power), n, m, cut, power, closed=cyclic)
+    return result.normalised if normalised else result.value
+
+
+def sospa_matrix(
+    xs: PolylinesLike,
+    ys: PolylinesLike,
+    *,
+    cutoff: float = 1.5,
+    order: float = 1.0,
+    closed: Closed = "auto",
+    directed: bool = False,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+) -> NDArray[np.float64]:
+    """Normalised SOSPA between every polyline of one set and every polyline of another.
+
+    Args:
+        xs: Polylines: an iterable of ``(n, dimension)`` arrays or shapely geometries, or a ``Polylines``.
+        ys: The other set.
+        cutoff: Metres.
+        order: ``p >= 1``.
+        closed: As in ``sospa``; "auto" decides for each polyline, and a pair is compared as polygons if either is one.
+        directed: As in ``sospa``, but False unless asked for.
+        closed_tolerance: Metres; only for "auto".
+
+    Returns:
+        ``(len(xs), len(ys))`` numbers in [0, 1].
+
+    >>> sospa_matrix([[[0, 0], [1, 0]]], [[[1, 0], [0, 0]], [[50, 0], [51, 0]]])
+    array([[0., 1.]])
+    """
+    way, cut, power = settings(cutoff, order, directed)
+    polylines, rows = pack_sets(xs, ys, "xs", "ys")
+    lines, flags = index(polylines, closed, closed_tolerance)
+    matrix: NDArray[np.float64] = kernels.sospa.normalised_matrix(lines, flags, rows, way, cut, power)
+    return matrix
+
+
+def _alignment(
+    found: tuple[Pairs, float, bool], n: int, m: int, cutoff: float, order: float, *, closed: bool
+) -> Alignment:
+    """An ``Alignment`` from a kernel's pairs, their cost, and the direction of y."""
+    pairs, cost, backward = found
+    total = kernels.sospa.total_cost(cost, len(pairs), n + m, cutoff, order)
+    share = kernels.sospa.saturation(total, n + m, cutoff, order)
+    # Kernels count in units of cutoff**order, except for order 1, where metres keep every digit.
+    walked = m - 1 - pairs[:, 1] if backward else pairs[:, 1]
+    wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
+    return Alignment(
+        value=float(total if order == 1 else cutoff * total ** (1 / order)),
+        normalised=float(kernels.sospa.normalise(share)),
+        pairs=pairs,
+        matched_points=float(cost if order == 1 else cost * cutoff**order),
+        unmatched_x=np.setdiff1d(np.arange(n), pairs[:, 0]),
+        unmatched_y=np.setdiff1d(np.arange(m), pairs[:, 1]),
+        shift=int(walked[0]) if wraps else 0,
+        reversed=bool(backward),
+    )

@@ -1,0 +1,16 @@
+"""Compiled code, all of it. Importing this folder is cheap; touching a module of it imports numba."""
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mapgauge.kernels import assignment, chamfer, frechet, lines, pld, reference, resample, sospa
+
+__all__ = ["assignment", "chamfer", "frechet", "lines", "pld", "reference", "resample", "sospa"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in __all__:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

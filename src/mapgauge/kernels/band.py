@@ -1,0 +1,293 @@
+"""The band: what matching each pair of points would save, stored only where points may be close.
+
+Matching ``x_i`` with ``y_j`` instead of leaving both alone saves ``c^p - d^p``. In units of ``c^p`` the *gain* is
+``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)`` (METRICS: the savings form). Only
+pairs with ``d < c`` have a positive gain, so all others are stored as 0 or not stored.
+
+Gains are rounded to multiples of ``2^-44``. Sums of up to 512 of them are then exact in float64, whatever the order of
+summation: the same pair read backwards, swapped or rotated has the same heaviest chain to the last bit. The
+rounding never reaches a reported value, because values are computed from the matching that the chain describes.
+
+On equal total cost more matched points win. Each positive gain therefore carries a bonus of ``2^-42``. A matching
+chosen with it costs at most ``1 + 2^-42`` times the optimum: each extra match it buys replaces at least ``c^p`` of gaps
+in the optimum, which are part of the optimum's cost.
+
+Layout: the rows (points of x) of one block share their runs of columns (points of y). Run ``r`` covers the columns
+``runs[r, LOW] .. runs[r, HIGH]``; its gains for the q-th row of the block start at ``runs[r, AT] + q * width``.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating, jit_maximum
+from mapgauge.kernels.lines import (
+    BLOCK,
+    FIRST_BLOCK,
+    FIRST_GROUP,
+    GROUP,
+    START,
+    are_near,
+    blocks_in,
+    box_distance_squared,
+    groups_in,
+    length_of,
+)
+
+ROUND = 1.5 * 2.0**8  # adding and subtracting this rounds a number in [-128, 1] to a multiple of 2^-44
+BONUS = 2.0**-42
+ROOMY = U(1 << 22)  # cells that are reserved without counting first: 32 MB of address space, touched as needed
+
+LOW, HIGH, AT = ZERO, ONE, TWO  # columns of ``runs``
+
+
+class Band(NamedTuple):
+    """Gains of one pair of lines, and the memory to work on them; reused from pair to pair."""
+
+    first_run: NDArray[np.uint64]  # (row blocks + 1,)
+    runs: NDArray[np.uint64]  # (runs, 3): low column, high column (one past), where the gains start
+    gain: NDArray[np.float64]  # (cells,)
+    row_best: NDArray[np.float64]  # (n,) the largest gain of each row
+    prefix: NDArray[np.float64]  # (m + 1,) the row of the dynamic programme
+    move: NDArray[np.uint8]  # (cells,) how the chain came to each cell
+    reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) how far the value at a run's end was carried on
+    column_best: NDArray[np.float64]  # (m,) the largest gain of each column
+    tried: NDArray[np.bool_]  # (m,) cuts of a closed line that were tried
+
+
+@jit_allocating
+def _make_band(n, m, runs, cells):
+    return Band(
+        np.empty(blocks_in(n) + ONE, np.uint64),
+        np.empty((runs, 3), np.uint64),
+        np.empty(cells, np.float64),
+        np.empty(n, np.float64),
+        np.empty(m + ONE, np.float64),
+        np.empty(cells, np.uint8),
+        np.empty(runs * BLOCK * TWO, np.uint64),
+        np.empty(m, np.float64),
+        np.empty(m, np.bool_),
+    )
+
+
+@jit_allocating
+def make_band(lines, pairs, cutoff):
+    """Memory for the largest of these pairs of lines. Long lines are counted: all their cells would be too many."""
+    n = m = ONE
+    for k in range(len(pairs)):
+        n = max(n, length_of(lines, U(pairs[k, 0])))
+        m = max(m, length_of(lines, U(pairs[k, 1])))
+    runs, cells = blocks_in(n) * (blocks_in(m) // TWO + ONE), n * m
+    if cells > ROOMY:
+        counting = _make_band(n, m, ZERO, ZERO)
+        runs = cells = ONE
+        for k in range(len(pairs)):
+            x, y = U(pairs[k, 0]), U(pairs[k, 1])
+            if are_near(lines, x, y, cutoff):
+                more_runs, more_cells = _find_runs(lines, x, y, cutoff, counting)
+                runs, cells = max(runs, more_runs), max(cells, more_cells)
+    return _make_band(n, m, runs, cells)
+
+
+@jit
+def _gap(low, high, other_low, other_high):
+    gap = max(other_low - high, low - other_high)
+    return gap if gap > 0.0 else 0.0
+
+
+@jit
+def _block_distances(box, a, first, begin, end, out):
+    """Squared distances from block ``a`` to blocks ``begin .. end`` of the line whose first block is ``first``."""
+    dimension = U(box.shape[0]) // TWO
+    if dimension == TWO:
+        low, high, low_y, high_y = box[ZERO, a], box[TWO, a], box[ONE, a], box[THREE, a]
+        for b in range(begin, end):
+            across = _gap(low, high, box[ZERO, first + b], box[TWO, first + b])
+            along = _gap(low_y, high_y, box[ONE, first + b], box[THREE, first + b])
+            out[b] = across * across + along * along
+        return
+    for b in range(begin, end):
+        out[b] = 0.0
+    for k in range(dimension):
+        low, high = box[k, a], box[dimension + k, a]
+        for b in range(begin, end):
+            gap = _gap(low, high, box[k, first + b], box[dimension + k, first + b])
+            out[b] += gap * gap
+
+
+@jit
+def _find_runs(lines, x, y, cutoff, band):
+    """Store the runs of near blocks; return the number of runs and cells, also of those that found no room."""
+    n, m = length_of(lines, x), length_of(lines, y)
+    x_block, y_block = lines.span[x, FIRST_BLOCK], lines.span[y, FIRST_BLOCK]
+    x_group, y_group = lines.span[x, FIRST_GROUP], lines.span[y, FIRST_GROUP]
+    x_blocks, y_blocks = blocks_in(n), blocks_in(m)
+    y_groups = groups_in(y_blocks)
+    block_box, group_box = lines.block_box, lines.group_box
+    first_run, runs, distance = band.first_run, band.runs, band.prefix
+    limit = cutoff * cutoff
+    found = cells = begin = end = ZERO
+    for b in range(x_blocks):
+        first_run[b] = found
+        if b % GROUP == ZERO:  # a new group of rows: which span of columns can be near any of them?
+            begin = end = ZERO
+            for h in range(y_groups):
+                if box_distance_squared(group_box, x_group + b // GROUP, y_group + h) < limit:
+                    if end == ZERO:
+                        begin = h * GROUP
+                    end = (h + ONE) * GROUP
+            end = min(end, y_blocks)
+        if begin >= end:
+            continue
+        _block_distances(block_box, x_block + b, y_block, begin, end, distance)
+        rows = min(BLOCK, n - b * BLOCK)
+        last = end
+        while last > begin and distance[last - ONE] >= limit:
+            last -= ONE
+        t = begin
+        while t < last:
+            while distance[t] >= limit:
+                t += ONE
+            low = t * BLOCK
+            while t < last and distance[t] < limit:
+                t += ONE
+            high = min(t * BLOCK, m)
+            if found < len(runs):
+                runs[found, LOW], runs[found, HIGH], runs[found, AT] = low, high, cells
+            found += ONE
+            cells += rows * (high - low)
+    first_run[x_blocks] = found
+    return found, cells
+
+
+@jit
+def _gain(saving):
+    """A saving in units of ``c^p``, rounded, with the bonus for a match; 0 if there is nothing to save."""
+    rounded = (saving + ROUND) - ROUND
+    return rounded + BONUS if rounded > 0.0 else 0.0
+
+
+@jit
+def _fill_fast(points, i, column, inverse, gain, at, count):
+    """Gains of order 1 in the plane, from point ``i`` to ``count`` points from ``column`` on."""
+    u, v = points[ZERO, i], points[ONE, i]
+    for j in range(count):
+        a = (u - points[ZERO, column + j]) * inverse
+        b = (v - points[ONE, column + j]) * inverse
+        gain[at + j] = _gain(1.0 - math.sqrt(a * a + b * b))
+
+
+@jit
+def _fill_squares(points, i, column, inverse, gain, at, count):
+    """Squared distances in units of the cutoff, in any dimension."""
+    for j in range(count):
+        gain[at + j] = 0.0
+    for k in range(U(points.shape[0])):
+        u = points[k, i]
+        for j in range(count):
+            a = (u - points[k, column + j]) * inverse
+            gain[at + j] += a * a
+
+
+@jit
+def _squares_to_gains(order, gain, cells):
+    """Turn squared scaled distances into gains. The cases are whole loops: a power in the loop costs five times."""
+    if order == 1.0:
+        for c in range(cells):
+            gain[c] = _gain(1.0 - math.sqrt(gain[c]))
+    elif order == 2.0:
+        for c in range(cells):
+            gain[c] = _gain(1.0 - gain[c])
+    else:
+        for c in range(cells):
+            # Far pairs are cut off first: their power may overflow.
+            gain[c] = _gain(1.0 - gain[c] ** (0.5 * order)) if gain[c] < 1.0 else 0.0
+
+
+@jit
+def fill_from_lines(lines, x, y, cutoff, order, band):
+    """Gains between the points of lines ``x`` and ``y``; returns the number of cells."""
+    _, cells = _find_runs(lines, x, y, cutoff, band)
+    if cells == ZERO:
+        return cells
+    points, start, other, n = lines.points, lines.span[x, START], lines.span[y, START], length_of(lines, x)
+    first_run, runs, gain = band.first_run, band.runs, band.gain
+    inverse = 1.0 / cutoff
+    fast = points.shape[0] == 2 and order == 1.0
+    for b in range(blocks_in(n)):
+        first = b * BLOCK
+        for r in range(first_run[b], first_run[b + ONE]):
+            column, width, at = other + runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
+            for i in range(start + first, start + min(first + BLOCK, n)):
+                if fast:
+                    _fill_fast(points, i, column, inverse, gain, at, width)
+                else:
+                    _fill_squares(points, i, column, inverse, gain, at, width)
+                at += width
+    if not fast:
+        _squares_to_gains(order, gain, cells)
+    return cells
+
+
+@jit_allocating
+def band_of_matrix(distance, cutoff, order):
+    """Gains from a matrix of point distances by any metric: one run of all columns for every block of rows."""
+    n, m = U(distance.shape[0]), U(distance.shape[1])
+    blocks = blocks_in(n)
+    band = _make_band(n, m, blocks, n * m)
+    for b in range(blocks):
+        band.first_run[b] = b
+        band.runs[b, LOW], band.runs[b, HIGH], band.runs[b, AT] = ZERO, m, b * BLOCK * m
+    band.first_run[blocks] = blocks
+    for i in range(n):
+        for j in range(m):
+            ratio = distance[i, j] / cutoff
+            band.gain[i * m + j] = _gain(1.0 - ratio**order) if ratio < 1.0 else 0.0
+    return band
+
+
+@jit_maximum
+def _largest(values, begin, end):
+    largest = 0.0
+    for c in range(begin, end):
+        largest = max(largest, values[c])
+    return largest
+
+
+@jit
+def best_of_rows(band, n):
+    """Fill ``row_best``; return its sum, which no chain can exceed."""
+    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.row_best
+    total = 0.0
+    for i in range(n):
+        b = i // BLOCK
+        best = 0.0
+        for r in range(first_run[b], first_run[b + ONE]):
+            width = runs[r, HIGH] - runs[r, LOW]
+            at = runs[r, AT] + (i - b * BLOCK) * width
+            best = max(best, _largest(gain, at, at + width))
+        row_best[i] = best
+        total += best
+    return total
+
+
+@jit
+def best_of_columns(band, n, m):
+    """The sum of the largest gain of each column, which no chain can exceed."""
+    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.column_best
+    for j in range(m):
+        column_best[j] = 0.0
+    for b in range(blocks_in(n)):
+        for r in range(first_run[b], first_run[b + ONE]):
+            low, width, at = runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
+            for _ in range(min(BLOCK, n - b * BLOCK)):
+                for j in range(width):
+                    best = column_best[low + j]
+                    column_best[low + j] = gain[at + j] if gain[at + j] > best else best
+                at += width
+    total = 0.0
+    for j in range(m):
+        total += column_best[j]
+    return total

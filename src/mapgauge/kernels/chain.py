@@ -1,0 +1,167 @@
+"""The heaviest increasing chain over a band: the dynamic programme behind SOSPA (lemma 1, in the savings form).
+
+``prefix[p]`` is the best total gain of a chain among the rows seen so far and the first ``p`` columns; it never decreases
+with ``p``. A row changes it only from its first close column on, so each row works on its runs alone, carries the
+value at a run's end to the right as far as it is an improvement, and stops. Columns that no row has touched yet
+have the value of the last touched one and are not stored.
+
+The same band serves every way of reading the two lines: rows forwards or backwards, from any row on (a closed x), columns
+from any cut on (a closed y; position ``p`` is column ``(p - 1 + cut) mod m``).
+"""
+
+from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
+from mapgauge.kernels.band import AT, HIGH, LOW
+from mapgauge.kernels.lines import BLOCK
+
+UP, LEFT, MATCH = 0, 1, 2
+
+
+@jit
+def row_at(t, n, first_row, backward):
+    """The row that is read as the ``t``-th."""
+    if backward:
+        return first_row - t if t <= first_row else first_row + n - t
+    return first_row + t if first_row + t < n else first_row + t - n
+
+
+@jit
+def _positions(low, high, at, cut, m, wrapped):
+    """The part of a run before (wrapped) or from the cut on, as positions ``low .. high``, and where its gains start."""
+    if wrapped:
+        if low >= cut:
+            return ZERO, ZERO, at
+        return low + (m - cut), min(high, cut) + (m - cut), at
+    if high <= cut:
+        return ZERO, ZERO, at
+    if low < cut:
+        return ZERO, high - cut, at + (cut - low)
+    return low - cut, high - cut, at
+
+
+@jit
+def _slot(r, q, wrapped):
+    return (r * BLOCK + q) * TWO + (ONE if wrapped else ZERO)
+
+
+@jit
+def _scan(prefix, gain, at, position, count, diagonal, best, move):
+    """One run of one row; returns this row's value at its end, and the value that the previous row had there."""
+    for j in range(count):
+        above = prefix[position + j]
+        matched = diagonal + gain[at + j]
+        if move is not None:
+            aside = LEFT if best > above else UP
+            move[at + j] = MATCH if matched > above and matched > best else aside
+        raised = matched if matched > above else above
+        best = raised if raised > best else best
+        prefix[position + j] = best
+        diagonal = above
+    return best, diagonal
+
+
+@jit
+def heaviest_chain(band, n, m, first_row, backward, cut, promise, floor, move):
+    """Gain of the heaviest chain, or -1 as soon as it is clear that it does not exceed ``floor``.
+
+    ``promise`` is the sum of ``row_best``, a bound on what all rows together can give; with a negative ``floor`` it is not
+    used and ``row_best`` need not be filled. ``move`` is the band's array, to record the chain for ``trace``, or
+    None for the value alone.
+    """
+    first_run, runs, gain, row_best, prefix, reach = (
+        band.first_run,
+        band.runs,
+        band.gain,
+        band.row_best,
+        band.prefix,
+        band.reach,
+    )
+    prefix[ZERO] = 0.0
+    end = ZERO  # positions up to here are stored
+    for t in range(n):
+        i = row_at(t, n, first_row, backward)
+        if floor >= 0.0:
+            if prefix[end] + promise <= floor:
+                return -1.0
+            promise -= row_best[i]
+        b = i // BLOCK
+        q = i - b * BLOCK
+        tail = prefix[end]  # what the previous row has at every position that is not stored
+        best = diagonal = 0.0
+        done = last = ZERO  # positions up to ``done`` have this row's value; the last run has this slot in ``reach``
+        for wrapped in range(ONE if cut == ZERO else TWO):
+            for r in range(first_run[b], first_run[b + ONE]):
+                low, high = runs[r, LOW], runs[r, HIGH]
+                at = runs[r, AT] + q * (high - low)
+                if cut > ZERO:
+                    low, high, at = _positions(low, high, at, cut, m, wrapped == ONE)
+                if low == high:
+                    continue
+                for p in range(end + ONE, high + ONE):
+                    prefix[p] = tail
+                end = max(end, high)
+                if done == ZERO:
+                    best = diagonal = prefix[low]
+                else:
+                    p = done + ONE
+                    while p <= low and prefix[p] < best:
+                        diagonal = prefix[p]
+                        prefix[p] = best
+                        p += ONE
+                    if move is not None:
+                        reach[last] = p - ONE
+                    if p <= low:  # not carried as far as this run: the previous row was better
+                        best = diagonal = prefix[low]
+                best, diagonal = _scan(prefix, gain, at, low + ONE, high - low, diagonal, best, move)
+                done = high
+                last = _slot(r, q, wrapped == ONE)
+        if done > ZERO:
+            p = done + ONE
+            while p <= end and prefix[p] < best:
+                prefix[p] = best
+                p += ONE
+            if move is not None:
+                reach[last] = p - ONE if p <= end else m
+    return prefix[end]
+
+
+@jit
+def _last_run_before(band, i, position, cut, m):
+    """The last part of a run of row ``i`` that starts before ``position``; low == high if there is none."""
+    b = i // BLOCK
+    q = i - b * BLOCK
+    first, count = band.first_run[b], band.first_run[b + ONE] - band.first_run[b]
+    for half in range(ONE if cut == ZERO else TWO):
+        wrapped = cut != ZERO and half == ZERO
+        for back in range(count):
+            r = first + (count - ONE - back)
+            low, high = band.runs[r, LOW], band.runs[r, HIGH]
+            low, high, at = _positions(low, high, band.runs[r, AT] + q * (high - low), cut, m, wrapped)
+            if low < high and low < position:
+                return low, high, at, band.reach[_slot(r, q, wrapped)]
+    return ZERO, ZERO, ZERO, ZERO
+
+
+@jit
+def trace(band, n, m, first_row, backward, cut, pairs):
+    """Write the matched (row, column) pairs of the recorded chain, last one first; return their number."""
+    k = ZERO
+    t, p = n, m
+    while t > ZERO and p > ZERO:
+        i = row_at(t - ONE, n, first_row, backward)
+        low, high, at, reach = _last_run_before(band, i, p, cut, m)
+        if p > high:
+            if p > reach:  # the row left this position as it was (also when it has no run here: reach is 0 then)
+                t -= ONE
+                continue
+            p = high
+        how = band.move[at + (p - ONE - low)]
+        if how == MATCH:
+            column = p - ONE + cut
+            pairs[k, 0] = i
+            pairs[k, 1] = column if column < m else column - m
+            k += ONE
+        if how != LEFT:
+            t -= ONE
+        if how != UP:
+            p -= ONE
+    return k

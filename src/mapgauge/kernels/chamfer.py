@@ -1,0 +1,45 @@
+"""Chamfer distance: mean nearest-point distances, both ways."""
+
+import math
+
+import numpy as np
+
+from mapgauge.kernels._jit import U, jit, jit_allocating
+
+
+@jit
+def _nearest(points, x0, x1, y0, y1, nearest):
+    """Squared distance from each point of y to its nearest point of x. The inner loop runs along y, so it vectorises."""
+    dimension = U(points.shape[0])
+    for j in range(y1 - y0):
+        nearest[j] = np.inf
+    if dimension == U(2):
+        for i in range(x0, x1):
+            u, v = points[U(0), i], points[U(1), i]
+            for j in range(y1 - y0):
+                a, b = u - points[U(0), y0 + j], v - points[U(1), y0 + j]
+                square = a * a + b * b
+                nearest[j] = square if square < nearest[j] else nearest[j]
+        return
+    for i in range(x0, x1):
+        for j in range(y1 - y0):
+            square = 0.0
+            for k in range(dimension):
+                a = points[k, i] - points[k, y0 + j]
+                square += a * a
+            nearest[j] = min(nearest[j], square)
+
+
+@jit_allocating
+def chamfer_of_lines(lines, x, y):
+    """Mean of the two directed mean nearest-point distances between lines x and y, both with points."""
+    x0, x1, y0, y1 = lines.span[x, 0], lines.span[x, 1], lines.span[y, 0], lines.span[y, 1]
+    nearest = np.empty(max(x1 - x0, y1 - y0))
+    means = 0.0
+    for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
+        _nearest(lines.points, a0, a1, b0, b1, nearest)
+        total = 0.0
+        for j in range(b1 - b0):
+            total += math.sqrt(nearest[j])
+        means += 0.5 * total / (b1 - b0)
+    return means

@@ -1,0 +1,136 @@
+"""Polylines as the kernels see them: one row per coordinate, and boxes around every few points.
+
+Boxes come in three sizes: around ``BLOCK`` consecutive points, around ``GROUP`` consecutive blocks, and around each
+line. Two boxes at least a cutoff apart prove that no point of one is close to any point of the other, so whole
+rectangles of the dynamic programme are skipped without looking at a point. Skipping is exact, not approximate.
+
+An array of boxes has ``2 * dimension`` rows: the lowest coordinates, then the highest.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
+
+BLOCK = U(4)  # points; small enough that a 1.5 m cutoff at 0.5 m spacing leaves about 12 columns a row
+GROUP = U(8)  # blocks
+
+START, STOP, FIRST_BLOCK, FIRST_GROUP = ZERO, ONE, TWO, THREE  # columns of ``span``
+
+
+class Lines(NamedTuple):
+    """Many polylines and their boxes. Line ``i`` is ``points[:, span[i, START]:span[i, STOP]]``."""
+
+    points: NDArray[np.float64]  # (dimension, points)
+    span: NDArray[np.uint64]  # (lines, 4)
+    block_box: NDArray[np.float64]  # (2 * dimension, blocks)
+    group_box: NDArray[np.float64]  # (2 * dimension, groups)
+    line_box: NDArray[np.float64]  # (2 * dimension, lines)
+
+
+@jit
+def blocks_in(points):
+    """Number of blocks that hold this many points."""
+    return (points + BLOCK - ONE) // BLOCK
+
+
+@jit
+def groups_in(blocks):
+    """Number of groups that hold this many blocks."""
+    return (blocks + GROUP - ONE) // GROUP
+
+
+@jit
+def length_of(lines, i):
+    """Number of points of line ``i``."""
+    return lines.span[i, STOP] - lines.span[i, START]
+
+
+@jit
+def _least(a, b):
+    return a if a < b else b
+
+
+@jit
+def _most(a, b):
+    return a if a > b else b
+
+
+@jit
+def _box_points(points, start, stop, box, first):
+    """Boxes around every ``BLOCK`` consecutive points."""
+    dimension = U(points.shape[0])
+    full = (stop - start) // BLOCK
+    for k in range(dimension):
+        for b in range(full):
+            s = start + b * BLOCK
+            p, q, r, t = points[k, s], points[k, s + ONE], points[k, s + TWO], points[k, s + THREE]
+            box[k, first + b] = _least(_least(p, q), _least(r, t))
+            box[dimension + k, first + b] = _most(_most(p, q), _most(r, t))
+        s = start + full * BLOCK
+        if s < stop:
+            lowest = highest = points[k, s]
+            for i in range(s + ONE, stop):
+                lowest = _least(points[k, i], lowest)
+                highest = _most(points[k, i], highest)
+            box[k, first + full] = lowest
+            box[dimension + k, first + full] = highest
+
+
+@jit
+def _box_boxes(box, first, count, size, outer, outer_first):
+    """Boxes around every ``size`` consecutive boxes."""
+    dimension = U(box.shape[0]) // TWO
+    for k in range(dimension):
+        at = outer_first
+        for s in range(first, first + count, size):
+            lowest, highest = box[k, s], box[dimension + k, s]
+            for b in range(s + ONE, min(s + size, first + count)):
+                lowest = _least(box[k, b], lowest)
+                highest = _most(box[dimension + k, b], highest)
+            outer[k, at] = lowest
+            outer[dimension + k, at] = highest
+            at += ONE
+
+
+@jit_allocating
+def index_lines(points, start, stop):
+    """Build ``Lines`` from points ``(dimension, points)`` and the bounds of each line."""
+    rows, count = 2 * points.shape[0], U(len(start))
+    span = np.empty((count, 4), np.uint64)
+    blocks = groups = ZERO
+    for i in range(count):
+        span[i, START], span[i, STOP], span[i, FIRST_BLOCK], span[i, FIRST_GROUP] = start[i], stop[i], blocks, groups
+        blocks += blocks_in(stop[i] - start[i])
+        groups += groups_in(blocks_in(stop[i] - start[i]))
+    block_box, group_box = np.empty((rows, blocks)), np.empty((rows, groups))
+    line_box = np.empty((rows, count))
+    for i in range(count):
+        blocks = blocks_in(stop[i] - start[i])
+        groups = groups_in(blocks)
+        _box_points(points, start[i], stop[i], block_box, span[i, FIRST_BLOCK])
+        _box_boxes(block_box, span[i, FIRST_BLOCK], blocks, GROUP, group_box, span[i, FIRST_GROUP])
+        if groups == ZERO:  # an empty line has an empty box, infinitely far from everything
+            line_box[: rows // 2, i], line_box[rows // 2 :, i] = np.inf, -np.inf
+        else:
+            _box_boxes(group_box, span[i, FIRST_GROUP], groups, groups, line_box, i)
+    return Lines(points, span, block_box, group_box, line_box)
+
+
+@jit
+def box_distance_squared(box, a, b):
+    """Squared distance between boxes ``a`` and ``b``; 0 where they overlap."""
+    dimension = U(box.shape[0]) // TWO
+    total = 0.0
+    for k in range(dimension):
+        gap = _most(_most(box[k, b] - box[dimension + k, a], box[k, a] - box[dimension + k, b]), 0.0)
+        total += gap * gap
+    return total
+
+
+@jit
+def are_near(lines, x, y, cutoff):
+    """Whether the boxes of lines ``x`` and ``y`` are closer than the cutoff: if not, their SOSPA is saturated."""
+    return box_distance_squared(lines.line_box, x, y) < cutoff * cutoff

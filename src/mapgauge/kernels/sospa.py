@@ -1,0 +1,277 @@
+"""SOSPA between lines: the best reading direction, the best cut of closed lines, the matching, the value."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels.band import AT, HIGH, LOW, band_of_matrix, best_of_rows, fill_from_lines, make_band
+from mapgauge.kernels.chain import heaviest_chain, row_at, trace
+from mapgauge.kernels.lines import BLOCK, START, STOP, are_near, length_of
+
+HALF_STEP = 2.0**-45  # half the step between two gains: "at least" as "more than, less half a step"
+
+
+class Reading(NamedTuple):
+    """How two lines are read against each other: rows from ``first_row`` on, columns from ``cut`` on."""
+
+    gain: float
+    first_row: int
+    backward: bool
+    cut: int
+
+
+@jit
+def _fewest_close(band, n):
+    """The row with the fewest columns that may be close: the cheapest place to open a closed line."""
+    first_run, runs, gain = band.first_run, band.runs, band.gain
+    best_row, fewest = ZERO, ~ZERO
+    for i in range(n):
+        b = i // BLOCK
+        q = i - b * BLOCK
+        close = ZERO
+        for r in range(first_run[b], first_run[b + ONE]):
+            width = runs[r, HIGH] - runs[r, LOW]
+            at = runs[r, AT] + q * width
+            for c in range(at, at + width):
+                if gain[c] > 0.0:
+                    close += ONE
+        if close < fewest:
+            best_row, fewest = i, close
+    return best_row
+
+
+@jit
+def _best_cut(band, n, m, first_row, backward, promise, floor):
+    """The best cut of a closed y in one direction (eq. 7), or a gain of -1 if none exceeds ``floor``.
+
+    Branch and bound over the first matched row. If that row is i and its partner is column j, cutting y before j loses
+    nothing; and no chain that starts at row i or later can gain more than those rows have to give.
+    """
+    tried = band.tried
+    for j in range(m):
+        tried[j] = False
+    best_cut = ZERO
+    best = floor
+    rest = promise
+    for t in range(n):
+        if rest <= best:
+            break
+        i = row_at(t, n, first_row, backward)
+        rest -= band.row_best[i]
+        b = i // BLOCK
+        for r in range(band.first_run[b], band.first_run[b + ONE]):
+            low, width = band.runs[r, LOW], band.runs[r, HIGH] - band.runs[r, LOW]
+            at = band.runs[r, AT] + (i - b * BLOCK) * width
+            for k in range(width):
+                j = low + k
+                if band.gain[at + k] > 0.0 and not tried[j]:
+                    tried[j] = True
+                    gain = heaviest_chain(band, n, m, first_row, backward, j, promise, best, None)
+                    if gain > best:
+                        best, best_cut = gain, j
+    return (best if best > floor else -1.0), best_cut
+
+
+@jit
+def best_reading(band, n, m, cyclic, directed, guess_backward):
+    """The reading with the heaviest chain; forwards on a tie. ``guess_backward`` says which way to try first.
+
+    The second way starts from the first one's gain: it usually gives up after a few rows.
+    """
+    bounded = cyclic or not directed
+    promise = best_of_rows(band, n) if bounded else 0.0
+    start = _fewest_close(band, n) if cyclic else ZERO
+    best = Reading(0.0, ZERO, False, ZERO)
+    for second in range(1 if directed else 2):
+        backward = guess_backward != (second == 1)
+        floor = best.gain if bounded else -1.0
+        if second == 1 and not backward:
+            floor = max(floor - HALF_STEP, 0.0)
+        first_row = start if cyclic or not backward else n - ONE
+        if cyclic:
+            gain, cut = _best_cut(band, n, m, first_row, backward, promise, floor)
+        else:
+            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, promise, floor, None)
+            cut = ZERO
+        if gain > floor:
+            best = Reading(gain, first_row, backward, cut)
+    return best
+
+
+@jit
+def _runs_against(lines, x, y, cyclic):
+    """Whether y seems to run against x: by the ends of open lines, by the signed areas of closed ones."""
+    p = lines.points
+    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    agreement = 0.0
+    if not cyclic:
+        for k in range(U(p.shape[0])):
+            agreement += (p[k, x1 - ONE] - p[k, x0]) * (p[k, y1 - ONE] - p[k, y0])
+    elif p.shape[0] > 1:
+        agreement = _area(p, x0, x1) * _area(p, y0, y1)
+    return agreement < 0.0
+
+
+@jit
+def _area(p, begin, end):
+    """Twice the signed area in the first two coordinates, seen from the first point."""
+    total = 0.0
+    u, v = p[ZERO, begin], p[ONE, begin]
+    for i in range(begin + ONE, end - ONE):
+        total += (p[ZERO, i] - u) * (p[ONE, i + ONE] - v) - (p[ZERO, i + ONE] - u) * (p[ONE, i] - v)
+    return total
+
+
+@jit
+def point_cost(points, i, j, cutoff, order):
+    """``d^p`` of two points, in metres for order 1 and in units of ``c^p`` for any other."""
+    square = 0.0
+    for k in range(U(points.shape[0])):
+        a = points[k, i] - points[k, j]
+        square += a * a
+    if order == 1.0:
+        return math.sqrt(square)
+    if order == 2.0:
+        return square / (cutoff * cutoff)
+    return (math.sqrt(square) / cutoff) ** order
+
+
+@jit
+def record(band, n, m, reading, pairs):
+    """The matching of a reading, rows in increasing order; returns the number of pairs."""
+    first_row, cut = U(reading.first_row), U(reading.cut)
+    heaviest_chain(band, n, m, first_row, reading.backward, cut, 0.0, -1.0, band.move)
+    k = trace(band, n, m, first_row, reading.backward, cut, pairs)
+    # The trace lists the last pair first. Bring the rows into increasing order: turn, then rotate to the smallest.
+    if not reading.backward:
+        _turn(pairs, ZERO, k)
+    smallest = ZERO
+    for a in range(k):
+        if pairs[a, 0] < pairs[smallest, 0]:
+            smallest = a
+    if smallest > ZERO:
+        _turn(pairs, ZERO, smallest)
+        _turn(pairs, smallest, k)
+        _turn(pairs, ZERO, k)
+    return k
+
+
+@jit
+def _turn(pairs, begin, end):
+    """Reverse the order of pairs ``begin .. end``."""
+    for a in range((end - begin) // TWO):
+        for side in range(2):
+            i, j = begin + a, end - ONE - a
+            pairs[i, side], pairs[j, side] = pairs[j, side], pairs[i, side]
+
+
+@jit
+def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, pairs):
+    """Match lines x and y. Returns the reading, the number of matched points, and the sum of their costs."""
+    nothing = Reading(0.0, ZERO, False, ZERO)
+    if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
+        return nothing, ZERO, 0.0
+    n, m = length_of(lines, x), length_of(lines, y)
+    reading = best_reading(band, n, m, cyclic, directed, not directed and _runs_against(lines, x, y, cyclic))
+    if reading.gain <= 0.0:
+        return nothing, ZERO, 0.0
+    matched = record(band, n, m, reading, pairs)
+    x_start, y_start = lines.span[x, START], lines.span[y, START]
+    cost = 0.0
+    for a in range(matched):
+        cost += point_cost(lines.points, x_start + U(pairs[a, 0]), y_start + U(pairs[a, 1]), cutoff, order)
+    return reading, matched, cost
+
+
+@jit
+def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band):
+    """The heaviest chain's gain alone, in units of ``c^p``, without the matching."""
+    if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
+        return 0.0
+    n, m = length_of(lines, x), length_of(lines, y)
+    against = not directed and _runs_against(lines, x, y, cyclic)
+    return max(best_reading(band, n, m, cyclic, directed, against).gain, 0.0)
+
+
+@jit_allocating
+def gains_of_pairs(lines, pairs, cyclic, directed, cutoff, order, out):
+    """``gain_of_lines`` for many pairs of lines."""
+    band = make_band(lines, pairs, cutoff)
+    for k in range(len(pairs)):
+        out[k] = gain_of_lines(lines, U(pairs[k, 0]), U(pairs[k, 1]), cyclic[k], directed, cutoff, order, band)
+
+
+@jit
+def saturation(cost, points, cutoff, order):
+    """``sospa / M`` in [0, 1], where M is what two lines of these many points cost unmatched; 0 for no points."""
+    if points == ZERO:
+        return 0.0
+    unmatched = 0.5 * points * (cutoff if order == 1.0 else 1.0)
+    share = min(cost / unmatched, 1.0)
+    return share if order == 1.0 else share ** (1.0 / order)
+
+
+@jit
+def total_cost(matched_cost, matched, points, cutoff, order):
+    """``sospa^p`` of a matching (eq. 1): its point distances and half a ``c^p`` per unmatched point."""
+    return matched_cost + 0.5 * (points - TWO * matched) * (cutoff if order == 1.0 else 1.0)
+
+
+@jit
+def normalise(saturation):
+    """``2 s / (M + s)`` (eq. 4)."""
+    return 2.0 * saturation / (1.0 + saturation)
+
+
+@jit_allocating
+def align_two(lines, cyclic, directed, cutoff, order):
+    """Lines 0 and 1: the matched pairs, the sum of their costs, and whether y is read backwards."""
+    n, m = length_of(lines, ZERO), length_of(lines, ONE)
+    pairs = np.empty((min(n, m), 2), np.int64)
+    band = make_band(lines, np.array([[0, 1]]), cutoff)
+    reading, matched, cost = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
+    return pairs[:matched], cost, reading.backward
+
+
+@jit_allocating
+def align_matrix(distance, cyclic, directed, cutoff, order):
+    """As ``align_two`` for a matrix of point distances by any metric."""
+    n, m = U(distance.shape[0]), U(distance.shape[1])
+    pairs = np.empty((min(n, m), 2), np.int64)
+    if n == ZERO or m == ZERO:
+        return pairs, 0.0, False
+    band = band_of_matrix(distance, cutoff, order)
+    reading = best_reading(band, n, m, cyclic, directed, False)
+    if reading.gain <= 0.0:
+        return pairs[:0], 0.0, False
+    matched = record(band, n, m, reading, pairs)
+    cost = 0.0
+    for a in range(matched):
+        d = distance[pairs[a, 0], pairs[a, 1]]
+        cost += d if order == 1.0 else (d / cutoff) ** order
+    return pairs[:matched], cost, reading.backward
+
+
+@jit_allocating
+def normalised_matrix(lines, closed, rows, directed, cutoff, order):
+    """Normalised SOSPA of each of the first ``rows`` lines to each of the others."""
+    columns = len(closed) - rows
+    out = np.empty((rows, columns))
+    pairs = np.empty((rows * columns, 2), np.int64)
+    longest = ZERO
+    for i in range(rows):
+        longest = max(longest, length_of(lines, U(i)))
+        for j in range(columns):
+            pairs[i * columns + j, 0], pairs[i * columns + j, 1] = i, rows + j
+    band = make_band(lines, pairs, cutoff)
+    matches = np.empty((longest, 2), np.int64)
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        x, y = U(i), U(j)
+        _, matched, cost = align_lines(lines, x, y, closed[i] or closed[j], directed, cutoff, order, band, matches)
+        points = length_of(lines, x) + length_of(lines, y)
+        cost = total_cost(cost, matched, points, cutoff, order)
+        out[i, j - rows] = normalise(saturation(cost, points, cutoff, order))
+    return out

@@ -1,0 +1,163 @@
+"""PLD, the metric between two sets of polylines with confidences, and the five parts it splits into (paper, section 4)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mapgauge import kernels
+from mapgauge.checks import check_confidence
+from mapgauge.distances.pack import index, pack_sets, settings
+from mapgauge.errors import InvalidInput
+from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.typing import Closed, Pairs, PolylinesLike
+
+
+class Parts(NamedTuple):
+    """The five kinds of error; they add up to the whole.
+
+    Localisation and detection group them. By points, only the distances of matched points are localisation; by instances, all
+    that is wrong inside a matched pair of polylines is.
+    """
+
+    matched_points: float  # distances of matched points, inside matched polylines
+    unmatched_points: float  # points without partner, inside matched polylines
+    confidence: float  # confidence that matched polylines lack or have too much
+    missed: float  # true polylines without prediction
+    false: float  # predicted polylines without truth
+
+
+@dataclass(frozen=True, slots=True)
+class PldResult:
+    """PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``.
+
+    The five parts are unnormalised: p-th powers of instances, as eq. 9 sums them. ``normalised_parts``, ``localisation`` and
+    ``detection`` are shares of the normalised value; only order 1 has them.
+    """
+
+    matched_points: float
+    unmatched_points: float
+    confidence: float
+    missed: float
+    false: float
+    mass: float  # half the total confidence of both sides
+    cutoff: float  # metres
+    order: float
+    assignment: Pairs | None  # (k, 2): prediction, truth; None once frames are pooled
+
+    @property
+    def parts(self) -> Parts:
+        """The five parts, unnormalised."""
+        return Parts(self.matched_points, self.unmatched_points, self.confidence, self.missed, self.false)
+
+    @property
+    def value(self) -> float:
+        """PLD (eq. 9)."""
+        return float(sum(self.parts) ** (1 / self.order))
+
+    @property
+    def normalised(self) -> float:
+        """Normalised PLD in [0, 1] (eq. 12); 0 if there is no confidence on either side."""
+        # The parts never exceed the mass, but their sum may by a rounding error.
+        value, bound = self.value, float(self.mass ** (1 / self.order))
+        return min(2 * value / (bound + value), 1.0) if bound > 0 else 0.0
+
+    @property
+    def normalised_parts(self) -> Parts:
+        """The five parts of the normalised value (eq. 13); they add up to it."""
+        if self.order != 1:
+            raise InvalidInput(
+                f"normalised parts, localisation and detection exist for order 1 only, this result has order {self.order:g}. "
+                "Use parts, which add up to value**order."
+            )
+        scale = 2 / (self.mass + self.value) if self.mass > 0 else 0.0
+        return Parts(*(scale * part for part in self.parts))
+
+    @property
+    def localisation(self) -> float:
+        """Loc, normalised, by points: the part of matched points."""
+        return self.normalised_parts.matched_points
+
+    @property
+    def detection(self) -> float:
+        """Det, normalised, by points: the other four parts."""
+        return sum(self.normalised_parts[1:])
+
+    @property
+    def localisation_by_instances(self) -> float:
+        """Loc as the paper's eq. 10 has it: all that is wrong inside matched polylines."""
+        return sum(self.normalised_parts[:2])
+
+    @property
+    def detection_by_instances(self) -> float:
+        """Det as the paper's eq. 11 has it: confidence, missed and false."""
+        return sum(self.normalised_parts[2:])
+
+    def __add__(self, other: object) -> "PldResult":
+        """Pool two frames: parts and masses add up."""
+        if not isinstance(other, PldResult):
+            return NotImplemented
+        if (self.order, self.cutoff) != (other.order, other.cutoff):
+            raise InvalidInput(
+                f"cannot pool PLD of cutoff {self.cutoff:g}, order {self.order:g} "
+                f"with PLD of cutoff {other.cutoff:g}, order {other.order:g}"
+            )
+        parts = (a + b for a, b in zip(self.parts, other.parts, strict=True))
+        return PldResult(*parts, self.mass + other.mass, self.cutoff, self.order, None)
+
+    def __radd__(self, other: object) -> "PldResult":
+        """Let ``sum`` start from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def pld(
+    predictions: PolylinesLike,
+    truth: PolylinesLike,
+    *,
+    confidence: ArrayLike | None = None,
+    truth_confidence: ArrayLike | None = None,
+    cutoff: float = 1.5,
+    order: float = 1.0,
+    closed: Closed = "auto",
+    directed: bool = False,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+) -> PldResult:
+    """PLD between predicted and true polylines of one class in one frame (eq. 9).
+
+    The cheapest one-to-one assignment of predictions to truth: an assigned pair costs its normalised SOSPA, weighted by the
+    smaller confidence, and half the difference of the confidences; an instance left over costs half its confidence.
+
+    Args:
+        predictions: Polylines: an iterable of ``(n, dimension)`` arrays in metres or shapely geometries, or a ``Polylines``.
+        truth: The true polylines. Both are compared point by point: resample them first.
+        confidence: One number in [0, 1] per prediction; 1 for all if not given.
+        truth_confidence: The same for truth, when two estimates are compared.
+        cutoff: SOSPA's cutoff, metres.
+        order: ``p >= 1``; only order 1 is a metric when normalised, and splits.
+        closed: True, False or "auto", as in ``sospa_matrix``.
+        directed: Whether the direction of polylines matters.
+        closed_tolerance: Metres; only for "auto".
+
+    Returns:
+        The value, its five parts and the assignment. A pair that is no better than none is not assigned. Between empty sets all is 0.
+
+    >>> line = [[0, 0], [0.5, 0], [1, 0]]
+    >>> result = pld([line, [[7, 7], [8, 8]]], [line], confidence=[0.8, 0.2])
+    >>> round(result.value, 3), result.assignment.tolist()
+    (0.2, [[0, 0]])
+    >>> result.parts
+    Parts(matched_points=0.0, unmatched_points=0.0, confidence=0.09999999999999998, missed=0.0, false=0.1)
+    """
+    way, cut, power = settings(cutoff, order, directed)
+    polylines, split = pack_sets(predictions, truth, "predictions", "truth")
+    weights = np.concatenate(
+        [
+            check_confidence("confidence", confidence, split, "prediction"),
+            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, "truth"),
+        ]
+    )
+    lines, flags = index(polylines, closed, closed_tolerance)
+    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power)
+    matched = np.flatnonzero(truth_of >= 0)
+    return PldResult(*(float(v) for v in sums), cut, power, np.stack([matched, truth_of[matched]], axis=1))

@@ -1,0 +1,18 @@
+"""Names for the arrays and arguments that travel through the package."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Points: TypeAlias = NDArray[np.float64]  # (n, dimension), metres
+Offsets: TypeAlias = NDArray[np.int64]  # (instances + 1,)
+Flags: TypeAlias = NDArray[np.bool_]  # (instances,)
+Confidences: TypeAlias = NDArray[np.float64]  # (instances,), in [0, 1]
+Pairs: TypeAlias = NDArray[np.int64]  # (k, 2)
+
+# A shapely geometry is anything with ``geom_type``; the package does not import shapely to know its types.
+PolylineLike: TypeAlias = ArrayLike | Any
+PolylinesLike: TypeAlias = Iterable[PolylineLike] | Any
+Closed: TypeAlias = bool | Literal["auto"]
