@@ -176,18 +176,16 @@ def sospa_matrix(
 
 
 def _alignment(
-    found: tuple[Pairs, float, bool], n: int, m: int, cutoff: float, order: float, *, closed: bool
+    found: tuple[Pairs, bool, float, float, float], n: int, m: int, cutoff: float, order: float, *, closed: bool
 ) -> Alignment:
-    """An ``Alignment`` from a kernel's pairs, their cost, and the direction of y."""
-    pairs, cost, backward = found
-    total = kernels.sospa.total_cost(cost, len(pairs), n + m, cutoff, order)
-    share = kernels.sospa.saturation(total, n + m, cutoff, order)
-    # Kernels count in units of cutoff**order, except for order 1, where metres keep every digit.
+    """An ``Alignment`` from what a kernel found."""
+    pairs, backward, cost, total, normalised = found
     walked = m - 1 - pairs[:, 1] if backward else pairs[:, 1]
     wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
+    # Kernels count in units of cutoff**order, except for order 1, where metres keep every digit.
     return Alignment(
         value=float(total if order == 1 else cutoff * total ** (1 / order)),
-        normalised=float(kernels.sospa.normalise(share)),
+        normalised=float(normalised),
         pairs=pairs,
         matched_points=float(cost if order == 1 else cost * cutoff**order),
         unmatched_x=np.setdiff1d(np.arange(n), pairs[:, 0]),

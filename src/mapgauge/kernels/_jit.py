@@ -22,7 +22,7 @@ _STAMP = tuple((f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in sorted(
 
 
 def _compile(function: F, **options: object) -> F:
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     compiled._cache._cache_file._source_stamp = _STAMP
     return cast("F", compiled)
 

@@ -12,7 +12,7 @@ from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign
 from mapgauge.kernels.band import best_of_columns, best_of_rows, fill_from_lines, make_band
 from mapgauge.kernels.lines import START, are_near, length_of
-from mapgauge.kernels.sospa import align_lines, gain_of_lines, normalise, saturation, total_cost
+from mapgauge.kernels.sospa import align_lines, gain_of_lines, normalise, saturation, value_of
 
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
 COARSE, FINE, EXACT = 0, 1, 2  # how well a saving is known
@@ -141,8 +141,7 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
             continue
         truth_of[x], missed[partner[i]] = y - U(split), False
         points = length_of(lines, x) + length_of(lines, y)
-        total = total_cost(cost, matched, points, cutoff, order)
-        distance = normalise(saturation(total, points, cutoff, order))
+        total, distance = value_of(cost, matched, points, cutoff, order)
         weighted = min(r, confidence[y]) * (distance if order == 1.0 else distance**order)
         if total > 0.0:
             parts[MATCHED_POINTS] += weighted * (cost / total)

@@ -225,14 +225,22 @@ def normalise(saturation):
     return 2.0 * saturation / (1.0 + saturation)
 
 
+@jit
+def value_of(matched_cost, matched, points, cutoff, order):
+    """``sospa^p`` and normalised SOSPA of a matching of this many points in two lines of this many points in all."""
+    total = total_cost(matched_cost, matched, points, cutoff, order)
+    return total, normalise(saturation(total, points, cutoff, order))
+
+
 @jit_allocating
 def align_two(lines, cyclic, directed, cutoff, order):
-    """Lines 0 and 1: the matched pairs, the sum of their costs, and whether y is read backwards."""
+    """Lines 0 and 1: the matched pairs, whether y is read backwards, the pairs' cost, ``sospa^p``, normalised SOSPA."""
     n, m = length_of(lines, ZERO), length_of(lines, ONE)
     pairs = np.empty((min(n, m), 2), np.int64)
     band = make_band(lines, np.array([[0, 1]]), cutoff)
     reading, matched, cost = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
-    return pairs[:matched], cost, reading.backward
+    total, normalised = value_of(cost, matched, n + m, cutoff, order)
+    return pairs[:matched], reading.backward, cost, total, normalised
 
 
 @jit_allocating
@@ -240,18 +248,17 @@ def align_matrix(distance, cyclic, directed, cutoff, order):
     """As ``align_two`` for a matrix of point distances by any metric."""
     n, m = U(distance.shape[0]), U(distance.shape[1])
     pairs = np.empty((min(n, m), 2), np.int64)
-    if n == ZERO or m == ZERO:
-        return pairs, 0.0, False
-    band = band_of_matrix(distance, cutoff, order)
-    reading = best_reading(band, n, m, cyclic, directed, False)
-    if reading.gain <= 0.0:
-        return pairs[:0], 0.0, False
-    matched = record(band, n, m, reading, pairs)
-    cost = 0.0
+    reading, matched, cost = Reading(0.0, ZERO, False, ZERO), ZERO, 0.0
+    if n > ZERO and m > ZERO:
+        band = band_of_matrix(distance, cutoff, order)
+        reading = best_reading(band, n, m, cyclic, directed, False)
+        if reading.gain > 0.0:
+            matched = record(band, n, m, reading, pairs)
     for a in range(matched):
         d = distance[pairs[a, 0], pairs[a, 1]]
         cost += d if order == 1.0 else (d / cutoff) ** order
-    return pairs[:matched], cost, reading.backward
+    total, normalised = value_of(cost, matched, n + m, cutoff, order)
+    return pairs[:matched], reading.backward, cost, total, normalised
 
 
 @jit_allocating
@@ -272,6 +279,5 @@ def normalised_matrix(lines, closed, rows, directed, cutoff, order):
         x, y = U(i), U(j)
         _, matched, cost = align_lines(lines, x, y, closed[i] or closed[j], directed, cutoff, order, band, matches)
         points = length_of(lines, x) + length_of(lines, y)
-        cost = total_cost(cost, matched, points, cutoff, order)
-        out[i, j - rows] = normalise(saturation(cost, points, cutoff, order))
+        _, out[i, j - rows] = value_of(cost, matched, points, cutoff, order)
     return out

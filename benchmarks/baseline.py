@@ -1,0 +1,112 @@
+"""The plain way to compute what the package computes: straight from the definitions, compiled, nothing clever.
+
+Speed is reported as a ratio to these. They are written as one would write them with numba and some care: one row of
+memory, no allocation in the inner loops, no power. The arguments of the minimum stand in the order that lets the processor
+overlap most; with the last two exchanged it is up to 1.7 times slower, which would flatter the ratios.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+F = TypeVar("F", bound=Callable[..., object])
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def jit(function: F) -> F:
+    """``numba.njit`` with a type."""
+    return cast("F", numba.njit(cache=True, nogil=True)(function))
+
+
+@jit
+def sospa_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
+    """SOSPA of order 1 by Wagner and Fischer's recurrence with one rolling row: a match costs d, a gap c/2."""
+    gap = 0.5 * cutoff
+    for j in range(len(y) + 1):
+        row[j] = j * gap
+    for i in range(len(x)):
+        u, v = x[i, 0], x[i, 1]
+        diagonal, left = row[0], (i + 1) * gap
+        row[0] = left
+        for j in range(len(y)):
+            a, b = u - y[j, 0], v - y[j, 1]
+            matched = diagonal + math.sqrt(a * a + b * b)
+            diagonal = row[j + 1]
+            left = min(matched, diagonal + gap, left + gap)
+            row[j + 1] = left
+    return float(row[len(y)])
+
+
+@jit
+def longest_of(offsets: Indices) -> int:
+    """Points of the longest line."""
+    longest = 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@jit
+def sospa_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
+    """``sospa_cost`` of many pairs of lines in one call."""
+    row = np.empty(longest_of(offsets) + 1)
+    out = np.empty(len(pairs))
+    for k in range(len(pairs)):
+        i, j = pairs[k]
+        x, y = coords[offsets[i] : offsets[i + 1]], coords[offsets[j] : offsets[j + 1]]
+        out[k] = sospa_cost(x, y, cutoff, row)
+    return out
+
+
+@jit
+def undirected_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
+    """As ``sospa_costs``, the better of both directions of the second line."""
+    row = np.empty(longest_of(offsets) + 1)
+    out = np.empty(len(pairs))
+    for k in range(len(pairs)):
+        i, j = pairs[k]
+        x, y = coords[offsets[i] : offsets[i + 1]], coords[offsets[j] : offsets[j + 1]]
+        out[k] = min(sospa_cost(x, y, cutoff, row), sospa_cost(x, y[::-1].copy(), cutoff, row))
+    return out
+
+
+@jit
+def closed_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
+    """As ``undirected_costs`` for polygons: the best of all start points of the second line, in both directions."""
+    row = np.empty(longest_of(offsets) + 1)
+    out = np.full(len(pairs), np.inf)
+    for k in range(len(pairs)):
+        i, j = pairs[k]
+        x, y = coords[offsets[i] : offsets[i + 1]], coords[offsets[j] : offsets[j + 1]]
+        twice = np.concatenate((y, y))
+        for line in (twice, twice[::-1].copy()):
+            for cut in range(len(y)):
+                out[k] = min(out[k], sospa_cost(x, line[cut : cut + len(y)], cutoff, row))
+    return out
+
+
+def normalised(costs: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
+    """``2 s / (M + s)``, where M is the cost of matching nothing."""
+    points = np.diff(offsets)[pairs].sum(axis=1)
+    result: Floats = 2 * costs / (0.5 * cutoff * points + costs)
+    return result
+
+
+def pld(predictions: list[Floats], confidence: Floats, truth: list[Floats], cutoff: float) -> float:
+    """PLD of order 1 from the full matrix of distances and SciPy's assignment; truths have confidence 1."""
+    from scipy.optimize import linear_sum_assignment
+
+    lines = predictions + truth
+    offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
+    i, j = np.divmod(np.arange(len(predictions) * len(truth)), len(truth))
+    pairs = np.stack([i, len(predictions) + j], axis=1)
+    costs = undirected_costs(np.concatenate(lines), offsets, pairs, cutoff)
+    distance = normalised(costs, offsets, pairs, cutoff).reshape(len(predictions), len(truth))
+    saving = np.minimum(confidence[:, None], 1.0) * (1 - distance)
+    chosen = linear_sum_assignment(saving, maximize=True)
+    return float(0.5 * (confidence.sum() + len(truth)) - saving[chosen].sum())

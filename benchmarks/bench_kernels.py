@@ -1,0 +1,319 @@
+"""How fast are the kernels? Every number is a ratio to a named baseline that ran in between, on the same input.
+
+Run it with ``make bench``. The tables are GitHub markdown, to be quoted together with the machine at their head.
+"""
+
+# numba infers the types of kernels from their arguments.
+# mypy: allow-untyped-calls
+
+import importlib
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import baseline
+import numba
+import numpy as np
+import workloads
+from numpy.typing import NDArray
+from workloads import PER_SIDE, Points, Workload
+
+import mapgauge as mg
+from mapgauge.kernels.assignment import assign
+from mapgauge.kernels.lines import Lines, index_lines
+from mapgauge.kernels.sospa import gains_of_pairs, normalised_matrix
+
+CUTOFF = 1.5  # metres
+REPETITIONS = 15  # at least
+SECONDS = 2.0  # at least, for each comparison
+TOLERANCE = 1e-9  # per point; gains carry a bonus of 2^-42 for each matched point
+SOLVES = 200  # assignments in a batch
+COLD_STARTS = 3
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Job(NamedTuple):
+    """Something to time, and how many pairs (or solves, or calls) one run of it deals with."""
+
+    run: Callable[[], object]
+    items: int = 1
+
+
+class Race(NamedTuple):
+    """The best times of two jobs, in microseconds per item."""
+
+    baseline: float
+    ours: float
+
+    @property
+    def ratio(self) -> float:
+        """Below 1 we are faster."""
+        return self.ours / self.baseline
+
+
+def race(plain: Job, ours: Job) -> Race:
+    """Run both in turn, many times, and keep the best of each: what disturbs a machine only ever adds time."""
+    jobs = (plain, ours)
+    for job in jobs:
+        job.run()  # compile outside the clock
+    best = [float("inf")] * len(jobs)
+    repetitions, begin = 0, time.perf_counter()
+    while repetitions < REPETITIONS or time.perf_counter() - begin < SECONDS:
+        for k, job in enumerate(jobs):
+            start = time.perf_counter()
+            job.run()
+            best[k] = min(best[k], time.perf_counter() - start)
+        repetitions += 1
+    return Race(*(1e6 * seconds / job.items for seconds, job in zip(best, jobs, strict=True)))
+
+
+def agree(ours: object, plain: object, scale: float = 1.0) -> None:
+    """Refuse to time things that do not compute the same."""
+    worst = float(np.max(np.abs(np.asarray(ours) - np.asarray(plain)))) / scale
+    if not worst <= TOLERANCE:
+        raise SystemExit(f"ours and the baseline differ by {worst:.3g}: there is nothing to compare")
+
+
+def heading(title: str, *columns: str) -> None:
+    """Title and header of a table."""
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(columns) + " |")
+    print("|---" + "|---:" * (len(columns) - 1) + "|")
+
+
+def row(*cells: str) -> None:
+    """One row of a table, shown at once."""
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def comparison(title: str, plain: str) -> None:
+    """Header of a table of races."""
+    heading(title, "case", f"{plain}, us", "mapgauge, us", "ratio")
+
+
+def result(case: str, times: Race, target: float | None = None) -> None:
+    """One race as a row; with a target, whether it was met."""
+    ratio = f"{times.ratio:.3g}"
+    if target is not None:
+        ratio += f" (at most {target:.2f}: {'ok' if times.ratio <= target else 'MISSED'})"
+    row(case, f"{times.baseline:.2f}", f"{times.ours:.2f}", ratio)
+
+
+def peer(name: str) -> ModuleType | None:
+    """A package to compare with, imported on use; a row says so when it is not there."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        row(f"{name}: not installed", "", "", "")
+        return None
+
+
+def machine() -> None:
+    """What the numbers depend on."""
+    heading("Machine", "what", "value")
+    row("processor", _processor())
+    row("cores", str(os.cpu_count()))
+    row("Python", platform.python_version())
+    for package in (np, numba, mg):
+        row(package.__name__, package.__version__)
+    row("date", date.today().isoformat())
+
+
+def _processor() -> str:
+    cpus = Path("/proc/cpuinfo")
+    lines = cpus.read_text().splitlines() if cpus.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def lines_of(coords: Points, offsets: Indices) -> Lines:
+    """What the public functions do with checked input before they call a kernel; always part of our time."""
+    bounds = offsets.astype(np.uint64)
+    lines: Lines = index_lines(np.ascontiguousarray(coords.T), bounds[:-1], bounds[1:])
+    return lines
+
+
+def values(work: Workload, *, closed: bool, directed: bool) -> Floats:
+    """SOSPA of every pair, without the matching."""
+    lines = lines_of(work.coords, work.offsets)
+    gains = np.empty(len(work.pairs))
+    gains_of_pairs(lines, work.pairs, np.full(len(gains), closed), directed, CUTOFF, 1.0, gains)
+    points = np.diff(work.offsets)[work.pairs].sum(axis=1)
+    found: Floats = CUTOFF * (0.5 * points - gains)
+    return found
+
+
+def values_from_matchings(work: Workload) -> Floats:
+    """Normalised SOSPA of every pair, one call per group, from the matchings: as the public functions report it."""
+    closed = np.zeros(2 * PER_SIDE, np.bool_)
+    groups = []
+    for first in range(0, len(work.offsets) - 1, len(closed)):
+        offsets = work.offsets[first : first + len(closed) + 1]
+        lines = lines_of(work.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
+        groups.append(normalised_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0).ravel())
+    return np.concatenate(groups)
+
+
+def open_values() -> None:
+    """Open SOSPA, one direction, value only."""
+    comparison("Open SOSPA, one direction, value only, one batched call, per pair", "Wagner-Fischer")
+    targets = {60: 0.30, 200: 0.08}
+    for noise in (0.05, 0.3):
+        for n in (20, 60, 120, 200):
+            _open(f"n = {n}, noise {noise} m", workloads.open_lines(n, noise=noise), targets.get(n))
+    for n in (60, 200):
+        _open(f"n = {n}, 20 m apart", workloads.open_lines(n, noise=0.3, apart=20.0), 0.02)
+
+
+def _open(case: str, work: Workload, target: float | None) -> None:
+    plain = Job(partial(baseline.sospa_costs, *work, CUTOFF), len(work.pairs))
+    ours = Job(partial(values, work, closed=False, directed=True), len(work.pairs))
+    agree(ours.run(), plain.run(), len(work.line(0)))
+    result(case, race(plain, ours), target)
+
+
+def closed_values() -> None:
+    """Closed SOSPA, both directions, against all rotations."""
+    comparison("Closed SOSPA, both directions, value only, one batched call, per pair", "all rotations")
+    for noise in (0.15, 0.4):
+        work = workloads.closed_lines(60, noise=noise)
+        few = work._replace(pairs=work.pairs[::PER_SIDE])  # the baseline takes its time
+        plain = Job(partial(baseline.closed_costs, *few, CUTOFF), len(few.pairs))
+        ours = Job(partial(values, work, closed=True, directed=False), len(work.pairs))
+        agree(values(few, closed=True, directed=False), plain.run(), 60)
+        result(f"n = 60, noise {noise} m", race(plain, ours), 1 / 20)
+
+
+def matchings() -> None:
+    """Open SOSPA with the matching, one direction."""
+    comparison(
+        "Open SOSPA, one direction, with the matching, one call per group, per pair", "Wagner-Fischer, value only"
+    )
+    for n in (60, 200):
+        work = workloads.open_lines(n, noise=0.3)
+        plain = Job(partial(baseline.sospa_costs, *work, CUTOFF), len(work.pairs))
+        ours = Job(partial(values_from_matchings, work), len(work.pairs))
+        costs = baseline.sospa_costs(*work, CUTOFF)
+        agree(ours.run(), baseline.normalised(costs, work.offsets, work.pairs, CUTOFF))
+        result(f"n = {n}, noise 0.3 m", race(plain, ours))
+
+
+def erp() -> None:
+    """The nearest published cousin of SOSPA: another edit distance, so times compare and values do not."""
+    comparison("SOSPA, batched, and aeon's erp_distance, one call per pair; per pair", "aeon erp_distance")
+    aeon = peer("aeon.distances")
+    if aeon is None:
+        return
+    for n in (60, 200):
+        work = workloads.open_lines(n, noise=0.3)
+        series = [np.ascontiguousarray(work.line(i).T) for i in range(len(work.offsets) - 1)]
+        few = work.pairs[::PER_SIDE].tolist()
+        plain = Job(partial(_each, aeon.erp_distance, [(series[i], series[j]) for i, j in few]), len(few))
+        ours = Job(partial(values, work, closed=False, directed=True), len(work.pairs))
+        result(f"n = {n}", race(plain, ours))
+
+
+def frechet() -> None:
+    """Discrete Fréchet distance, both called from Python for one pair at a time."""
+    comparison("Fréchet distance, one call per pair; per call", "similaritymeasures frechet_dist")
+    measures = peer("similaritymeasures")
+    if measures is None:
+        return
+    for n in (60, 200):
+        work = workloads.open_lines(n, noise=0.3)
+        pairs = [(work.line(i), work.line(j)) for i, j in work.pairs[:2]]
+        plain = Job(partial(_each, measures.frechet_dist, pairs), len(pairs))
+        ours = Job(partial(_each, mg.frechet, pairs), len(pairs))
+        agree(ours.run(), plain.run())
+        result(f"n = {n}", race(plain, ours))
+
+
+def _each(distance: Callable[[Points, Points], float], pairs: list[tuple[Points, Points]]) -> list[float]:
+    return [distance(x, y) for x, y in pairs]
+
+
+def _solve_each(solve: Callable[[Floats], object], savings: Floats) -> None:
+    for saving in savings:
+        solve(saving)
+
+
+def _assign_all(savings: Floats, partner: Indices) -> None:
+    for k in range(len(savings)):
+        partner[k] = assign(savings[k])
+
+
+# Many assignments in one call, as PLD uses them. Not cached: numba would not notice that ``assign`` has changed.
+assign_all = numba.njit(nogil=True)(_assign_all)
+
+
+def assignments() -> None:
+    """Optimal assignments, ours from compiled code and SciPy's from Python: each as an evaluation would call it."""
+    comparison("Assignment, savings of which 90 % are 0; per solve", "SciPy linear_sum_assignment")
+    scipy = peer("scipy.optimize")
+    if scipy is None:
+        return
+    for rows, columns in ((50, 5), (100, 30)):
+        savings = workloads.savings(rows, columns, SOLVES)
+        partner = np.empty((SOLVES, rows), np.int64)
+        solve = partial(scipy.linear_sum_assignment, maximize=True)
+        plain = Job(partial(_solve_each, solve, savings), SOLVES)
+        ours = Job(partial(assign_all, savings, partner), SOLVES)
+        ours.run()
+        reference = [saving[solve(saving)].sum() for saving in savings]
+        agree([saving[p >= 0, p[p >= 0]].sum() for saving, p in zip(savings, partner, strict=True)], reference)
+        result(f"{rows} x {columns}", race(plain, ours))
+
+
+def pld() -> None:
+    """PLD of one class in one frame, from lists of arrays to the value."""
+    comparison("PLD, 50 predictions, 6 truths of about 60 points; per call", "full matrix and SciPy")
+    if peer("scipy.optimize"):
+        predictions, confidence, truth = workloads.frame(50, 6)
+        plain = Job(partial(baseline.pld, predictions, confidence, truth, CUTOFF))
+        ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF))
+        agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, plain.run())
+        result("both directions", race(plain, ours))
+
+
+def cold_starts() -> None:
+    """What a first call costs in a fresh process, without and with compiled kernels on disk."""
+    heading("Cold start, fresh process, without the start of Python", "what", "seconds")
+    line = "[[0, 0], [1, 0]]"
+    calls = {"sospa": f"mapgauge.sospa({line}, {line})", "pld": f"mapgauge.pld([{line}], [{line}])"}
+    with tempfile.TemporaryDirectory() as cache:
+        row("import mapgauge", f"{min(_seconds('', cache) for _ in range(COLD_STARTS)):.2f}")
+    for name, call in calls.items():
+        with tempfile.TemporaryDirectory() as cache:
+            row(f"import and first {name}, nothing compiled yet", f"{_seconds(call, cache):.2f}")
+            again = min(_seconds(call, cache) for _ in range(COLD_STARTS))
+            row(f"import and first {name}, compiled before", f"{again:.2f}")
+
+
+def _seconds(call: str, cache: str) -> float:
+    """Time of the import and one call in a new process whose compiled kernels lie in ``cache``."""
+    code = f"import time; start = time.perf_counter(); import mapgauge; {call}; print(time.perf_counter() - start)"
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def main() -> None:
+    """Everything, in the order of the README."""
+    machine()
+    for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, cold_starts):
+        section()
+
+
+if __name__ == "__main__":
+    main()
