@@ -1,8 +1,8 @@
 """The plain way to compute what the package computes: straight from the definitions, compiled, nothing clever.
 
 Speed is reported as a ratio to these. They are written as one would write them with numba and some care: one row of
-memory, no allocation in the inner loops, no power. The arguments of the minimum stand in the order that lets the processor
-overlap most; with the last two exchanged it is up to 1.7 times slower, which would flatter the ratios.
+memory, no allocation in the inner loops, no power. The arguments of the minimum stand in the order that lets the
+processor overlap most: exchanging the last two makes it much slower, which would flatter the ratios.
 """
 
 import math

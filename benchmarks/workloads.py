@@ -61,17 +61,17 @@ def closed_lines(n: int, *, noise: float) -> Workload:
 
 
 def frame(predictions: int, truths: int) -> Frame:
-    """Lane dividers side by side; each has one good prediction, the rest are doubtful, often partial duplicates."""
+    """Lane dividers side by side; each has one good prediction, the rest are doubtful, shortened duplicates."""
     rng = np.random.default_rng(predictions)
-    road = _road(rng, 70)
+    road = _road(rng, 72)
     lanes = [road + 3.5 * k * _sideways(road) for k in range(truths)]
-    truth = [lane[rng.integers(0, 10) : 70 - rng.integers(0, 10)] for lane in lanes]
+    truth = [lane[rng.integers(0, 10) : len(lane) - rng.integers(0, 10)] for lane in lanes]
     found, confidence = [], []
     for i in range(predictions):
         good = i < truths
         line = truth[i % truths]
         if not good:
-            line = line[rng.integers(0, 20) : len(line) - rng.integers(0, 20)]
+            line = line[rng.integers(0, 6) : len(line) - rng.integers(0, 6)]
         if rng.random() < 0.5:
             line = line[::-1]
         moved = line + rng.normal(0, SHIFT if good else 1.0, 2) + rng.normal(0, 0.1 if good else 0.3, line.shape)

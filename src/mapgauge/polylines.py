@@ -48,7 +48,9 @@ class Polylines:
         if hasattr(polylines, "geoms"):  # a shapely collection
             polylines = polylines.geoms
         elif hasattr(polylines, "geom_type"):
-            raise InvalidInput(f"{name} must be a sequence of polylines, got one {polylines.geom_type}. Put it in a list.")
+            raise InvalidInput(
+                f"{name} must be a sequence of polylines, got one {polylines.geom_type}. Put it in a list."
+            )
         try:
             items = list(polylines)
         except TypeError as error:
@@ -128,7 +130,9 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
             raise InvalidInput(f"{name}: points have {points.shape[1]} coordinates, expected {dimension}")
         return np.empty((0, points.shape[1] if points.ndim == 2 and points.shape[1] else dimension or 2))
     if points.dtype.kind not in "iuf":
-        raise InvalidInput(f"{name} must hold numbers, got values of type {points.dtype} (for instance {points.flat[0]!r})")
+        raise InvalidInput(
+            f"{name} must hold numbers, got values of type {points.dtype} (for instance {points.flat[0]!r})"
+        )
     if points.ndim == 1:
         raise InvalidInput(
             f"{name} is one flat list of {len(points)} numbers, expected points of shape (n, dimension), "

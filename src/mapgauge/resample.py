@@ -50,10 +50,14 @@ def resample_polylines(polylines: Polylines, *, spacing: float | None = None, co
         step, number = check_length("spacing", spacing), 0
     elif count is not None:
         step, number = 0.0, check_count(count)
-    too_long = np.flatnonzero(~(lengths < _MOST_POINTS * step)) if number == 0 else np.flatnonzero(~np.isfinite(lengths))
+    too_long = (
+        np.flatnonzero(~(lengths < _MOST_POINTS * step)) if number == 0 else np.flatnonzero(~np.isfinite(lengths))
+    )
     if len(too_long):
         i = int(too_long[0])
         how = f"at a spacing of {step:g} m" if number == 0 else f"to {number} points"
-        raise InvalidInput(f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}. Are the coordinates metres?")
+        raise InvalidInput(
+            f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}. Are the coordinates metres?"
+        )
     out, offsets = kernels.resample.resample_lines(points, polylines.offsets, lengths, step, number)
     return Polylines(np.ascontiguousarray(out.T), offsets)

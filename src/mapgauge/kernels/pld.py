@@ -12,7 +12,7 @@ from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign
 from mapgauge.kernels.band import best_of_columns, best_of_rows, fill_from_lines, make_band
 from mapgauge.kernels.lines import START, are_near, length_of
-from mapgauge.kernels.sospa import align_lines, gain_of_lines, normalise, saturation, value_of
+from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
 COARSE, FINE, EXACT = 0, 1, 2  # how well a saving is known
@@ -54,24 +54,24 @@ def _in_order(lines, confidence, begin, end):
 
 
 @jit
-def _saving(weight, gain, points, order):
-    """``min(r, s) (1 - D^p)`` when the heaviest chain has this gain, in units of ``c^p`` (cutoff 1)."""
-    distance = normalise(saturation(max(0.5 * points - gain, 0.0), points, 1.0, order))
+def _distance(gain, points, order):
+    """Normalised SOSPA of two lines whose heaviest chain has this gain, in units of ``c^p`` (so the cutoff is 1)."""
+    return normalise(saturation(max(0.5 * points - gain, 0.0), points, 1.0, order))
+
+
+@jit
+def _saving(weight, distance, order):
+    """``min(r, s) (1 - D^p)``: what matching two instances saves over leaving both."""
     return weight * (1.0 - (distance if order == 1.0 else distance**order))
 
 
 @jit
-def _refine(lines, x, y, weight, known, cyclic, directed, cutoff, order, band):
-    """A better bound on the saving of a pair, or its exact value. Closed pairs are worth the extra bound."""
-    points = length_of(lines, x) + length_of(lines, y)
-    if cyclic and known == COARSE:
-        gain = 0.0
-        if fill_from_lines(lines, x, y, cutoff, order, band) > ZERO:
-            n, m = length_of(lines, x), length_of(lines, y)
-            gain = min(best_of_rows(band, n), best_of_columns(band, n, m))
-        return _saving(weight, gain, points, order), FINE
-    gain = gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band)
-    return _saving(weight, gain, points, order), EXACT
+def _bound(lines, x, y, cutoff, order, band):
+    """A bound on the gain of two lines that no reading of them can exceed: each point has its best partner."""
+    if fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
+        return 0.0
+    n, m = length_of(lines, x), length_of(lines, y)
+    return min(best_of_rows(band, n), best_of_columns(band, n, m))
 
 
 @jit_allocating
@@ -87,6 +87,81 @@ def _near_pairs(lines, xs, ys, cutoff):
 
 
 @jit_allocating
+def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band):
+    """For each of the predictions ``xs`` its place in the truth ``ys``, or -1 (the minimum in eq. 9).
+
+    Also, for the pairs that were looked into, the number of matched points and the sum of their costs.
+    """
+    shape = (len(xs), len(ys))
+    saving = np.zeros(shape)
+    known = np.full(shape, EXACT, np.uint8)  # a pair that is not near saves 0, exactly
+    matched, cost = np.zeros(shape, np.uint64), np.zeros(shape)
+    longest = ONE
+    for i in range(len(xs)):
+        longest = max(longest, length_of(lines, xs[i]))
+        for j in range(len(ys)):
+            x, y = xs[i], ys[j]
+            weight = min(confidence[x], confidence[y])
+            n, m = length_of(lines, x), length_of(lines, y)
+            if n + m == ZERO:
+                saving[i, j] = weight  # two empty lines are equal
+            elif weight > 0.0 and are_near(lines, x, y, cutoff):
+                known[i, j] = COARSE
+                saving[i, j] = _saving(weight, _distance(1.0 * min(n, m), n + m, order), order)
+    matches = np.empty((longest, 2), np.int64)
+    while True:
+        partner = assign(saving)  # a pair that saves nothing is no match (paper, table 1)
+        settled = True
+        for i in range(len(xs)):
+            j = partner[i]
+            if j < 0 or known[i, j] == EXACT:
+                continue
+            settled = False
+            x, y = xs[i], ys[j]
+            points = length_of(lines, x) + length_of(lines, y)
+            cyclic = closed[x] or closed[y]
+            if cyclic and known[i, j] == COARSE:  # a closed pair is worth another bound before it is solved
+                known[i, j] = FINE
+                distance = _distance(_bound(lines, x, y, cutoff, order, band), points, order)
+            else:
+                known[i, j] = EXACT
+                matched[i, j], cost[i, j], _ = align_lines(
+                    lines, x, y, cyclic, directed, cutoff, order, band, matches
+                )
+                _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
+            saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
+        if settled:
+            return partner, matched, cost
+
+
+@jit_allocating
+def _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order):
+    """The five parts of an assignment's cost (eq. 10 and 11 in finer grain), and the mass."""
+    parts = np.zeros(6)
+    missed = np.ones(len(ys), np.bool_)
+    for i in range(len(xs)):
+        r, j = confidence[xs[i]], partner[i]
+        parts[MASS] += 0.5 * r
+        if j < 0:
+            parts[FALSE] += 0.5 * r
+            continue
+        missed[j] = False
+        s = confidence[ys[j]]
+        points = length_of(lines, xs[i]) + length_of(lines, ys[j])
+        total, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
+        weighted = min(r, s) * (distance if order == 1.0 else distance**order)
+        if total > 0.0:  # D^p splits in proportion to the two terms of eq. 1
+            parts[MATCHED_POINTS] += weighted * (cost[i, j] / total)
+            parts[UNMATCHED_POINTS] += weighted * ((total - cost[i, j]) / total)
+        parts[CONFIDENCE] += 0.5 * abs(r - s)
+    for j in range(len(ys)):
+        parts[MASS] += 0.5 * confidence[ys[j]]
+        if missed[j]:
+            parts[MISSED] += 0.5 * confidence[ys[j]]
+    return parts
+
+
+@jit_allocating
 def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
     """PLD between the instances before ``split`` (predictions) and those from it on (truth).
 
@@ -94,61 +169,13 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
     """
     xs = _in_order(lines, confidence, ZERO, U(split))
     ys = _in_order(lines, confidence, U(split), U(len(confidence)))
-    near = _near_pairs(lines, xs, ys, cutoff)
-    band = make_band(lines, near, cutoff)
-    saving = np.zeros((len(xs), len(ys)))
-    known = np.full(saving.shape, EXACT, np.uint8)  # of pairs that are not near, the saving is known: 0
-    longest = ONE
-    for i in range(len(xs)):
-        longest = max(longest, length_of(lines, xs[i]))
-        for j in range(len(ys)):
-            x, y = xs[i], ys[j]
-            weight = min(confidence[x], confidence[y])
-            if weight > 0.0 and are_near(lines, x, y, cutoff):
-                n, m = length_of(lines, x), length_of(lines, y)
-                saving[i, j], known[i, j] = _saving(weight, 1.0 * min(n, m), n + m, order), COARSE
-    searching = True
-    partner = assign(saving)
-    while searching:
-        searching = False
-        for i in range(len(xs)):
-            j = partner[i]
-            if j >= 0 and known[i, j] != EXACT:
-                searching = True
-                x, y = xs[i], ys[j]
-                weight, cyclic = min(confidence[x], confidence[y]), closed[x] or closed[y]
-                saving[i, j], known[i, j] = _refine(
-                    lines, x, y, weight, known[i, j], cyclic, directed, cutoff, order, band
-                )
-        if searching:
-            partner = assign(saving)
-    parts = np.zeros(6)
+    band = make_band(lines, _near_pairs(lines, xs, ys, cutoff), cutoff)
+    partner, matched, cost = _optimal_assignment(
+        lines, closed, confidence, xs, ys, directed, cutoff, order, band
+    )
+    parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
     truth_of = np.full(split, -1)
-    matches = np.empty((longest, 2), np.int64)
-    missed = np.ones(len(ys), np.bool_)
     for i in range(len(xs)):
-        x, r = xs[i], confidence[xs[i]]
-        parts[MASS] += 0.5 * r
-        matched, cost = ZERO, 0.0
-        y = x
         if partner[i] >= 0:
-            y = ys[partner[i]]
-            _, matched, cost = align_lines(
-                lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, matches
-            )
-        if matched == ZERO:  # a pair that saves nothing is no match (paper, table 1)
-            parts[FALSE] += 0.5 * r
-            continue
-        truth_of[x], missed[partner[i]] = y - U(split), False
-        points = length_of(lines, x) + length_of(lines, y)
-        total, distance = value_of(cost, matched, points, cutoff, order)
-        weighted = min(r, confidence[y]) * (distance if order == 1.0 else distance**order)
-        if total > 0.0:
-            parts[MATCHED_POINTS] += weighted * (cost / total)
-            parts[UNMATCHED_POINTS] += weighted * ((total - cost) / total)
-        parts[CONFIDENCE] += 0.5 * abs(r - confidence[y])
-    for j in range(len(ys)):
-        parts[MASS] += 0.5 * confidence[ys[j]]
-        if missed[j]:
-            parts[MISSED] += 0.5 * confidence[ys[j]]
+            truth_of[xs[i]] = ys[partner[i]] - U(split)
     return parts, truth_of

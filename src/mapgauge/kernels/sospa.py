@@ -75,29 +75,34 @@ def _best_cut(band, n, m, first_row, backward, promise, floor):
 
 
 @jit
-def best_reading(band, n, m, cyclic, directed, guess_backward):
-    """The reading with the heaviest chain; forwards on a tie. ``guess_backward`` says which way to try first.
+def best_reading(band, n, m, cyclic, directed, guess_backward, move):
+    """The reading with the heaviest chain, forwards on a tie; and whether that chain is recorded in ``move``.
 
-    The second way starts from the first one's gain: it usually gives up after a few rows.
+    ``guess_backward`` says which way to try first. The second way starts from the first one's gain: it usually gives up after
+    a few rows. So the first is recorded at once, if ``move`` is an array and the lines are open.
     """
     bounded = cyclic or not directed
     promise = best_of_rows(band, n) if bounded else 0.0
     start = _fewest_close(band, n) if cyclic else ZERO
     best = Reading(0.0, ZERO, False, ZERO)
+    recorded = False
     for second in range(1 if directed else 2):
         backward = guess_backward != (second == 1)
         floor = best.gain if bounded else -1.0
         if second == 1 and not backward:
             floor = max(floor - HALF_STEP, 0.0)
         first_row = start if cyclic or not backward else n - ONE
+        cut = ZERO
         if cyclic:
             gain, cut = _best_cut(band, n, m, first_row, backward, promise, floor)
+        elif second == 0:
+            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, promise, floor, move)
         else:
             gain = heaviest_chain(band, n, m, first_row, backward, ZERO, promise, floor, None)
-            cut = ZERO
         if gain > floor:
             best = Reading(gain, first_row, backward, cut)
-    return best
+            recorded = second == 0 and not cyclic
+    return best, recorded
 
 
 @jit
@@ -139,13 +144,17 @@ def point_cost(points, i, j, cutoff, order):
 
 
 @jit
-def record(band, n, m, reading, pairs):
-    """The matching of a reading, rows in increasing order; returns the number of pairs."""
-    first_row, cut = U(reading.first_row), U(reading.cut)
-    heaviest_chain(band, n, m, first_row, reading.backward, cut, 0.0, -1.0, band.move)
-    k = trace(band, n, m, first_row, reading.backward, cut, pairs)
+def match(band, n, m, cyclic, directed, guess_backward, pairs):
+    """Write the pairs of the best matching, rows in increasing order; returns their number, and if y is read backwards."""
+    reading, recorded = best_reading(band, n, m, cyclic, directed, guess_backward, band.move)
+    if reading.gain <= 0.0:
+        return ZERO, False
+    first_row, backward, cut = reading.first_row, reading.backward, reading.cut
+    if not recorded:
+        heaviest_chain(band, n, m, first_row, backward, cut, 0.0, -1.0, band.move)
+    k = trace(band, n, m, first_row, backward, cut, pairs)
     # The trace lists the last pair first. Bring the rows into increasing order: turn, then rotate to the smallest.
-    if not reading.backward:
+    if not backward:
         _turn(pairs, ZERO, k)
     smallest = ZERO
     for a in range(k):
@@ -155,7 +164,7 @@ def record(band, n, m, reading, pairs):
         _turn(pairs, ZERO, smallest)
         _turn(pairs, smallest, k)
         _turn(pairs, ZERO, k)
-    return k
+    return k, backward
 
 
 @jit
@@ -169,20 +178,16 @@ def _turn(pairs, begin, end):
 
 @jit
 def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, pairs):
-    """Match lines x and y. Returns the reading, the number of matched points, and the sum of their costs."""
-    nothing = Reading(0.0, ZERO, False, ZERO)
+    """Match lines x and y: the number of matched points, the sum of their costs, and whether y is read backwards."""
     if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
-        return nothing, ZERO, 0.0
-    n, m = length_of(lines, x), length_of(lines, y)
-    reading = best_reading(band, n, m, cyclic, directed, not directed and _runs_against(lines, x, y, cyclic))
-    if reading.gain <= 0.0:
-        return nothing, ZERO, 0.0
-    matched = record(band, n, m, reading, pairs)
+        return ZERO, 0.0, False
+    against = not directed and _runs_against(lines, x, y, cyclic)
+    matched, backward = match(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, pairs)
     x_start, y_start = lines.span[x, START], lines.span[y, START]
     cost = 0.0
     for a in range(matched):
         cost += point_cost(lines.points, x_start + U(pairs[a, 0]), y_start + U(pairs[a, 1]), cutoff, order)
-    return reading, matched, cost
+    return matched, cost, backward
 
 
 @jit
@@ -190,9 +195,9 @@ def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band):
     """The heaviest chain's gain alone, in units of ``c^p``, without the matching."""
     if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
         return 0.0
-    n, m = length_of(lines, x), length_of(lines, y)
     against = not directed and _runs_against(lines, x, y, cyclic)
-    return max(best_reading(band, n, m, cyclic, directed, against).gain, 0.0)
+    reading, _ = best_reading(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, None)
+    return max(reading.gain, 0.0)
 
 
 @jit_allocating
@@ -238,9 +243,9 @@ def align_two(lines, cyclic, directed, cutoff, order):
     n, m = length_of(lines, ZERO), length_of(lines, ONE)
     pairs = np.empty((min(n, m), 2), np.int64)
     band = make_band(lines, np.array([[0, 1]]), cutoff)
-    reading, matched, cost = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
+    matched, cost, backward = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
     total, normalised = value_of(cost, matched, n + m, cutoff, order)
-    return pairs[:matched], reading.backward, cost, total, normalised
+    return pairs[:matched], backward, cost, total, normalised
 
 
 @jit_allocating
@@ -248,17 +253,15 @@ def align_matrix(distance, cyclic, directed, cutoff, order):
     """As ``align_two`` for a matrix of point distances by any metric."""
     n, m = U(distance.shape[0]), U(distance.shape[1])
     pairs = np.empty((min(n, m), 2), np.int64)
-    reading, matched, cost = Reading(0.0, ZERO, False, ZERO), ZERO, 0.0
+    matched, cost, backward = ZERO, 0.0, False
     if n > ZERO and m > ZERO:
         band = band_of_matrix(distance, cutoff, order)
-        reading = best_reading(band, n, m, cyclic, directed, False)
-        if reading.gain > 0.0:
-            matched = record(band, n, m, reading, pairs)
+        matched, backward = match(band, n, m, cyclic, directed, False, pairs)
     for a in range(matched):
         d = distance[pairs[a, 0], pairs[a, 1]]
         cost += d if order == 1.0 else (d / cutoff) ** order
     total, normalised = value_of(cost, matched, n + m, cutoff, order)
-    return pairs[:matched], reading.backward, cost, total, normalised
+    return pairs[:matched], backward, cost, total, normalised
 
 
 @jit_allocating
@@ -277,7 +280,7 @@ def normalised_matrix(lines, closed, rows, directed, cutoff, order):
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         x, y = U(i), U(j)
-        _, matched, cost = align_lines(lines, x, y, closed[i] or closed[j], directed, cutoff, order, band, matches)
+        matched, cost, _ = align_lines(lines, x, y, closed[i] or closed[j], directed, cutoff, order, band, matches)
         points = length_of(lines, x) + length_of(lines, y)
         _, out[i, j - rows] = value_of(cost, matched, points, cutoff, order)
     return out

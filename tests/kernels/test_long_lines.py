@@ -1,0 +1,105 @@
+"""Long lines that wander, fold back and cross themselves: rows with several runs of close columns, and carried values."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from numba import njit
+
+from mapgauge.kernels import reference
+from mapgauge.kernels._jit import ONE, ZERO
+from mapgauge.kernels.band import make_band
+from mapgauge.kernels.lines import index_lines, length_of
+from mapgauge.kernels.sospa import align_lines, gain_of_lines, total_cost
+from mapgauge.typing import Points
+
+_wagner_fischer = njit(reference.wagner_fischer)
+_rolled = njit(reference._rolled)
+
+
+@njit
+def _expected(x, y, cyclic, directed, cutoff, order):  # type: ignore[no-untyped-def]
+    """The definition: all shifts and both directions, each by Wagner-Fischer."""
+    n, m = len(x), len(y)
+    best = np.inf
+    for way in range(1 if directed else 2):
+        distance = np.empty((n, m))
+        for i in range(n):
+            for j in range(m):
+                distance[i, j] = math.sqrt(np.sum((x[i] - y[m - 1 - j if way else j]) ** 2))
+        for shift in range(max(m, 1) if cyclic else 1):
+            turned = distance if shift == 0 else _rolled(distance, 0, shift)
+            best = min(best, _wagner_fischer(turned, cutoff, order))
+    return best
+
+
+@njit
+def _ours(lines, cyclic, directed, cutoff, order):  # type: ignore[no-untyped-def]
+    """``sospa^p`` from the matching, and from the gain alone."""
+    band = make_band(lines, np.array([[0, 1]]), cutoff)
+    n, m = length_of(lines, ZERO), length_of(lines, ONE)
+    pairs = np.empty((min(n, m), 2), np.int64)
+    matched, cost, _ = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
+    total = total_cost(cost, matched, n + m, cutoff, order)
+    gain = gain_of_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band)
+    unit = 1.0 if order == 1.0 else cutoff**order
+    return total * unit, cutoff**order * (0.5 * (n + m) - gain)
+
+
+def wander(rng: np.random.Generator, n: int, dimension: int) -> Points:
+    """A random walk that keeps to a few metres, so that it comes close to itself."""
+    heading = np.cumsum(rng.normal(0, rng.choice([0.05, 0.3, 1.5]), n))
+    steps = rng.choice([0.2, 0.5, 1.0]) * np.c_[np.cos(heading), np.sin(heading)]
+    walk = np.cumsum(steps, axis=0) % rng.uniform(2, 30)
+    return np.c_[walk, rng.normal(0, 0.3, (n, 2))][:, :dimension]
+
+
+def pair(rng: np.random.Generator, most: int) -> tuple[Points, Points]:
+    dimension = int(rng.choice([2, 2, 2, 1, 3, 4]))
+    n, m = rng.integers(0, most + 1, 2)
+    x = wander(rng, n, dimension)
+    kind = rng.integers(5)
+    if kind == 0 or n == 0:
+        y = wander(rng, m, dimension)
+    else:  # a noisy, cut, shifted or turned copy
+        y = np.roll(x, rng.integers(n), axis=0) if kind > 2 else x
+        y = y[np.sort(rng.integers(0, n, m))] if kind == 1 else y[: max(m, 1)]
+        y = y + rng.normal(0, rng.choice([0, 0.02, 0.3]), y.shape) + rng.normal(0, 0.3, dimension)
+        y = y[::-1] if rng.random() < 0.3 else y
+    if rng.random() < 0.3:  # a grid: ties, equal points, distances equal to the cutoff
+        x, y = np.round(2 * x) / 2, np.round(2 * y) / 2
+    return np.ascontiguousarray(x), np.ascontiguousarray(y)
+
+
+def check(rng: np.random.Generator, most: int, cases: int) -> None:
+    for case in range(cases):
+        x, y = pair(rng, most)
+        cutoff, order = float(rng.choice([0.3, 0.5, 1.5, 4.0])), float(rng.choice([1, 1, 2, 1.5]))
+        cyclic, directed = bool(rng.random() < 0.4), bool(rng.random() < 0.5)
+        points = np.ascontiguousarray(np.concatenate([x, y]).T)
+        start = np.array([0, len(x)], np.uint64)
+        lines = index_lines(points, start, np.array([len(x), len(x) + len(y)], np.uint64))
+        expected = _expected(x, y, cyclic, directed, cutoff, order)
+        total, from_gain = _ours(lines, cyclic, directed, cutoff, order)
+        where = f"case {case}: {len(x)} and {len(y)} points, {cutoff=} {order=} {cyclic=} {directed=}"
+        assert math.isclose(total, expected, rel_tol=1e-12, abs_tol=1e-300), where
+        # The gain carries a bonus of 2^-42 for each match.
+        assert abs(from_gain - expected) <= 1e-12 * cutoff**order * (len(x) + len(y)), where
+
+
+def test_long_lines_agree_with_the_definition(rng: np.random.Generator) -> None:
+    check(rng, most=120, cases=300)
+
+
+def test_small_lines_agree_with_the_definition(rng: np.random.Generator) -> None:
+    check(rng, most=12, cases=3000)
+
+
+@pytest.mark.fuzz
+def test_fuzz() -> None:
+    """A million cases, half of them of a dozen points, some of a few hundred."""
+    cases = int(os.environ.get("MAPGAUGE_FUZZ_CASES", "1000000"))
+    rng = np.random.default_rng()
+    for most, share in ((10, 0.6), (30, 0.385), (100, 0.0148), (400, 0.0002)):
+        check(rng, most=most, cases=math.ceil(share * cases))

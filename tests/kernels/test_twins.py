@@ -1,0 +1,234 @@
+"""Compiled kernels against the definitions in plain Python."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from tests.strategies import coordinates, cutoffs, instances, orders, polylines, rings
+
+import mapgauge as mg
+from mapgauge import kernels
+from mapgauge.kernels import reference
+from mapgauge.typing import Points
+
+# Values come from the matching, so they are as good as a sum of as many terms as there are points.
+RELATIVE = 1e-12
+
+
+def close(value: float, expected: float) -> bool:
+    return math.isclose(value, expected, rel_tol=RELATIVE, abs_tol=1e-300)
+
+
+@given(polylines(5), polylines(5), cutoffs, orders)
+def test_wagner_fischer_equals_enumeration(x: Points, y: Points, cutoff: float, order: float) -> None:
+    distance = reference.distances(x, y)
+    assert close(
+        reference.wagner_fischer(distance, cutoff, order), reference.sospa_by_enumeration(distance, cutoff, order)
+    )
+
+
+@given(polylines(12), polylines(12), cutoffs, orders, st.booleans())
+def test_open_sospa_equals_wagner_fischer(x: Points, y: Points, cutoff: float, order: float, directed: bool) -> None:
+    expected = reference.sospa(x, y, cutoff, order, directed=directed)
+    assert close(mg.sospa(x, y, cutoff=cutoff, order=order, directed=directed), expected)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 4])
+@given(data=st.data(), cutoff=cutoffs, order=orders)
+def test_open_sospa_equals_wagner_fischer_in_any_dimension(
+    data: st.DataObject, cutoff: float, order: float, dimension: int
+) -> None:
+    x, y = data.draw(polylines(7, dimension)), data.draw(polylines(7, dimension))
+    assert close(mg.sospa(x, y, cutoff=cutoff, order=order), reference.sospa(x, y, cutoff, order))
+
+
+@given(rings(5), rings(5), cutoffs, orders)
+def test_shifting_one_side_is_enough_and_maes_agrees(x: Points, y: Points, cutoff: float, order: float) -> None:
+    distance = reference.distances(x, y)
+    expected = reference.cyclic_by_rotation(distance, cutoff, order)
+    assert close(reference.cyclic_one_side(distance, cutoff, order), expected)
+    assert close(reference.maes(distance, cutoff, order), expected)
+
+
+@given(rings(9), rings(9), cutoffs, orders, st.booleans())
+def test_closed_sospa_equals_all_rotations(x: Points, y: Points, cutoff: float, order: float, directed: bool) -> None:
+    expected = reference.sospa(x, y, cutoff, order, closed=True, directed=directed)
+    assert close(mg.sospa(x, y, cutoff=cutoff, order=order, closed=True, directed=directed), expected)
+
+
+def test_closed_sospa_equals_maes_on_crossings(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        n, m = rng.integers(20, 45, 2)
+        turn = np.linspace(0, 2 * np.pi, n, endpoint=False)
+        x = np.c_[4 * np.cos(turn), 1.5 * np.sin(turn)] + rng.normal(0, 0.2, (n, 2))
+        turn = np.linspace(0, 2 * np.pi, m, endpoint=False) + rng.uniform(0, 6)
+        y = np.c_[4 * np.cos(turn), 1.5 * np.sin(turn)] + rng.normal(0, 0.2, (m, 2))
+        expected = reference.maes(reference.distances(x, y), 1.5, 1.0)
+        assert close(mg.sospa(x, y, closed=True), expected)
+
+
+@given(
+    st.integers(0, 9).flatmap(
+        lambda n: st.integers(0, 9).flatmap(
+            lambda m: st.lists(
+                st.lists(st.integers(0, 40).map(lambda v: v / 8) | st.floats(0, 4), min_size=m, max_size=m),
+                min_size=n,
+                max_size=n,
+            ).map(lambda rows: np.array(rows, dtype=float).reshape(n, m))
+        )
+    ),
+    cutoffs,
+    orders,
+    st.booleans(),
+    st.booleans(),
+)
+def test_sospa_from_distances_takes_any_matrix(
+    distance: Points, cutoff: float, order: float, closed: bool, directed: bool
+) -> None:
+    cost = reference.cyclic_one_side if closed else reference.wagner_fischer
+    ways = [distance] if directed else [distance, distance[:, ::-1]]
+    expected = min(cost(way, cutoff, order) for way in ways) ** (1 / order)
+    value = mg.sospa_from_distances(distance, cutoff=cutoff, order=order, closed=closed, directed=directed)
+    assert close(value, expected)
+
+
+@given(polylines(10), polylines(10), cutoffs, orders, st.booleans(), st.booleans())
+def test_an_alignment_is_an_ordered_assignment_of_the_stated_cost(
+    x: Points, y: Points, cutoff: float, order: float, closed: bool, directed: bool
+) -> None:
+    a = mg.sospa_align(x, y, cutoff=cutoff, order=order, closed=closed, directed=directed)
+    n, m = (len(z) - (closed and len(z) > 2 and bool((z[0] == z[-1]).all())) for z in (x, y))
+    walk = np.roll(np.arange(m)[::-1] if a.reversed else np.arange(m), -a.shift)
+    position = np.argsort(walk)
+    distance = reference.distances(x, y)
+    assert np.all(np.diff(a.pairs[:, 0]) > 0)
+    assert np.all(np.diff(position[a.pairs[:, 1]]) > 0)
+    assert all(distance[i, j] < cutoff for i, j in a.pairs)
+    matched = sum(distance[i, j] ** order for i, j in a.pairs)
+    gaps = cutoff**order / 2 * (n + m - 2 * len(a.pairs))
+    assert math.isclose(a.matched_points, matched, rel_tol=1e-9, abs_tol=1e-300)
+    assert math.isclose(a.value**order, matched + gaps, rel_tol=1e-9, abs_tol=1e-300)
+    assert sorted([*a.unmatched_x, *a.pairs[:, 0]]) == list(range(n))
+    assert sorted([*a.unmatched_y, *a.pairs[:, 1]]) == list(range(m))
+    assert not (directed and a.reversed)
+    assert closed or a.shift == 0
+
+
+@given(polylines(5), polylines(5), cutoffs)
+def test_among_equal_costs_the_most_points_are_matched(x: Points, y: Points, cutoff: float) -> None:
+    distance = reference.distances(x, y)
+    costs = {
+        tuple(p): reference.assignment_cost(p, distance, cutoff, 1)
+        for p in reference.ordered_assignments(*distance.shape)
+    }
+    least = min(costs.values())
+    matched = sum(1 for i, j in mg.sospa_align(x, y, cutoff=cutoff).pairs if distance[i, j] < cutoff * (1 - 1e-9))
+    optimal = [p for p, cost in costs.items() if cost <= least * (1 + 1e-15)]
+    assert matched >= max(sum(distance[i, j] < cutoff * (1 - 1e-9) for i, j in p) for p in optimal)
+
+
+def test_two_matches_win_over_one_of_the_same_cost() -> None:
+    # One pair at 0.5 saves as much as two at 1.0; also where tenths are not exact in binary.
+    for unit in (0.5, 0.1, 0.3):
+        x = np.array([[0.0, 0], [0, unit * 10]])
+        y = np.array([[2 * unit, 0], [unit, 0], [2 * unit, unit * 10]])
+        wide = mg.sospa_align(x[:1], y[:2], cutoff=3 * unit)
+        assert wide.pairs.tolist() == [[0, 1]]
+        crossed = mg.sospa_from_distances(unit * np.array([[2, 1], [9, 2]]), cutoff=3 * unit)
+        assert math.isclose(crossed, 4 * unit, rel_tol=1e-12)
+        assert (
+            len(mg.sospa_align(unit * np.array([[0.0], [2]]), unit * np.array([[2.0], [4]]), cutoff=2 * unit).pairs)
+            == 1
+        )
+
+
+@given(polylines(7), polylines(7), cutoffs, st.booleans())
+def test_swapping_or_reversing_both_keeps_the_split(x: Points, y: Points, cutoff: float, directed: bool) -> None:
+    def split(a: mg.Alignment) -> tuple[int, float]:
+        return len(a.pairs), round(a.matched_points, 9)
+
+    expected = split(mg.sospa_align(x, y, cutoff=cutoff, directed=directed))
+    assert split(mg.sospa_align(y, x, cutoff=cutoff, directed=directed)) == expected
+    assert split(mg.sospa_align(x[::-1], y[::-1], cutoff=cutoff, directed=directed)) == expected
+
+
+@given(st.lists(polylines(6), max_size=4), st.lists(polylines(6), max_size=4), cutoffs, orders, st.booleans())
+def test_the_matrix_holds_the_single_distances(
+    xs: list[Points], ys: list[Points], cutoff: float, order: float, directed: bool
+) -> None:
+    matrix = mg.sospa_matrix(xs, ys, cutoff=cutoff, order=order, directed=directed)
+    assert matrix.shape == (len(xs), len(ys))
+    for (i, x), (j, y) in itertools.product(enumerate(xs), enumerate(ys)):
+        single = mg.sospa(x, y, cutoff=cutoff, order=order, closed="auto", directed=directed, normalised=True)
+        assert matrix[i, j] == single
+
+
+@given(instances(), instances(), cutoffs, orders)
+def test_pld_equals_enumeration_of_assignments(
+    predictions: tuple[list[Points], list[float]],
+    truth: tuple[list[Points], list[float]],
+    cutoff: float,
+    order: float,
+) -> None:
+    (xs, r), (ys, s) = predictions, truth
+    distance = mg.sospa_matrix(xs, ys, cutoff=cutoff, order=order)
+    expected = reference.pld_by_enumeration(distance, r, s, order)
+    result = mg.pld(xs, ys, confidence=r, truth_confidence=s, cutoff=cutoff, order=order)
+    mass = (sum(r) + sum(s)) / 2
+    # PLD is a difference of sums of the mass's size, so that is what the error is relative to.
+    assert math.isclose(sum(result.parts), expected, rel_tol=RELATIVE, abs_tol=RELATIVE * mass)
+    assert math.isclose(result.mass, mass, rel_tol=RELATIVE, abs_tol=0)
+
+
+@given(st.integers(0, 8), st.integers(0, 8), st.sampled_from([0.0, 0.5, 0.9]), st.integers(0, 2**32 - 1), st.booleans())
+def test_assignments_save_as_much_as_scipys(rows: int, columns: int, empty: float, seed: int, coarse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    saving = rng.random((rows, columns)) * (rng.random((rows, columns)) >= empty)
+    if coarse:
+        saving = np.round(saving * 4) / 4
+    partner = kernels.assignment.assign(saving)
+    i = np.flatnonzero(partner >= 0)
+    assert len(set(partner[i])) == len(i)
+    assert np.all(saving[i, partner[i]] > 0)
+    expected = saving[linear_sum_assignment(saving, maximize=True)].sum()
+    assert math.isclose(saving[i, partner[i]].sum(), expected, rel_tol=RELATIVE, abs_tol=0)
+
+
+@given(polylines(8).filter(len), polylines(8).filter(len))
+def test_chamfer_equals_its_definition(x: Points, y: Points) -> None:
+    assert close(mg.chamfer(x, y), reference.chamfer(x, y))
+
+
+@given(polylines(8).filter(len), polylines(8).filter(len), st.booleans())
+def test_frechet_equals_its_recursion(x: Points, y: Points, directed: bool) -> None:
+    ways = [y] if directed else [y, y[::-1]]
+    expected = min(reference.frechet(reference.distances(x, way)) for way in ways)
+    assert close(mg.frechet(x, y, directed=directed), expected)
+
+
+@given(rings(6).filter(len), rings(6).filter(len), st.booleans())
+def test_closed_frechet_equals_all_rotations_of_both(x: Points, y: Points, directed: bool) -> None:
+    ways = [y] if directed else [y, y[::-1]]
+    expected = min(reference.cyclic_frechet(reference.distances(x, way)) for way in ways)
+    assert close(mg.frechet(x, y, closed=True, directed=directed), expected)
+
+
+@given(st.integers(1, 8), st.floats(0.05, 3), st.data())
+def test_resampling_equals_walking(n: int, spacing: float, data: st.DataObject) -> None:
+    points = np.array(data.draw(st.lists(st.tuples(coordinates(), coordinates()), min_size=n, max_size=n)))
+    length = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
+    if length == 0:
+        expected = np.array([points[0], points[0]])
+    else:
+        whole = math.ceil(length / spacing - 1e-9)
+        expected = reference.resample(points, [*(k * spacing for k in range(whole)), length])
+    got = mg.resample(points, spacing=spacing)
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, atol=1e-9)
+    assert np.array_equal(got[-1], points[-1])
+    got = mg.resample(points, count=7)
+    np.testing.assert_allclose(got, reference.resample(points, np.linspace(0, length, 7)), atol=1e-9)

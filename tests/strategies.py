@@ -1,0 +1,39 @@
+"""Hypothesis strategies for polylines and sets of them.
+
+Coordinates are multiples of 1/16 m (exact in binary, so ties and repeated points happen) or of no particular grid. Their range is a few
+cutoffs, so that both matches and far points happen.
+"""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mapgauge.typing import Points
+
+cutoffs = st.sampled_from([0.25, 0.5, 1.0, 1.5, 4.0]) | st.floats(0.1, 10)
+orders = st.sampled_from([1.0, 2.0, 3.0, 1.5])
+
+
+def coordinates() -> st.SearchStrategy[float]:
+    return st.integers(-80, 80).map(lambda v: v / 16) | st.floats(-5, 5, width=32)
+
+
+def polylines(most: int = 9, dimension: int = 2) -> st.SearchStrategy[Points]:
+    return st.integers(0, most).flatmap(lambda n: arrays(np.float64, (n, dimension), elements=coordinates()))
+
+
+def rings(most: int = 7) -> st.SearchStrategy[Points]:
+    """Polygons that do not repeat their first point, wherever they are cut."""
+
+    def no_repeats(points: Points) -> bool:
+        return len(points) < 3 or not (points == np.roll(points, 1, axis=0)).all(axis=1).any()
+
+    return polylines(most).filter(no_repeats)
+
+
+@st.composite
+def instances(draw: st.DrawFn, most: int = 4, points: int = 5) -> tuple[list[Points], list[float]]:
+    """A set of polylines with confidences."""
+    lines = draw(st.lists(polylines(points), max_size=most))
+    confidence = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
+    return lines, draw(st.lists(confidence, min_size=len(lines), max_size=len(lines)))

@@ -1,0 +1,46 @@
+import inspect
+
+import pytest
+
+import mapgauge as mg
+
+FUNCTIONS = [name for name in mg.__all__ if inspect.isfunction(getattr(mg, name))]
+
+
+def test_all_names_what_is_public() -> None:
+    public = {name for name, value in vars(mg).items() if not name.startswith("_") and not inspect.ismodule(value)}
+    assert public == set(mg.__all__) - {"__version__"}
+
+
+@pytest.mark.parametrize("name", [name for name in mg.__all__ if name != "__version__"])
+def test_every_name_has_a_docstring(name: str) -> None:
+    assert inspect.getdoc(getattr(mg, name))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_has_an_example_and_names_its_arguments(name: str) -> None:
+    function = getattr(mg, name)
+    documentation = inspect.getdoc(function)
+    assert documentation is not None
+    assert ">>>" in documentation
+    own = inspect.signature(function).parameters
+    assert name == "sospa_align" or all(f"    {argument}: " in documentation for argument in own)
+
+
+CONTRACT = {
+    "sospa": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
+    "sospa_align": "cutoff=1.5 order=1.0 closed=False directed=True",
+    "sospa_matrix": "cutoff=1.5 order=1.0 closed=auto directed=False",
+    "sospa_from_distances": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
+    "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=auto directed=False",
+    "chamfer": "",
+    "frechet": "closed=False directed=True",
+    "resample": "spacing=None count=None",
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_keywords_and_their_defaults_are_a_contract(name: str) -> None:
+    parameters = inspect.signature(getattr(mg, name)).parameters.values()
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "closed_tolerance"]
+    assert " ".join(f"{p.name}={p.default}" for p in keywords) == CONTRACT[name]
