@@ -22,7 +22,7 @@ fuzz: .venv/tested
 	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) $(BIN)/python -m pytest tests -m fuzz -q -s
 
 bench: .venv-bench/installed
-	.venv-bench/bin/python benchmarks/bench_kernels.py
+	.venv-bench/bin/python -m benchmarks.bench_kernels
 
 clean:
 	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -20,7 +20,7 @@ Indices = NDArray[np.int64]
 
 def jit(function: F) -> F:
     """``numba.njit`` with a type."""
-    return cast("F", numba.njit(cache=True, nogil=True)(function))
+    return cast("F", numba.njit(nogil=True)(function))
 
 
 @jit

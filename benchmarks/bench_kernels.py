@@ -20,12 +20,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-import baseline
 import numba
 import numpy as np
-import workloads
+
+from benchmarks import baseline, workloads
+from benchmarks.workloads import PER_SIDE, Points, Workload
 from numpy.typing import NDArray
-from workloads import PER_SIDE, Points, Workload
 
 import mapgauge as mg
 from mapgauge.kernels.assignment import assign

@@ -1,7 +1,7 @@
 """Table 1 of the paper: what Chamfer- and Fréchet-AP cannot tell apart, PLD can.
 
-One prediction against one truth, all confidences 1, cutoff 0.5 m, order 1, no resampling. The paper does not print the coordinates of its
-figure; these geometries have the structure that its numbers imply.
+One prediction against one truth, all confidences 1, cutoff 0.5 m, order 1, no resampling. The paper does not print
+the coordinates of its figure; these geometries have the structure that its numbers imply.
 """
 
 from dataclasses import dataclass
@@ -47,10 +47,9 @@ def main() -> None:
     for case in CASES:
         result = mg.pld([case.prediction], [case.truth], cutoff=0.5)
         chamfer, frechet = (f(case.prediction, case.truth) <= 0.5 for f in (mg.chamfer, mg.frechet))
-        print(
-            f"{case.name:22}{result.normalised:7.3f}{result.localisation:7.3f}{result.detection:7.3f}   "
-            f"{result.localisation_by_instances:7.3f}{result.detection_by_instances:7.3f}   {chamfer:6.1f}{frechet:6.1f}"
-        )
+        by_points = f"{result.localisation:7.3f}{result.detection:7.3f}"
+        by_instances = f"{result.localisation_by_instances:7.3f}{result.detection_by_instances:7.3f}"
+        print(f"{case.name:22}{result.normalised:7.3f}{by_points}   {by_instances}   {chamfer:6.1f}{frechet:6.1f}")
 
 
 if __name__ == "__main__":

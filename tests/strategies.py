@@ -1,7 +1,7 @@
 """Hypothesis strategies for polylines and sets of them.
 
-Coordinates are multiples of 1/16 m (exact in binary, so ties and repeated points happen) or of no particular grid. Their range is a few
-cutoffs, so that both matches and far points happen.
+Coordinates are multiples of 1/16 m (exact in binary, so ties and repeated points happen) or of no particular grid.
+Their range is a few cutoffs, so that both matches and far points happen.
 """
 
 import numpy as np

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,22 @@ def test_packed_polylines_pass_through_and_may_be_used_as_input() -> None:
     assert mg.sospa_matrix(lines, lines).tolist() == mg.sospa_matrix(LINES, LINES).tolist()
     with pytest.raises(mg.InvalidInput, match="points have 2 coordinates, expected 3"):
         mg.Polylines.of(lines, dimension=3)
+
+
+def test_arrays_put_together_by_hand_are_checked() -> None:
+    coords, offsets = np.zeros((3, 2)), np.array([0, 1, 3])
+    assert len(mg.Polylines(coords, offsets)) == 2
+    cases: list[tuple[Any, Any, str]] = [
+        (coords + np.nan, offsets, "coords: coordinate 0 of point 0 is nan"),
+        (coords.astype(np.float32), offsets, "coords must be a C-contiguous float64 array"),
+        (coords.T, offsets, "coords must be a C-contiguous float64 array"),
+        (coords, offsets + 1, "offsets must rise from 0 to the number of points, 3"),
+        (coords, np.array([0, 2, 1, 3]), "offsets must rise from 0"),
+        (coords, offsets.astype(np.int32), "offsets must be an int64 array"),
+    ]
+    for bad_coords, bad_offsets, message in cases:
+        with pytest.raises(mg.InvalidInput, match=message):
+            mg.Polylines(bad_coords, bad_offsets)
 
 
 def test_a_generator_and_a_three_dimensional_array_are_sets_of_polylines() -> None:

@@ -11,15 +11,16 @@ from mapgauge.errors import InvalidInput
 from mapgauge.typing import Closed, Confidences
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither vanish nor overflow
+_HIGHEST_ORDER = 32  # beyond it, powers of distances that are well above 0 vanish in floating point
 
 
 def _number(name: str, value: object, expected: str) -> float:
     """A real number, or an error that says what was expected. Booleans and text are not numbers here."""
-    if isinstance(value, bool | np.bool_ | str | bytes):
+    if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) > 0:  # type: ignore[arg-type]
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}") from error
 
 
@@ -33,10 +34,10 @@ def check_length(name: str, value: object) -> float:
 
 
 def check_order(order: object) -> float:
-    """The order ``p`` of the metric: finite and at least 1."""
-    expected = "a finite number of at least 1"
+    """The order ``p`` of the metric: at least 1, and not so high that powers lose their meaning."""
+    expected = f"a number from 1 to {_HIGHEST_ORDER}"
     number = _number("order", order, expected)
-    if not 1 <= number < math.inf:
+    if not 1 <= number <= _HIGHEST_ORDER:
         raise InvalidInput(f"order must be {expected}, got {order!r}")
     return number
 
@@ -61,7 +62,7 @@ def check_closed(closed: object, *, auto: bool = True) -> Closed:
     """True, False or, where points are known, "auto"."""
     if isinstance(closed, bool | np.bool_):
         return bool(closed)
-    if closed == "auto" and auto:
+    if isinstance(closed, str) and closed == "auto" and auto:
         return "auto"
     hint = 'True, False or "auto"' if auto else 'True or False ("auto" needs the points)'
     raise InvalidInput(f"closed must be {hint}, got {closed!r}")

@@ -1,21 +1,24 @@
 """Polylines: many sequences of points in two flat arrays.
 
-``coords`` holds all points, ``offsets`` where each polyline starts; polyline ``i`` is ``coords[offsets[i]:offsets[i + 1]]``. It is
-the layout of a GeoArrow linestring column and of shapely's ragged arrays. Lists of small arrays exist only outside.
+``coords`` holds all points, ``offsets`` where each polyline starts; polyline ``i`` is
+``coords[offsets[i]:offsets[i + 1]]``. It is the layout of a GeoArrow linestring column and of shapely's ragged arrays.
+Lists of small arrays exist only outside.
 """
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.typing import Closed, Flags, Offsets, Points, PolylineLike, PolylinesLike
 
-CLOSED_TOLERANCE = 0.1  # metres; the rule behind the published numbers (METRICS: when is a polyline closed)
+CLOSED_TOLERANCE = 0.1  # metres; the rule behind the published numbers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Polylines:
     """Many polylines of one dimension.
 
@@ -27,8 +30,21 @@ class Polylines:
            [1., 0.]])
     """
 
-    coords: Points  # (points, dimension), float64, C-contiguous
-    offsets: Offsets  # (polylines + 1,)
+    coords: Points  # (points, dimension), float64, C-contiguous, finite
+    offsets: Offsets  # (polylines + 1,), from 0 to the number of points
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that are not what the kernels rely on."""
+        coords, offsets = self.coords, self.offsets
+        if coords.ndim != 2 or coords.shape[1] < 1 or coords.dtype != np.float64 or not coords.flags.c_contiguous:
+            raise InvalidInput(
+                f"coords must be a C-contiguous float64 array (points, dimension), got {coords.dtype} {coords.shape}"
+            )
+        if offsets.ndim != 1 or offsets.dtype != np.int64 or not len(offsets):
+            raise InvalidInput(f"offsets must be an int64 array (polylines + 1,), got {offsets.dtype} {offsets.shape}")
+        if offsets[0] != 0 or offsets[-1] != len(coords) or np.any(np.diff(offsets) < 0):
+            raise InvalidInput(f"offsets must rise from 0 to the number of points, {len(coords)}")
+        check_finite(coords, "coords")
 
     @classmethod
     def of(cls, polylines: PolylinesLike, name: str = "polylines", dimension: int | None = None) -> "Polylines":
@@ -61,16 +77,19 @@ class Polylines:
             if dimension is None and len(points):
                 dimension = points.shape[1]
             arrays.append(points)
-        return cls.join(arrays, 2 if dimension is None else dimension)
+        return cls.join(arrays, [f"{name}[{i}]" for i in range(len(arrays))], 2 if dimension is None else dimension)
 
     @classmethod
-    def join(cls, arrays: list[Points], dimension: int) -> "Polylines":
-        """Pack checked arrays; those without points may have any dimension."""
+    def join(cls, arrays: list[Points], names: list[str], dimension: int) -> "Polylines":
+        """Pack what ``as_points`` gave; arrays without points may have any dimension."""
         offsets = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum([len(points) for points in arrays], out=offsets[1:])
         filled = [points for points in arrays if len(points)]
         coords = np.concatenate(filled) if filled else np.empty((0, dimension))
-        return cls(np.ascontiguousarray(coords), offsets)
+        if not np.isfinite(coords).all():
+            for points, name in zip(arrays, names, strict=True):
+                check_finite(points, name)
+        return cls(coords, offsets)
 
     @property
     def dimension(self) -> int:
@@ -83,6 +102,7 @@ class Polylines:
 
     def __getitem__(self, i: int) -> Points:
         """The points of one polyline, as a view."""
+        i = operator.index(i)
         if not -len(self) <= i < len(self):
             raise IndexError(f"polyline {i} of {len(self)}")
         i %= len(self)
@@ -95,8 +115,9 @@ class Polylines:
     def closed(self, rule: Closed, tolerance: float = CLOSED_TOLERANCE) -> tuple[Flags, Flags]:
         """Which polylines are closed, and which of them repeat their first point as their last.
 
-        ``True`` and ``False`` say so for all; then only an exact repetition is a closing point. ``"auto"`` looks at the ends: more
-        than two points, and at most ``tolerance`` metres from the first to the last, which then is the closing point.
+        ``True`` and ``False`` say so for all; then only an exact repetition is a closing point. ``"auto"`` looks at the
+        ends: more than two points, and at most ``tolerance`` metres from the first to the last, which then is the
+            closing point.
         """
         several = np.flatnonzero(np.diff(self.offsets) > 2)
         first, last = self.coords[self.offsets[several]], self.coords[self.offsets[several + 1] - 1]
@@ -114,35 +135,39 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
     """The points of one polyline as a float64 array ``(n, dimension)``; refuses what is not a polyline.
 
     ``name`` says in an error message which polyline it is. An empty one has shape ``(0, dimension)``, or ``(0, 2)``.
+    Whether the numbers are finite is left to ``check_finite``, which is cheaper for many polylines at once.
     """
     kind = getattr(polyline, "geom_type", None)
     if kind is not None:
         polyline = _shapely_coordinates(polyline, kind, name)
-    masked = np.ma.getmask(polyline) if isinstance(polyline, np.ma.MaskedArray) else np.ma.nomask
-    if np.any(masked):
-        raise InvalidInput(f"{name} has {np.count_nonzero(masked)} masked values; fill or remove them first")
+    if isinstance(polyline, np.ma.MaskedArray) and np.ma.is_masked(polyline):
+        raise InvalidInput(f"{name} has {np.count_nonzero(polyline.mask)} masked values; fill or remove them first")
     try:
         points = np.asarray(polyline)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(f"{name} is not an array of points: {error}") from error
-    if points.size == 0 and points.ndim <= 2:
-        if dimension is not None and points.ndim == 2 and points.shape[1] not in (0, dimension):
-            raise InvalidInput(f"{name}: points have {points.shape[1]} coordinates, expected {dimension}")
-        return np.empty((0, points.shape[1] if points.ndim == 2 and points.shape[1] else dimension or 2))
+    if points.ndim <= 2 and points.shape[:1] == (0,):
+        width = points.shape[1] if points.ndim == 2 else 0
+        if width and dimension is not None and width != dimension:
+            raise InvalidInput(f"{name}: points have {width} coordinates, expected {dimension}")
+        return np.empty((0, width or dimension or 2))
     if points.dtype.kind not in "iuf":
-        raise InvalidInput(
-            f"{name} must hold numbers, got values of type {points.dtype} (for instance {points.flat[0]!r})"
-        )
+        example = f" (for instance {points.flat[0]!r})" if points.size else ""
+        raise InvalidInput(f"{name} must hold numbers, got values of type {points.dtype}{example}")
     if points.ndim == 1:
         raise InvalidInput(
             f"{name} is one flat list of {len(points)} numbers, expected points of shape (n, dimension), "
             "such as [[0, 0], [1, 0]]. One polyline where several are expected goes into a list."
         )
-    if points.ndim != 2:
+    if points.ndim != 2 or points.shape[1] == 0:
         raise InvalidInput(f"{name} has shape {points.shape}, expected (n, dimension)")
     if dimension is not None and points.shape[1] != dimension:
         raise InvalidInput(f"{name}: points have {points.shape[1]} coordinates, expected {dimension}")
-    points = np.ascontiguousarray(points, dtype=np.float64)
+    return np.ascontiguousarray(points, dtype=np.float64)
+
+
+def check_finite(points: Points, name: str) -> None:
+    """Refuse NaN and infinity, and say where they are."""
     finite = np.isfinite(points)
     if not finite.all():
         i, k = (int(v) for v in np.argwhere(~finite)[0])
@@ -150,13 +175,12 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
             f"{name}: coordinate {k} of point {i} is {points[i, k]}, expected a finite number "
             f"({np.count_nonzero(~finite)} of {finite.size} are not)"
         )
-    return points
 
 
-def _shapely_coordinates(geometry: PolylineLike, kind: str, name: str) -> PolylineLike:
+def _shapely_coordinates(geometry: Any, kind: str, name: str) -> Points:
     if kind == "Polygon":
         geometry = geometry.exterior
     elif kind not in ("LineString", "LinearRing"):
         raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")
-    coordinates = np.asarray(geometry.coords)
-    return coordinates.reshape(len(coordinates), -1) if len(coordinates) else np.empty((0, 2))
+    coordinates: Points = np.asarray(geometry.coords)
+    return coordinates if len(coordinates) else np.empty((0, 2))

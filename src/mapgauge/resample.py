@@ -1,4 +1,4 @@
-"""Points at equal distances along polylines (METRICS, section 4)."""
+"""Points at equal distances along polylines."""
 
 import numpy as np
 
@@ -14,8 +14,9 @@ _MOST_POINTS = 2**31  # of one polyline; more is a wrong unit or a broken coordi
 def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None = None) -> Points:
     """Resample a polyline at equal spacing, or to a fixed number of points.
 
-    With ``spacing`` s the points lie at arc lengths 0, s, 2s, ... before the end, and at the end itself: the last gap is shorter.
-    With ``count`` they lie at ``linspace(0, length, count)``. A closing point is walked to like any other.
+    With ``spacing`` s the points lie at arc lengths 0, s, 2s, ... before the end, and at the end itself: the last gap
+    is shorter. With ``count`` they lie at ``linspace(0, length, count)``. A closing point is walked to like any
+    other.
 
     Args:
         x: ``(n, dimension)`` points in metres.
@@ -36,7 +37,7 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
            [3. , 0. ]])
     """
     points = as_points(x, "x")
-    return resample_polylines(Polylines.join([points], points.shape[1]), spacing=spacing, count=count).coords
+    return resample_polylines(Polylines.join([points], ["x"], points.shape[1]), spacing=spacing, count=count).coords
 
 
 def resample_polylines(polylines: Polylines, *, spacing: float | None = None, count: int | None = None) -> Polylines:

@@ -1,4 +1,4 @@
-"""Long lines that wander, fold back and cross themselves: rows with several runs of close columns, and carried values."""
+"""Long lines that wander, fold back and cross themselves: several runs of close columns in a row, carried values."""
 
 import math
 import os
@@ -52,7 +52,8 @@ def wander(rng: np.random.Generator, n: int, dimension: int) -> Points:
     heading = np.cumsum(rng.normal(0, rng.choice([0.05, 0.3, 1.5]), n))
     steps = rng.choice([0.2, 0.5, 1.0]) * np.c_[np.cos(heading), np.sin(heading)]
     walk = np.cumsum(steps, axis=0) % rng.uniform(2, 30)
-    return np.c_[walk, rng.normal(0, 0.3, (n, 2))][:, :dimension]
+    points: Points = np.c_[walk, rng.normal(0, 0.3, (n, 2))][:, :dimension]
+    return points
 
 
 def pair(rng: np.random.Generator, most: int) -> tuple[Points, Points]:

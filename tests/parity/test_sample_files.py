@@ -1,7 +1,8 @@
 """The sample files beside the repository, against the numbers that two other implementations print for them.
 
-Skipped where the files are absent: their licence does not let them into the repository. ``sospa_public`` was printed by the paper authors'
-code (float32 tables, so 1e-7 is all one can ask), ``independent`` by a brute-force evaluation in float64.
+Skipped where the files are absent: their licence does not let them into the repository. ``sospa_public`` was printed
+by the paper authors' code (float32 tables, so 1e-7 is all one can ask), ``independent`` by a brute-force evaluation
+in float64.
 """
 
 import json

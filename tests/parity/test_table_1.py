@@ -18,7 +18,8 @@ def test_table_1(case) -> None:  # type: ignore[no-untyped-def]
     assert (mg.frechet(case.prediction, case.truth) <= 0.5) == case.frechet_hits
 
 
-# The paper's printed equations for e_loc and e_det group by instances. Where points are unmatched this gives other numbers.
+# The paper's printed equations for e_loc and e_det group by instances. Where points are unmatched this gives other
+# numbers.
 BY_INSTANCES = {
     "FP granularity (i)": (Fraction(0), Fraction(0)),
     "FP granularity (ii)": (Fraction(4, 5), Fraction(0)),
@@ -38,7 +39,7 @@ def test_table_1_by_instances(case) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_figure_1_all_hits_for_chamfer_ap_yet_far_from_perfect() -> None:
-    """Truth shifted diagonally by 1 m, one instance scrambled: every Chamfer distance is within 1 m, PLD is not fooled."""
+    """Truth shifted diagonally by 1 m, one instance scrambled: each Chamfer distance is within 1 m, PLD sees both."""
     truth = [[[x, y] for x in range(0, 20, 2)] for y in (0, 8, 16)]
     shift = 1 / 2**0.5
     predictions = [[[x + shift, y + shift] for x, y in line] for line in truth]

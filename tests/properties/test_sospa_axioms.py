@@ -68,25 +68,16 @@ def test_cyclic_sospa_obeys_the_triangle_inequality(
     assert direct <= detour * SLACK + 1e-12 * cutoff
 
 
-@given(rings(), rings(), rings(), cutoffs, st.booleans(), st.booleans())
-def test_normalised_sospa_of_order_1_obeys_the_triangle_inequality(
-    x: Points, y: Points, z: Points, cutoff: float, closed: bool, directed: bool
+@given(rings(), rings(), rings(), cutoffs, orders, st.booleans(), st.booleans())
+def test_normalised_sospa_of_every_order_obeys_the_triangle_inequality(
+    x: Points, y: Points, z: Points, cutoff: float, order: float, closed: bool, directed: bool
 ) -> None:
+    """The paper claims it for order 1; docs/explanation/cyclic-sospa.md proves it for all."""
+
     def distance(a: Points, b: Points) -> float:
-        return mg.sospa(a, b, cutoff=cutoff, closed=closed, directed=directed, normalised=True)
+        return mg.sospa(a, b, cutoff=cutoff, order=order, closed=closed, directed=directed, normalised=True)
 
     assert distance(x, z) <= (distance(x, y) + distance(y, z)) * SLACK + 1e-12
-
-
-def test_normalised_sospa_of_order_2_is_no_metric() -> None:
-    """The tables say order 1 only; this is why."""
-    rng = np.random.default_rng(1)
-    worst = 0.0
-    for _ in range(3000):
-        x, y, z = (rng.normal(0, 1, (rng.integers(1, 4), 1)) for _ in range(3))
-        d = [mg.sospa(a, b, order=2, cutoff=1, normalised=True) for a, b in ((x, z), (x, y), (y, z))]
-        worst = max(worst, d[0] - d[1] - d[2])
-    assert worst > 0.01
 
 
 def test_mixing_open_and_closed_shapes_is_no_metric() -> None:
@@ -124,7 +115,8 @@ def test_a_rigid_motion_changes_nothing(
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     before = mg.sospa(x, y, cutoff=cutoff, closed=closed)
     after = mg.sospa(x @ turn.T + move, y @ turn.T + move, cutoff=cutoff, closed=closed)
-    # Moving by a kilometre costs about 1e-13 m in every coordinate. (A repeated closing point stays one: same arithmetic.)
+    # Moving by a kilometre costs about 1e-13 m in every coordinate. (A repeated closing point stays one: same
+    # arithmetic.)
     assert math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-9)
 
 

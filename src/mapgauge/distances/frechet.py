@@ -22,7 +22,8 @@ def frechet(
     Args:
         x: ``(n, dimension)`` points in metres.
         y: ``(m, dimension)`` points.
-        closed: As in ``sospa``. The minimum over all cyclic shifts of both lines: unlike for SOSPA, shifting one is not enough.
+        closed: As in ``sospa``. The minimum over all cyclic shifts of both: unlike for SOSPA, shifting one is not
+            enough.
         directed: If not, the minimum over y and y reversed.
         closed_tolerance: Metres; only for "auto".
 

@@ -13,7 +13,7 @@ from mapgauge.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
     """The optimal matching of the points of two polylines x and y, and what it costs.
 
@@ -43,18 +43,20 @@ def sospa(
 ) -> float:
     """SOSPA between two polylines (eq. 1), or between two polygons (eq. 7).
 
-    The cheapest way to match points of x with points of y in order: a matched pair costs its distance, an unmatched point
-    ``cutoff / 2``. Points at least ``cutoff`` apart are never matched.
+    The cheapest way to match points of x with points of y in order: a matched pair costs its distance, an unmatched
+    point ``cutoff / 2``. Points at least ``cutoff`` apart are never matched.
 
     Args:
         x: ``(n, dimension)`` points in metres, in order along the line, or a shapely geometry.
         y: ``(m, dimension)`` points.
         cutoff: ``c``, metres.
-        order: ``p >= 1``. Costs are p-th powers, and the result is the p-th root of their sum.
-        closed: Treat x and y as polygons: the start point does not matter, and a repeated closing point is dropped. With "auto" both
-            are, if the first and last point of either are within ``closed_tolerance``.
+        order: ``p``, from 1 to 32. Costs are p-th powers, and the result is the p-th root of their sum.
+        closed: Treat x and y as polygons: the start point does not matter, and a repeated closing point is dropped.
+            "auto": do so if either has more than two points and ends within ``closed_tolerance`` of its start; such an
+            end is a closing point.
         directed: The direction of the lines matters. If not, the better of y and y reversed counts.
-        normalised: Return ``2 s / (M + s)`` in [0, 1] instead of ``s`` (eq. 4), where ``M`` is the cost of matching nothing.
+        normalised: Return ``2 s / (M + s)`` in [0, 1] instead of ``s`` (eq. 4), where ``M`` is what matching nothing
+            costs.
         closed_tolerance: Metres; only for "auto".
 
     Returns:
@@ -86,7 +88,7 @@ def sospa_align(
 ) -> Alignment:
     """The matching behind ``sospa``: which points are matched, which are not, and in which reading of y.
 
-    Among matchings of equal cost, one with the most pairs is given, and y is not reversed without need.
+    Among matchings of equal cost (up to rounding) one with the most pairs is given, with y not reversed if possible.
 
     >>> a = sospa_align([[0, 0], [1, 0], [9, 0]], [[0, 0.5], [1, 0]])
     >>> a.value, a.pairs.tolist(), a.unmatched_x.tolist()
@@ -113,7 +115,7 @@ def sospa_from_distances(
     Args:
         matrix: ``(n, m)`` finite distances of at least 0. For closed lines, leave out repeated closing points.
         cutoff: In the unit of the distances.
-        order: ``p >= 1``.
+        order: ``p``, from 1 to 32.
         closed: Minimum over all cyclic shifts of the columns.
         directed: If not, minimum over both directions of the columns.
         normalised: As in ``sospa``.
@@ -157,7 +159,7 @@ def sospa_matrix(
         xs: Polylines: an iterable of ``(n, dimension)`` arrays or shapely geometries, or a ``Polylines``.
         ys: The other set.
         cutoff: Metres.
-        order: ``p >= 1``.
+        order: ``p``, from 1 to 32.
         closed: As in ``sospa``; "auto" decides for each polyline, and a pair is compared as polygons if either is one.
         directed: As in ``sospa``, but False unless asked for.
         closed_tolerance: Metres; only for "auto".
@@ -188,8 +190,15 @@ def _alignment(
         normalised=float(normalised),
         pairs=pairs,
         matched_points=float(cost if order == 1 else cost * cutoff**order),
-        unmatched_x=np.setdiff1d(np.arange(n), pairs[:, 0]),
-        unmatched_y=np.setdiff1d(np.arange(m), pairs[:, 1]),
+        unmatched_x=_others(pairs[:, 0], n),
+        unmatched_y=_others(pairs[:, 1], m),
         shift=int(walked[0]) if wraps else 0,
         reversed=bool(backward),
     )
+
+
+def _others(indices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The numbers below ``count`` that are not among the indices."""
+    left = np.ones(count, np.bool_)
+    left[indices] = False
+    return np.flatnonzero(left)

@@ -1,7 +1,8 @@
 """The assignment that saves most: shortest augmenting paths on a small dense matrix.
 
-scipy.optimize.linear_sum_assignment does the same and is the oracle in the tests. It is not used here because it needs one
-call from Python per frame and class, holding the GIL, and 0.6 s to import; ``benchmarks/`` prints the ratio.
+scipy.optimize.linear_sum_assignment does the same and is the oracle in the tests. It is not used here because it
+needs one call from Python per frame and class, holding the GIL, and 0.6 s to import; ``benchmarks/`` prints the
+ratio.
 """
 
 import numpy as np
@@ -13,8 +14,8 @@ from mapgauge.kernels._jit import jit_allocating
 def assign(saving):
     """For each row its column, or -1: one to one, of largest total saving. Pairs that save nothing are left out.
 
-    Each row in turn is brought in along the cheapest path of reassignments (Hungarian method with potentials ``u`` and ``v``
-    for rows and columns), O(rows^2 columns) for the smaller side as rows.
+    Each row in turn is brought in along the cheapest path of reassignments (Hungarian method with potentials ``u``
+    and ``v`` for rows and columns), O(rows^2 columns) for the smaller side as rows.
     """
     flip = saving.shape[0] > saving.shape[1]
     rows, columns = (saving.shape[1], saving.shape[0]) if flip else saving.shape

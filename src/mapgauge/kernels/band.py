@@ -1,7 +1,7 @@
 """The band: what matching each pair of points would save, stored only where points may be close.
 
 Matching ``x_i`` with ``y_j`` instead of leaving both alone saves ``c^p - d^p``. In units of ``c^p`` the *gain* is
-``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)`` (METRICS: the savings form). Only
+``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)``. Only
 pairs with ``d < c`` have a positive gain, so all others are stored as 0 or not stored.
 
 Gains are rounded to multiples of ``2^-44``. Sums of up to 512 of them are then exact in float64, whatever the order of

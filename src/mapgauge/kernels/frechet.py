@@ -1,7 +1,8 @@
 """Discrete Fréchet distance: the shortest leash that lets two walkers go along both lines point by point.
 
-All in squared distances; the root is taken once, at the end. A row of the dynamic programme in which every value has reached the
-best known result ends the search: nothing below it can come of it.
+All in squared distances; the root is taken once, at the end. A row of the dynamic programme in which every value has
+reached the best known result ends the search: nothing below it can come of it. (In each cell the value to the left,
+which has only just been computed, is looked at last: the order of the minima is a third of the run time.)
 """
 
 import math
@@ -40,7 +41,7 @@ def _open(points, x0, x1, y0, y1, backward, limit, square, row):
         lowest = np.inf
         for j in range(m):
             above = row[j] if i > x0 else np.inf
-            best = min(min(above, left), diagonal)
+            best = min(min(above, diagonal), left)
             if i == x0 and j == ZERO:
                 best = 0.0
             diagonal = above
@@ -54,11 +55,12 @@ def _open(points, x0, x1, y0, y1, backward, limit, square, row):
 
 @jit
 def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
-    """Squared distance between closed lines: the minimum over the cyclic shifts of both (infinity if not below ``limit``).
+    """Squared distance between closed lines, the minimum over the cyclic shifts of both; ``limit`` if not below it.
 
-    A walk from shifted starts to the points before them, closed by one step of both walkers, is a closed walk around both
-    lines in which somewhere both step at once. Each such walk enters the first point of x once, at some point s of y: try
-    each s, and keep for every cell the best walk (``row``) and the best in which both have stepped at once (``stepped``).
+    A walk from shifted starts to the points before them, closed by one step of both walkers, is a closed walk around
+    both lines in which somewhere both step at once. Each such walk enters the first point of x once, at some point s of
+    y: try each s, and keep for every cell the best walk (``row``) and the best one in which both have stepped at once
+    (``stepped``).
     """
     m = y1 - y0
     for s in range(m):
@@ -76,10 +78,10 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
             for j in range(m + ONE):  # y from its point s around to its point s again
                 at = s + j if s + j < m else s + j - m
                 above, above_stepped = (row[j], stepped[j]) if i > x0 else (np.inf, np.inf)
-                best = min(min(above, left), diagonal)
+                best = min(min(above, diagonal), left)
                 if i == x0 and j == ZERO:
                     best = 0.0
-                best_stepped = min(min(above_stepped, left_stepped), diagonal)
+                best_stepped = min(min(above_stepped, diagonal), left_stepped)
                 diagonal = above
                 left, left_stepped = max(best, square[at]), max(best_stepped, square[at])
                 row[j], stepped[j] = left, left_stepped

@@ -1,9 +1,9 @@
 """PLD of one frame and class: the optimal assignment of instances, computing few of the distances it rests on.
 
-``pld^p = mass - the largest total of min(r, s) (1 - D^p)`` over assignments (METRICS: the savings form), where D is
-normalised SOSPA. Bounds are enough to discard most pairs: start with savings that are surely not too small, assign, replace
-the chosen ones by better bounds or exact values, and assign again, until all that is chosen is exact. Then no other
-assignment can be better, because its savings are bounded by numbers that already lost.
+``pld^p = mass - the largest total of min(r, s) (1 - D^p)`` over assignments, where D is
+normalised SOSPA. Bounds are enough to discard most pairs: start with savings that are surely not too small, assign,
+replace the chosen ones by better bounds or exact values, and assign again, until all that is chosen is exact. Then no
+other assignment can be better, because its savings are bounded by numbers that already lost.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ COARSE, FINE, EXACT = 0, 1, 2  # how well a saving is known
 
 @jit
 def _comes_before(lines, confidence, a, b):
-    """A total order of instances by content: confidence from high to low, then points. Input order decides only twins."""
+    """An order of instances by content: confidence from high to low, then points. Input order decides only twins."""
     if confidence[a] != confidence[b]:
         return confidence[a] > confidence[b]
     n, m = length_of(lines, a), length_of(lines, b)
@@ -125,9 +125,7 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
                 distance = _distance(_bound(lines, x, y, cutoff, order, band), points, order)
             else:
                 known[i, j] = EXACT
-                matched[i, j], cost[i, j], _ = align_lines(
-                    lines, x, y, cyclic, directed, cutoff, order, band, matches
-                )
+                matched[i, j], cost[i, j], _ = align_lines(lines, x, y, cyclic, directed, cutoff, order, band, matches)
                 _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
             saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
         if settled:
@@ -170,9 +168,7 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
     xs = _in_order(lines, confidence, ZERO, U(split))
     ys = _in_order(lines, confidence, U(split), U(len(confidence)))
     band = make_band(lines, _near_pairs(lines, xs, ys, cutoff), cutoff)
-    partner, matched, cost = _optimal_assignment(
-        lines, closed, confidence, xs, ys, directed, cutoff, order, band
-    )
+    partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
     parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
     truth_of = np.full(split, -1)
     for i in range(len(xs)):

@@ -1,7 +1,8 @@
 """The definitions in plain Python: slow, obvious, and what the tests believe.
 
-Nobody optimises this file. Functions take and return plain numbers and arrays; ``distance`` is a matrix of point distances. What
-is written as loops over arrays also compiles as it stands, so that the long random search can run it a million times.
+Nobody optimises this file. Functions take and return plain numbers and arrays; ``distance`` is a matrix of point
+distances. What is written as loops over arrays also compiles as it stands, so that the long random search can run it
+a million times.
 """
 
 import itertools
@@ -84,8 +85,9 @@ def cyclic_one_side(distance, cutoff, order):
 def maes(distance, cutoff, order):
     """Maes' algorithm for ``sospa^p`` of closed lines, O(n m log m).
 
-    Write y twice. The best path for a shift runs from column ``shift`` to column ``shift + m``; best paths of neighbouring shifts
-    need not cross. So the path of a shift halfway between two others is sought only between their paths.
+    Write y twice. The best path for a shift runs from column ``shift`` to column ``shift + m``; best paths of
+    neighbouring shifts need not cross. So the path of a shift halfway between two others is sought only between their
+    paths.
     """
     n, m = distance.shape
     gap = cutoff**order / 2

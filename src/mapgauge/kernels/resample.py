@@ -67,7 +67,8 @@ def lengths_of(points, offsets):
 def resample_lines(points, offsets, lengths, spacing, count):
     """Resample every line at equal ``spacing``, or to ``count`` points where that is positive; empty lines stay so.
 
-    ``points`` is ``(dimension, points)``; returns the new points in the same form, and their offsets. The end point is exact.
+    ``points`` is ``(dimension, points)``; returns the new points in the same form, and their offsets. The end point
+    is exact.
     """
     lines = len(lengths)
     out_offsets = np.zeros(lines + 1, np.int64)

@@ -78,8 +78,8 @@ def _best_cut(band, n, m, first_row, backward, promise, floor):
 def best_reading(band, n, m, cyclic, directed, guess_backward, move):
     """The reading with the heaviest chain, forwards on a tie; and whether that chain is recorded in ``move``.
 
-    ``guess_backward`` says which way to try first. The second way starts from the first one's gain: it usually gives up after
-    a few rows. So the first is recorded at once, if ``move`` is an array and the lines are open.
+    ``guess_backward`` says which way to try first. The second way starts from the first one's gain: it usually gives
+    up after a few rows. So the first is recorded at once, if ``move`` is an array and the lines are open.
     """
     bounded = cyclic or not directed
     promise = best_of_rows(band, n) if bounded else 0.0
@@ -145,7 +145,7 @@ def point_cost(points, i, j, cutoff, order):
 
 @jit
 def match(band, n, m, cyclic, directed, guess_backward, pairs):
-    """Write the pairs of the best matching, rows in increasing order; returns their number, and if y is read backwards."""
+    """Write the pairs of the best matching, rows increasing; returns how many, and whether y is read backwards."""
     reading, recorded = best_reading(band, n, m, cyclic, directed, guess_backward, band.move)
     if reading.gain <= 0.0:
         return ZERO, False

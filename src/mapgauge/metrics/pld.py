@@ -1,6 +1,6 @@
-"""PLD, the metric between two sets of polylines with confidences, and the five parts it splits into (paper, section 4)."""
+"""PLD, the metric between two sets of polylines with confidences, and its five parts (paper, section 4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,8 @@ from mapgauge.typing import Closed, Pairs, PolylinesLike
 class Parts(NamedTuple):
     """The five kinds of error; they add up to the whole.
 
-    Localisation and detection group them. By points, only the distances of matched points are localisation; by instances, all
-    that is wrong inside a matched pair of polylines is.
+    Localisation and detection group them. By points, only the distances of matched points are localisation; by
+    instances, all that is wrong inside a matched pair of polylines is.
     """
 
     matched_points: float  # distances of matched points, inside matched polylines
@@ -32,8 +32,8 @@ class Parts(NamedTuple):
 class PldResult:
     """PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``.
 
-    The five parts are unnormalised: p-th powers of instances, as eq. 9 sums them. ``normalised_parts``, ``localisation`` and
-    ``detection`` are shares of the normalised value; only order 1 has them.
+    The five parts are unnormalised: p-th powers of instances, as eq. 9 sums them. ``normalised_parts``,
+    ``localisation`` and ``detection`` are shares of the normalised value; only order 1 has them.
     """
 
     matched_points: float
@@ -44,7 +44,7 @@ class PldResult:
     mass: float  # half the total confidence of both sides
     cutoff: float  # metres
     order: float
-    assignment: Pairs | None  # (k, 2): prediction, truth; None once frames are pooled
+    assignment: Pairs | None = field(compare=False)  # (k, 2): prediction, truth; None once frames are pooled
 
     @property
     def parts(self) -> Parts:
@@ -68,8 +68,8 @@ class PldResult:
         """The five parts of the normalised value (eq. 13); they add up to it."""
         if self.order != 1:
             raise InvalidInput(
-                f"normalised parts, localisation and detection exist for order 1 only, this result has order {self.order:g}. "
-                "Use parts, which add up to value**order."
+                "normalised parts, localisation and detection exist for order 1 only, "
+                f"this result has order {self.order:g}. Use parts, which add up to value**order."
             )
         scale = 2 / (self.mass + self.value) if self.mass > 0 else 0.0
         return Parts(*(scale * part for part in self.parts))
@@ -103,7 +103,7 @@ class PldResult:
                 f"cannot pool PLD of cutoff {self.cutoff:g}, order {self.order:g} "
                 f"with PLD of cutoff {other.cutoff:g}, order {other.order:g}"
             )
-        parts = (a + b for a, b in zip(self.parts, other.parts, strict=True))
+        parts = Parts._make(a + b for a, b in zip(self.parts, other.parts, strict=True))
         return PldResult(*parts, self.mass + other.mass, self.cutoff, self.order, None)
 
     def __radd__(self, other: object) -> "PldResult":
@@ -125,22 +125,23 @@ def pld(
 ) -> PldResult:
     """PLD between predicted and true polylines of one class in one frame (eq. 9).
 
-    The cheapest one-to-one assignment of predictions to truth: an assigned pair costs its normalised SOSPA, weighted by the
-    smaller confidence, and half the difference of the confidences; an instance left over costs half its confidence.
+    The cheapest one-to-one assignment of predictions to truth: an assigned pair costs its normalised SOSPA, weighted by
+    the smaller confidence, and half the difference of the confidences; an instance left over costs half its confidence.
 
     Args:
-        predictions: Polylines: an iterable of ``(n, dimension)`` arrays in metres or shapely geometries, or a ``Polylines``.
+        predictions: An iterable of ``(n, dimension)`` arrays in metres or of shapely geometries, or a ``Polylines``.
         truth: The true polylines. Both are compared point by point: resample them first.
         confidence: One number in [0, 1] per prediction; 1 for all if not given.
         truth_confidence: The same for truth, when two estimates are compared.
         cutoff: SOSPA's cutoff, metres.
-        order: ``p >= 1``; only order 1 is a metric when normalised, and splits.
+        order: ``p``, from 1 to 32. Only for order 1 the normalised value splits into parts.
         closed: True, False or "auto", as in ``sospa_matrix``.
         directed: Whether the direction of polylines matters.
         closed_tolerance: Metres; only for "auto".
 
     Returns:
-        The value, its five parts and the assignment. A pair that is no better than none is not assigned. Between empty sets all is 0.
+        The value, its five parts and the assignment. A pair that is no better than none is not assigned. Between empty
+        sets all is 0.
 
     >>> line = [[0, 0], [0.5, 0], [1, 0]]
     >>> result = pld([line, [[7, 7], [8, 8]]], [line], confidence=[0.8, 0.2])
@@ -160,4 +161,5 @@ def pld(
     lines, flags = index(polylines, closed, closed_tolerance)
     sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power)
     matched = np.flatnonzero(truth_of >= 0)
-    return PldResult(*(float(v) for v in sums), cut, power, np.stack([matched, truth_of[matched]], axis=1))
+    parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
+    return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
