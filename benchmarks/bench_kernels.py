@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-
 from benchmarks import baseline, workloads
 from benchmarks.workloads import PER_SIDE, Points, Workload
 from numpy.typing import NDArray

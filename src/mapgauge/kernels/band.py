@@ -50,9 +50,11 @@ class Band(NamedTuple):
     runs: NDArray[np.uint64]  # (runs, 3): low column, high column (one past), where the gains start
     gain: NDArray[np.float64]  # (cells,)
     row_best: NDArray[np.float64]  # (n,) the largest gain of each row
+    rest: NDArray[np.float64]  # (n + 1,) what the rows read from the t-th on can gain at most
     prefix: NDArray[np.float64]  # (m + 1,) the row of the dynamic programme
     move: NDArray[np.uint8]  # (cells,) how the chain came to each cell
     reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) how far the value at a run's end was carried on
+    suffix: NDArray[np.float64]  # (2 m + 1,) the same read from the end, over two rounds of a closed line
     column_best: NDArray[np.float64]  # (m,) the largest gain of each column
     tried: NDArray[np.bool_]  # (m,) cuts of a closed line that were tried
 
@@ -64,9 +66,11 @@ def _make_band(n, m, runs, cells):
         np.empty((runs, 3), np.uint64),
         np.empty(cells, np.float64),
         np.empty(n, np.float64),
+        np.empty(n + ONE, np.float64),
         np.empty(m + ONE, np.float64),
         np.empty(cells, np.uint8),
         np.empty(runs * BLOCK * TWO, np.uint64),
+        np.empty(TWO * m + ONE, np.float64),
         np.empty(m, np.float64),
         np.empty(m, np.bool_),
     )

@@ -25,6 +25,15 @@ def row_at(t, n, first_row, backward):
 
 
 @jit
+def rest_by_rows(band, n, first_row, backward):
+    """Fill ``rest`` from ``row_best``: no row can give more than its largest gain."""
+    band.rest[n] = 0.0
+    for back in range(n):
+        t = n - ONE - back
+        band.rest[t] = band.rest[t + ONE] + band.row_best[row_at(t, n, first_row, backward)]
+
+
+@jit
 def _positions(low, high, at, cut, m, wrapped):
     """The part of a run before (wrapped) or behind the cut as positions ``low .. high``, and where its gains start."""
     if wrapped:
@@ -78,29 +87,20 @@ def _carry(prefix, first, last, best):
 
 
 @jit
-def heaviest_chain(band, n, m, first_row, backward, cut, promise, floor, move):
+def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
     """Gain of the heaviest chain, or -1 as soon as it is clear that it does not exceed ``floor``.
 
-    ``promise`` is the sum of ``row_best``, a bound on what all rows together can give; with a negative ``floor`` it
-    is not used and ``row_best`` need not be filled. ``move`` is the band's array, to record the chain for ``trace``,
-    or None for the value alone.
+    For that, ``rest`` must hold what the rows from each one on can give at most; with a negative ``floor`` it is not
+    used. ``move`` is the band's array, to record the chain for ``trace``, or None for the value alone.
     """
-    first_run, runs, gain, row_best, prefix, reach = (
-        band.first_run,
-        band.runs,
-        band.gain,
-        band.row_best,
-        band.prefix,
-        band.reach,
-    )
+    first_run, runs, gain = band.first_run, band.runs, band.gain
+    prefix, reach, rest = band.prefix, band.reach, band.rest
     prefix[ZERO] = 0.0
     end = ZERO  # positions up to here are stored
     for t in range(n):
         i = row_at(t, n, first_row, backward)
-        if floor >= 0.0:
-            if prefix[end] + promise <= floor:
-                return -1.0
-            promise -= row_best[i]
+        if floor >= 0.0 and prefix[end] + rest[t] <= floor:
+            return -1.0
         b = i // BLOCK
         q = i - b * BLOCK
         tail = prefix[end]  # what the previous row has at every position that is not stored

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.band import AT, HIGH, LOW, band_of_matrix, best_of_rows, fill_from_lines, make_band
-from mapgauge.kernels.chain import heaviest_chain, row_at, trace
-from mapgauge.kernels.lines import BLOCK, START, STOP, are_near, length_of
+from mapgauge.kernels.band import band_of_matrix, best_of_rows, fill_from_lines, make_band
+from mapgauge.kernels.chain import heaviest_chain, rest_by_rows, trace
+from mapgauge.kernels.cyclic import best_cut, fewest_close
+from mapgauge.kernels.lines import START, STOP, are_near, length_of
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least" as "more than, less half a step"
 
@@ -23,82 +24,31 @@ class Reading(NamedTuple):
 
 
 @jit
-def _fewest_close(band, n):
-    """The row with the fewest columns that may be close: the cheapest place to open a closed line."""
-    first_run, runs, gain = band.first_run, band.runs, band.gain
-    best_row, fewest = ZERO, ~ZERO
-    for i in range(n):
-        b = i // BLOCK
-        q = i - b * BLOCK
-        close = ZERO
-        for r in range(first_run[b], first_run[b + ONE]):
-            width = runs[r, HIGH] - runs[r, LOW]
-            at = runs[r, AT] + q * width
-            for c in range(at, at + width):
-                if gain[c] > 0.0:
-                    close += ONE
-        if close < fewest:
-            best_row, fewest = i, close
-    return best_row
-
-
-@jit
-def _best_cut(band, n, m, first_row, backward, promise, floor):
-    """The best cut of a closed y in one direction (eq. 7), or a gain of -1 if none exceeds ``floor``.
-
-    Branch and bound over the first matched row. If that row is i and its partner is column j, cutting y before j loses
-    nothing; and no chain that starts at row i or later can gain more than those rows have to give.
-    """
-    tried = band.tried
-    for j in range(m):
-        tried[j] = False
-    best_cut = ZERO
-    best = floor
-    rest = promise
-    for t in range(n):
-        if rest <= best:
-            break
-        i = row_at(t, n, first_row, backward)
-        rest -= band.row_best[i]
-        b = i // BLOCK
-        for r in range(band.first_run[b], band.first_run[b + ONE]):
-            low, width = band.runs[r, LOW], band.runs[r, HIGH] - band.runs[r, LOW]
-            at = band.runs[r, AT] + (i - b * BLOCK) * width
-            for k in range(width):
-                j = low + k
-                if band.gain[at + k] > 0.0 and not tried[j]:
-                    tried[j] = True
-                    gain = heaviest_chain(band, n, m, first_row, backward, j, promise, best, None)
-                    if gain > best:
-                        best, best_cut = gain, j
-    return (best if best > floor else -1.0), best_cut
-
-
-@jit
 def best_reading(band, n, m, cyclic, directed, guess_backward, move):
     """The reading with the heaviest chain, forwards on a tie; and whether that chain is recorded in ``move``.
 
     ``guess_backward`` says which way to try first. The second way starts from the first one's gain: it usually gives
     up after a few rows. So the first is recorded at once, if ``move`` is an array and the lines are open.
     """
-    bounded = cyclic or not directed
-    promise = best_of_rows(band, n) if bounded else 0.0
-    start = _fewest_close(band, n) if cyclic else ZERO
+    if not cyclic and not directed:
+        best_of_rows(band, n)
+    start = fewest_close(band, n) if cyclic else ZERO
     best = Reading(0.0, ZERO, False, ZERO)
     recorded = False
     for second in range(1 if directed else 2):
         backward = guess_backward != (second == 1)
-        floor = best.gain if bounded else -1.0
+        floor = best.gain
         if second == 1 and not backward:
             floor = max(floor - HALF_STEP, 0.0)
         first_row = start if cyclic or not backward else n - ONE
         cut = ZERO
         if cyclic:
-            gain, cut = _best_cut(band, n, m, first_row, backward, promise, floor)
+            gain, cut = best_cut(band, n, m, first_row, backward, floor)
         elif second == 0:
-            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, promise, floor, move)
+            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, -1.0, move)
         else:
-            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, promise, floor, None)
+            rest_by_rows(band, n, first_row, backward)
+            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, floor, None)
         if gain > floor:
             best = Reading(gain, first_row, backward, cut)
             recorded = second == 0 and not cyclic
@@ -151,7 +101,7 @@ def match(band, n, m, cyclic, directed, guess_backward, pairs):
         return ZERO, False
     first_row, backward, cut = reading.first_row, reading.backward, reading.cut
     if not recorded:
-        heaviest_chain(band, n, m, first_row, backward, cut, 0.0, -1.0, band.move)
+        heaviest_chain(band, n, m, first_row, backward, cut, -1.0, band.move)
     k = trace(band, n, m, first_row, backward, cut, pairs)
     # The trace lists the last pair first. Bring the rows into increasing order: turn, then rotate to the smallest.
     if not backward:

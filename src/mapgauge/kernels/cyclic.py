@@ -1,0 +1,120 @@
+"""Where to cut a closed line: the best of all cyclic shifts (eq. 7), without trying them all.
+
+Shifting one side is enough (lemma 2), so the rows keep their order and the columns are cut. Write the columns twice:
+every cut is a window of m columns in that double round. The heaviest chain over the *whole* double round, from each
+row on, bounds every cut at once and needs one pass, from the last row to the first. Cutting where that chain begins
+is usually optimal already, and then its gain equals the bound: one bound and one chain instead of m chains.
+
+Otherwise branch and bound over the first matched row. If that row is i and its partner is column j, cutting before j
+loses nothing; and no chain that starts at row i or later can gain more than the bound for these rows.
+"""
+
+from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
+from mapgauge.kernels.band import AT, HIGH, LOW, best_of_rows
+from mapgauge.kernels.chain import heaviest_chain, row_at
+from mapgauge.kernels.lines import BLOCK
+
+
+@jit
+def fewest_close(band, n):
+    """The row with the fewest close columns: the cheapest place to begin the reading of a closed x."""
+    first_run, runs, gain = band.first_run, band.runs, band.gain
+    best_row, fewest = ZERO, ~ZERO
+    for i in range(n):
+        b = i // BLOCK
+        close = ZERO
+        for r in range(first_run[b], first_run[b + ONE]):
+            width = runs[r, HIGH] - runs[r, LOW]
+            at = runs[r, AT] + (i - b * BLOCK) * width
+            for c in range(at, at + width):
+                if gain[c] > 0.0:
+                    close += ONE
+        if close < fewest:
+            best_row, fewest = i, close
+    return best_row
+
+
+@jit
+def _raise(values, begin, end, least):
+    for p in range(begin, end):
+        values[p] = values[p] if values[p] > least else least
+
+
+@jit
+def _rest_over_two_rounds(band, n, m, first_row, backward, floor):
+    """Fill ``rest`` with the heaviest chains over the double round; returns the column at which that of all rows begins.
+
+    The mirror image of ``heaviest_chain``: ``suffix[p]`` is the best total gain among the rows seen so far and the
+    columns from ``p`` on; rows and columns are gone through from their ends.
+    """
+    first_run, runs, gain, suffix, rest = band.first_run, band.runs, band.gain, band.suffix, band.rest
+    promise = best_of_rows(band, n)
+    for p in range(TWO * m + ONE):
+        suffix[p] = 0.0
+    rest[n] = 0.0
+    first_column = ZERO
+    for back in range(n):
+        t = n - ONE - back
+        if rest[t + ONE] + promise <= floor:
+            return ZERO, False
+        i = row_at(t, n, first_row, backward)
+        promise -= band.row_best[i]
+        b = i // BLOCK
+        count = first_run[b + ONE] - first_run[b]
+        best = diagonal = 0.0
+        done = TWO * m + ONE  # positions from here on have this row's value
+        column = ZERO  # where this row was last worth a match
+        for round_ in range(TWO):
+            shift = m if round_ == ZERO else ZERO
+            for k in range(count):
+                r = first_run[b + ONE] - ONE - k
+                low, high = runs[r, LOW] + shift, runs[r, HIGH] + shift
+                at = runs[r, AT] + (i - b * BLOCK) * (high - low)
+                if high < done:  # the value of the rows before; right behind another run, its last diagonal is that
+                    diagonal = suffix[high]
+                _raise(suffix, high, done, best)
+                best = max(best, diagonal)
+                for j in range(high - low):
+                    p = high - ONE - j
+                    behind = suffix[p]
+                    matched = diagonal + gain[at + (p - low)]
+                    raised = matched if matched > behind else behind
+                    column = p if raised > best and matched > behind else column
+                    best = raised if raised > best else best
+                    suffix[p] = best
+                    diagonal = behind
+                done = low
+        _raise(suffix, ZERO, done, best)
+        rest[t] = suffix[ZERO]
+        if rest[t] > rest[t + ONE]:
+            first_column = column if column < m else column - m
+    return first_column, rest[ZERO] > floor
+
+
+@jit
+def best_cut(band, n, m, first_row, backward, floor):
+    """The heaviest chain over all cuts of a closed y, and its cut; a gain of -1 if none exceeds ``floor``."""
+    cut, promising = _rest_over_two_rounds(band, n, m, first_row, backward, floor)
+    if not promising:
+        return -1.0, ZERO
+    rest, tried = band.rest, band.tried
+    for j in range(m):
+        tried[j] = False
+    tried[cut] = True
+    best = max(floor, heaviest_chain(band, n, m, first_row, backward, cut, floor, None))
+    for t in range(n):
+        if rest[t] <= best:
+            break
+        i = row_at(t, n, first_row, backward)
+        b = i // BLOCK
+        for r in range(band.first_run[b], band.first_run[b + ONE]):
+            low, width = band.runs[r, LOW], band.runs[r, HIGH] - band.runs[r, LOW]
+            at = band.runs[r, AT] + (i - b * BLOCK) * width
+            for k in range(width):
+                j = low + k
+                if band.gain[at + k] > 0.0 and not tried[j]:
+                    tried[j] = True
+                    gain = heaviest_chain(band, n, m, first_row, backward, j, best, None)
+                    if gain > best:
+                        best, cut = gain, j
+    return (best if best > floor else -1.0), cut
