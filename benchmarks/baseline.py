@@ -1,8 +1,9 @@
 """The plain way to compute what the package computes: straight from the definitions, compiled, nothing clever.
 
 Speed is reported as a ratio to these. They are written as one would write them with numba and some care: one row of
-memory, no allocation in the inner loops, no power. The arguments of the minimum stand in the order that lets the
-processor overlap most: exchanging the last two makes it much slower, which would flatter the ratios.
+memory, no allocation in the inner loops, no power. How fast Wagner and Fischer's recurrence runs hangs on a detail: if
+the value to the left, which has only just been computed, is the last argument of the minimum, the processor can overlap
+more, and the loop is up to 1.7 times faster. Both forms are measured; where only one is, it is the faster.
 """
 
 import math
@@ -24,8 +25,27 @@ def jit(function: F) -> F:
 
 
 @jit
-def sospa_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
+def plain_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
     """SOSPA of order 1 by Wagner and Fischer's recurrence with one rolling row: a match costs d, a gap c/2."""
+    gap = 0.5 * cutoff
+    for j in range(len(y) + 1):
+        row[j] = j * gap
+    for i in range(len(x)):
+        u, v = x[i, 0], x[i, 1]
+        diagonal, left = row[0], (i + 1) * gap
+        row[0] = left
+        for j in range(len(y)):
+            a, b = u - y[j, 0], v - y[j, 1]
+            matched = diagonal + math.sqrt(a * a + b * b)
+            diagonal = row[j + 1]
+            left = min(matched, left + gap, diagonal + gap)
+            row[j + 1] = left
+    return float(row[len(y)])
+
+
+@jit
+def sospa_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
+    """As ``plain_cost`` with the arguments of the minimum in the faster order."""
     gap = 0.5 * cutoff
     for j in range(len(y) + 1):
         row[j] = j * gap
@@ -49,6 +69,18 @@ def longest_of(offsets: Indices) -> int:
     for i in range(len(offsets) - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
     return longest
+
+
+@jit
+def plain_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
+    """``plain_cost`` of many pairs of lines in one call."""
+    row = np.empty(longest_of(offsets) + 1)
+    out = np.empty(len(pairs))
+    for k in range(len(pairs)):
+        i, j = pairs[k]
+        x, y = coords[offsets[i] : offsets[i + 1]], coords[offsets[j] : offsets[j + 1]]
+        out[k] = plain_cost(x, y, cutoff, row)
+    return out
 
 
 @jit

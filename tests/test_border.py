@@ -190,7 +190,7 @@ def test_empty_polylines_and_sets() -> None:
 def test_pld_with_one_side_empty() -> None:
     nothing, everything = mg.pld([], []), mg.pld([], [LINE, LINE])
     assert (nothing.value, nothing.normalised, nothing.mass) == (0, 0, 0)
-    assert nothing.normalised_parts == (0, 0, 0, 0, 0)
+    assert nothing.normalised_parts == mg.Parts(0, 0, 0, 0, 0)
     assert (everything.value, everything.normalised, everything.missed) == (1, 1, 1)
     false = mg.pld([LINE, LINE], [], confidence=[0.5, 0.1])
     assert (false.normalised, false.false) == (1, 0.3)

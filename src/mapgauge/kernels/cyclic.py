@@ -42,10 +42,11 @@ def _raise(values, begin, end, least):
 
 @jit
 def _rest_over_two_rounds(band, n, m, first_row, backward, floor):
-    """Fill ``rest`` with the heaviest chains over the double round; returns the column at which that of all rows begins.
+    """Fill ``rest`` with the heaviest chains over the double round, from each row on.
 
-    The mirror image of ``heaviest_chain``: ``suffix[p]`` is the best total gain among the rows seen so far and the
-    columns from ``p`` on; rows and columns are gone through from their ends.
+    Returns the column at which that of all rows begins, and whether it exceeds ``floor``; gives up as soon as it
+    cannot. The mirror image of ``heaviest_chain``: ``suffix[p]`` is the best total gain among the rows seen so far
+    and the columns from ``p`` on; rows and columns are gone through from their ends.
     """
     first_run, runs, gain, suffix, rest = band.first_run, band.runs, band.gain, band.suffix, band.rest
     promise = best_of_rows(band, n)
