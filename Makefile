@@ -19,7 +19,8 @@ types: .venv/tested
 	$(BIN)/mypy
 
 fuzz: .venv/tested
-	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) $(BIN)/python -m pytest tests -m fuzz -q -s
+	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) $(BIN)/python -m pytest tests -m fuzz -q
+	MAPGAUGE_EXAMPLES=2000 $(BIN)/python -m pytest tests/kernels tests/properties -n 2 -q
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels

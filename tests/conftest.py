@@ -1,12 +1,20 @@
 """Fixtures and settings shared by all tests."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Compiling a kernel takes seconds, once; that is no reason to fail an example.
+# Compiling a kernel takes seconds, once; that is no reason to fail an example. CI tries the same examples every time;
+# at home each run tries others, and MAPGAUGE_EXAMPLES asks for more of them.
 settings.register_profile(
-    "mapgauge", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "mapgauge",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    max_examples=int(os.environ.get("MAPGAUGE_EXAMPLES", "150")),
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.load_profile("mapgauge")
 

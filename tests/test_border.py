@@ -194,6 +194,8 @@ def test_pld_with_one_side_empty() -> None:
     assert (everything.value, everything.normalised, everything.missed) == (1, 1, 1)
     false = mg.pld([LINE, LINE], [], confidence=[0.5, 0.1])
     assert (false.normalised, false.false) == (1, 0.3)
+    hardly = mg.pld([LINE], [], confidence=[2e-313])
+    assert hardly.normalised_parts == mg.Parts(0, 0, 0, 0, 1)
     unsure = mg.pld([LINE], [LINE], confidence=[0])
     assert unsure.missed == unsure.value == 0.5
     assert unsure.assignment is not None

@@ -20,8 +20,9 @@ def test_equal_polylines_are_at_exactly_0(x: Points, cutoff: float, order: float
 
 
 @given(polylines(), cutoffs)
-def test_undirected_a_polyline_is_at_exactly_0_from_its_reverse(x: Points, cutoff: float) -> None:
-    assert mg.sospa(x, x[::-1], cutoff=cutoff, directed=False) == 0
+def test_undirected_a_polyline_is_at_0_from_its_reverse(x: Points, cutoff: float) -> None:
+    # Points closer than 2^-44 cutoffs are the same to the search for the better direction, not to the value.
+    assert mg.sospa(x, x[::-1], cutoff=cutoff, directed=False) <= 1e-12 * cutoff
 
 
 @given(rings(), st.integers(0, 9), cutoffs, st.booleans())

@@ -71,8 +71,8 @@ class PldResult:
                 "normalised parts, localisation and detection exist for order 1 only, "
                 f"this result has order {self.order:g}. Use parts, which add up to value**order."
             )
-        scale = 2 / (self.mass + self.value) if self.mass > 0 else 0.0
-        return Parts(*(scale * part for part in self.parts))
+        total = self.mass + self.value
+        return Parts._make(2 * part / total if total > 0 else 0.0 for part in self.parts)
 
     @property
     def localisation(self) -> float:
