@@ -72,26 +72,14 @@ def longest_of(offsets: Indices) -> int:
 
 
 @jit
-def plain_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
-    """``plain_cost`` of many pairs of lines in one call."""
+def sospa_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float, plain: bool = False) -> Floats:
+    """``sospa_cost`` (or ``plain_cost``) of many pairs of lines in one call."""
     row = np.empty(longest_of(offsets) + 1)
     out = np.empty(len(pairs))
     for k in range(len(pairs)):
         i, j = pairs[k]
         x, y = coords[offsets[i] : offsets[i + 1]], coords[offsets[j] : offsets[j + 1]]
-        out[k] = plain_cost(x, y, cutoff, row)
-    return out
-
-
-@jit
-def sospa_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
-    """``sospa_cost`` of many pairs of lines in one call."""
-    row = np.empty(longest_of(offsets) + 1)
-    out = np.empty(len(pairs))
-    for k in range(len(pairs)):
-        i, j = pairs[k]
-        x, y = coords[offsets[i] : offsets[i + 1]], coords[offsets[j] : offsets[j + 1]]
-        out[k] = sospa_cost(x, y, cutoff, row)
+        out[k] = plain_cost(x, y, cutoff, row) if plain else sospa_cost(x, y, cutoff, row)
     return out
 
 

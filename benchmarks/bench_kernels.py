@@ -180,7 +180,7 @@ def open_values() -> None:
 
 
 def _open(case: str, work: Workload, target: float | None) -> None:
-    plain = Job(partial(baseline.plain_costs, *work, CUTOFF), len(work.pairs))
+    plain = Job(partial(baseline.sospa_costs, *work, CUTOFF, plain=True), len(work.pairs))
     faster = Job(partial(baseline.sospa_costs, *work, CUTOFF), len(work.pairs))
     ours = Job(partial(gains, work, closed=False, directed=True), len(work.pairs))
     for other in (plain, faster):

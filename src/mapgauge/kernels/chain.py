@@ -104,15 +104,16 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
         b = i // BLOCK
         q = i - b * BLOCK
         tail = prefix[end]  # what the previous row has at every position that is not stored
-        if move is None and cut == ZERO and first_run[b + ONE] == first_run[b] + ONE:
-            # Most rows are so: one run, nothing recorded, nothing wrapped. Without the bookkeeping below they take a
-            # tenth less.
+        if cut == ZERO and first_run[b + ONE] == first_run[b] + ONE:
+            # Most rows are so: one run, nothing wrapped. Without the bookkeeping below they take a tenth less.
             r = first_run[b]
             low, high = runs[r, LOW], runs[r, HIGH]
             at = runs[r, AT] + q * (high - low)
             end = _extend(prefix, end, high, tail)
-            best, _ = _scan(prefix, gain, at, low + ONE, high - low, prefix[low], prefix[low], None)
-            _carry(prefix, high + ONE, end, best)
+            best, _ = _scan(prefix, gain, at, low + ONE, high - low, prefix[low], prefix[low], move)
+            p = _carry(prefix, high + ONE, end, best)
+            if move is not None:
+                reach[_slot(r, q, False)] = p - ONE if p <= end else m
             continue
         best = diagonal = 0.0
         done = last = ZERO  # positions up to ``done`` have this row's value; the last run has this slot in ``reach``

@@ -63,7 +63,12 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
     (``stepped``).
     """
     m = y1 - y0
-    for s in range(m):
+    _squares_from(points, x0, y0, y1, backward, square)
+    nearest = ZERO
+    for j in range(m):
+        nearest = j if square[j] < square[nearest] else nearest
+    for turn in range(m):
+        s = nearest + turn if nearest + turn < m else nearest + turn - m  # the nearest first: it rules out most others
         entry = 0.0
         alive = True
         for i in range(x0, x1):
