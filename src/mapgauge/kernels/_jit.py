@@ -29,8 +29,11 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 
 
 def _compile(function: F, **options: Any) -> F:
-    compiled: Any = numba.njit(**_OPTIONS, **options)(function)
-    compiled._cache._cache_file._source_stamp = _STAMP
+    try:
+        compiled: Any = numba.njit(**_OPTIONS, **options)(function)
+        compiled._cache._cache_file._source_stamp = _STAMP
+    except RuntimeError:  # no folder to write to, as in a read-only image: compiled again in each process, but it works
+        compiled = numba.njit(**(_OPTIONS | {"cache": False}), **options)(function)
     return cast("F", compiled)
 
 
