@@ -138,6 +138,10 @@ def test_two_matches_win_over_one_of_the_same_cost() -> None:
         y = np.array([[2 * unit, 0], [unit, 0], [2 * unit, unit * 10]])
         wide = mg.sospa_align(x[:1], y[:2], cutoff=3 * unit)
         assert wide.pairs.tolist() == [[0, 1]]
+        # At 1 the middle two, or at 1.25 each with its own: 2.5 either way.
+        line, other = unit * np.array([[0.0], [2.25]]), unit * np.array([[1.25], [3.5]])
+        assert mg.sospa_align(line, other, cutoff=1.5 * unit).pairs.tolist() == [[0, 0], [1, 1]]
+        assert mg.sospa_align(other, line, cutoff=1.5 * unit).pairs.tolist() == [[0, 0], [1, 1]]
         crossed = mg.sospa_from_distances(unit * np.array([[2, 1], [9, 2]]), cutoff=3 * unit)
         assert math.isclose(crossed, 4 * unit, rel_tol=1e-12)
         assert (
