@@ -86,10 +86,12 @@ class Polylines:
         np.cumsum([len(points) for points in arrays], out=offsets[1:])
         filled = [points for points in arrays if len(points)]
         coords = np.concatenate(filled) if filled else np.empty((0, dimension))
-        if not np.isfinite(coords).all():
+        try:
+            return cls(coords, offsets)
+        except InvalidInput:
             for points, name in zip(arrays, names, strict=True):
-                check_finite(points, name)
-        return cls(coords, offsets)
+                check_finite(points, name)  # the same complaint, with the name of the polyline
+            raise
 
     @property
     def dimension(self) -> int:
@@ -117,7 +119,7 @@ class Polylines:
 
         ``True`` and ``False`` say so for all; then only an exact repetition is a closing point. ``"auto"`` looks at the
         ends: more than two points, and at most ``tolerance`` metres from the first to the last, which then is the
-            closing point.
+        closing point.
         """
         several = np.flatnonzero(np.diff(self.offsets) > 2)
         first, last = self.coords[self.offsets[several]], self.coords[self.offsets[several + 1] - 1]

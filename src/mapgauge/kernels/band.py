@@ -1,8 +1,8 @@
 """The band: what matching each pair of points would save, stored only where points may be close.
 
 Matching ``x_i`` with ``y_j`` instead of leaving both alone saves ``c^p - d^p``. In units of ``c^p`` the *gain* is
-``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)``. Only
-pairs with ``d < c`` have a positive gain, so all others are stored as 0 or not stored.
+``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)``. Only pairs with ``d < c`` have a
+positive gain, so all others are stored as 0 or not stored.
 
 Gains are rounded to multiples of ``2^-44``. Sums of up to 512 of them are then exact in float64, whatever the order of
 summation: the same pair read backwards, swapped or rotated has the same heaviest chain to the last bit. The
@@ -32,6 +32,7 @@ from mapgauge.kernels.lines import (
     are_near,
     blocks_in,
     box_distance_squared,
+    gap_between,
     groups_in,
     length_of,
 )
@@ -77,6 +78,16 @@ def _make_band(n, m, runs, cells):
 
 
 @jit_allocating
+def all_pairs(xs, ys):
+    """Each of the lines ``xs`` with each of the lines ``ys``."""
+    pairs = np.empty((len(xs) * len(ys), 2), np.int64)
+    for i in range(len(xs)):
+        for j in range(len(ys)):
+            pairs[i * len(ys) + j, 0], pairs[i * len(ys) + j, 1] = xs[i], ys[j]
+    return pairs
+
+
+@jit_allocating
 def make_band(lines, pairs, cutoff):
     """Memory for the largest of these pairs of lines. Long lines are counted: all their cells would be too many."""
     n = m = ONE
@@ -96,20 +107,14 @@ def make_band(lines, pairs, cutoff):
 
 
 @jit
-def _gap(low, high, other_low, other_high):
-    gap = max(other_low - high, low - other_high)
-    return gap if gap > 0.0 else 0.0
-
-
-@jit
 def _block_distances(box, a, first, begin, end, out):
     """Squared distances from block ``a`` to blocks ``begin .. end`` of the line whose first block is ``first``."""
     dimension = U(box.shape[0]) // TWO
     if dimension == TWO:
         low, high, low_y, high_y = box[ZERO, a], box[TWO, a], box[ONE, a], box[THREE, a]
         for b in range(begin, end):
-            across = _gap(low, high, box[ZERO, first + b], box[TWO, first + b])
-            along = _gap(low_y, high_y, box[ONE, first + b], box[THREE, first + b])
+            across = gap_between(low, high, box[ZERO, first + b], box[TWO, first + b])
+            along = gap_between(low_y, high_y, box[ONE, first + b], box[THREE, first + b])
             out[b] = across * across + along * along
         return
     for b in range(begin, end):
@@ -117,7 +122,7 @@ def _block_distances(box, a, first, begin, end, out):
     for k in range(dimension):
         low, high = box[k, a], box[dimension + k, a]
         for b in range(begin, end):
-            gap = _gap(low, high, box[k, first + b], box[dimension + k, first + b])
+            gap = gap_between(low, high, box[k, first + b], box[dimension + k, first + b])
             out[b] += gap * gap
 
 

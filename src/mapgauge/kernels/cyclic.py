@@ -10,7 +10,7 @@ loses nothing; and no chain that starts at row i or later can gain more than the
 """
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
-from mapgauge.kernels.band import AT, HIGH, LOW, best_of_rows
+from mapgauge.kernels.band import AT, HIGH, LOW
 from mapgauge.kernels.chain import heaviest_chain, row_at
 from mapgauge.kernels.lines import BLOCK
 
@@ -41,7 +41,7 @@ def _raise(values, begin, end, least):
 
 
 @jit
-def _rest_over_two_rounds(band, n, m, first_row, backward, floor):
+def _rest_over_two_rounds(band, n, m, first_row, backward, promise, floor):
     """Fill ``rest`` with the heaviest chains over the double round, from each row on.
 
     Returns the column at which that of all rows begins, and whether it exceeds ``floor``; gives up as soon as it
@@ -49,7 +49,6 @@ def _rest_over_two_rounds(band, n, m, first_row, backward, floor):
     and the columns from ``p`` on; rows and columns are gone through from their ends.
     """
     first_run, runs, gain, suffix, rest = band.first_run, band.runs, band.gain, band.suffix, band.rest
-    promise = best_of_rows(band, n)
     for p in range(TWO * m + ONE):
         suffix[p] = 0.0
     rest[n] = 0.0
@@ -93,9 +92,12 @@ def _rest_over_two_rounds(band, n, m, first_row, backward, floor):
 
 
 @jit
-def best_cut(band, n, m, first_row, backward, floor):
-    """The heaviest chain over all cuts of a closed y, and its cut; a gain of -1 if none exceeds ``floor``."""
-    cut, promising = _rest_over_two_rounds(band, n, m, first_row, backward, floor)
+def best_cut(band, n, m, first_row, backward, promise, floor):
+    """The heaviest chain over all cuts of a closed y, and its cut; a gain of -1 if none exceeds ``floor``.
+
+    ``promise`` is the sum of ``row_best``, which must be filled.
+    """
+    cut, promising = _rest_over_two_rounds(band, n, m, first_row, backward, promise, floor)
     if not promising:
         return -1.0, ZERO
     rest, tried = band.rest, band.tried

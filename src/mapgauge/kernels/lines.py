@@ -120,12 +120,18 @@ def index_lines(points, start, stop):
 
 
 @jit
+def gap_between(low, high, other_low, other_high):
+    """Distance between two intervals; 0 where they overlap."""
+    return _most(_most(other_low - high, low - other_high), 0.0)
+
+
+@jit
 def box_distance_squared(box, a, b):
     """Squared distance between boxes ``a`` and ``b``; 0 where they overlap."""
     dimension = U(box.shape[0]) // TWO
     total = 0.0
     for k in range(dimension):
-        gap = _most(_most(box[k, b] - box[dimension + k, a], box[k, a] - box[dimension + k, b]), 0.0)
+        gap = gap_between(box[k, a], box[dimension + k, a], box[k, b], box[dimension + k, b])
         total += gap * gap
     return total
 

@@ -1,16 +1,16 @@
 """PLD of one frame and class: the optimal assignment of instances, computing few of the distances it rests on.
 
-``pld^p = mass - the largest total of min(r, s) (1 - D^p)`` over assignments, where D is
-normalised SOSPA. Bounds are enough to discard most pairs: start with savings that are surely not too small, assign,
-replace the chosen ones by better bounds or exact values, and assign again, until all that is chosen is exact. Then no
-other assignment can be better, because its savings are bounded by numbers that already lost.
+``pld^p = mass - the largest total of min(r, s) (1 - D^p)`` over assignments, where D is normalised SOSPA. Bounds are
+enough to discard most pairs: start with savings that are surely not too small, assign, replace the chosen ones by
+better bounds or exact values, and assign again, until all that is chosen is exact. Then no other assignment can be
+better, because its savings are bounded by numbers that already lost.
 """
 
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign
-from mapgauge.kernels.band import best_of_columns, best_of_rows, fill_from_lines, make_band
+from mapgauge.kernels.band import all_pairs, best_of_columns, best_of_rows, fill_from_lines, make_band
 from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 
@@ -72,18 +72,6 @@ def _bound(lines, x, y, cutoff, order, band):
         return 0.0
     n, m = length_of(lines, x), length_of(lines, y)
     return min(best_of_rows(band, n), best_of_columns(band, n, m))
-
-
-@jit_allocating
-def _near_pairs(lines, xs, ys, cutoff):
-    pairs = np.empty((len(xs) * len(ys), 2), np.int64)
-    count = 0
-    for x in xs:
-        for y in ys:
-            if are_near(lines, x, y, cutoff):
-                pairs[count, 0], pairs[count, 1] = x, y
-                count += 1
-    return pairs[:count]
 
 
 @jit_allocating
@@ -167,7 +155,7 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
     """
     xs = _in_order(lines, confidence, ZERO, U(split))
     ys = _in_order(lines, confidence, U(split), U(len(confidence)))
-    band = make_band(lines, _near_pairs(lines, xs, ys, cutoff), cutoff)
+    band = make_band(lines, all_pairs(xs, ys), cutoff)
     partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
     parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
     truth_of = np.full(split, -1)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.band import band_of_matrix, best_of_rows, fill_from_lines, make_band
+from mapgauge.kernels.band import all_pairs, band_of_matrix, best_of_rows, fill_from_lines, make_band
 from mapgauge.kernels.chain import heaviest_chain, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
 from mapgauge.kernels.lines import START, STOP, are_near, length_of
@@ -30,8 +30,7 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move):
     ``guess_backward`` says which way to try first. The second way starts from the first one's gain: it usually gives
     up after a few rows. So the first is recorded at once, if ``move`` is an array and the lines are open.
     """
-    if not cyclic and not directed:
-        best_of_rows(band, n)
+    promise = best_of_rows(band, n) if cyclic or not directed else 0.0
     start = fewest_close(band, n) if cyclic else ZERO
     best = Reading(0.0, ZERO, False, ZERO)
     recorded = False
@@ -43,7 +42,7 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move):
         first_row = start if cyclic or not backward else n - ONE
         cut = ZERO
         if cyclic:
-            gain, cut = best_cut(band, n, m, first_row, backward, floor)
+            gain, cut = best_cut(band, n, m, first_row, backward, promise, floor)
         elif second == 0:
             gain = heaviest_chain(band, n, m, first_row, backward, ZERO, -1.0, move)
         else:
@@ -219,12 +218,10 @@ def normalised_matrix(lines, closed, rows, directed, cutoff, order):
     """Normalised SOSPA of each of the first ``rows`` lines to each of the others."""
     columns = len(closed) - rows
     out = np.empty((rows, columns))
-    pairs = np.empty((rows * columns, 2), np.int64)
+    pairs = all_pairs(np.arange(rows), np.arange(rows, rows + columns))
     longest = ZERO
     for i in range(rows):
         longest = max(longest, length_of(lines, U(i)))
-        for j in range(columns):
-            pairs[i * columns + j, 0], pairs[i * columns + j, 1] = i, rows + j
     band = make_band(lines, pairs, cutoff)
     matches = np.empty((longest, 2), np.int64)
     for k in range(len(pairs)):
