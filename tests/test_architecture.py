@@ -14,11 +14,13 @@ PACKAGE = Path(mapgauge.__file__).parent
 # A module may import from its own row and from rows above.
 LAYERS = [
     {"errors", "typing"},
-    {"checks"},
+    {"checks", "findings"},
     {"polylines"},
     {"kernels"},
-    {"resample", "distances"},
-    {"metrics"},
+    {"crop", "resample", "distances"},
+    {"frames", "metrics"},
+    {"align", "io"},
+    {"check"},
     {"__init__"},
 ]
 

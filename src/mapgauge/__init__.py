@@ -5,6 +5,7 @@
 1.0
 """
 
+from mapgauge.align import align
 from mapgauge.distances import (
     Alignment,
     chamfer,
@@ -14,7 +15,10 @@ from mapgauge.distances import (
     sospa_from_distances,
     sospa_matrix,
 )
-from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
+from mapgauge.findings import Finding
+from mapgauge.frames import Instance, MapFrames
+from mapgauge.io import read, write
 from mapgauge.metrics import Parts, PldResult, pld
 from mapgauge.polylines import Polylines
 from mapgauge.resample import resample
@@ -23,18 +27,26 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Alignment",
+    "Finding",
+    "Instance",
     "InvalidInput",
+    "MapFrames",
     "MapgaugeError",
+    "MissingDependency",
     "Parts",
     "PldResult",
     "Polylines",
+    "UnreadableFile",
     "__version__",
+    "align",
     "chamfer",
     "frechet",
     "pld",
+    "read",
     "resample",
     "sospa",
     "sospa_align",
     "sospa_from_distances",
     "sospa_matrix",
+    "write",
 ]

@@ -1,0 +1,21 @@
+"""A row of the table of formats."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Settings
+from mapgauge.io._source import Content
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One file format: everything the rest of the package knows about it."""
+
+    name: str
+    about: str  # one line for people: which files of which projects
+    recognise: Callable[[Content], bool]
+    read: Callable[[Content, Settings], MapFrames]
+    write: Callable[[MapFrames, dict[int, str] | None], bytes] | None = None
+    suffix: str = ""  # of files that can be nothing else
+    options: tuple[str, ...] = ()  # further keywords of ``read``
