@@ -81,12 +81,14 @@ def read(
 
 def recognise(content: Content) -> Format:
     """The format of a file, by what is in it."""
-    for row in FORMATS.values():
-        if row.recognise(content):
-            return row
+    for _ in range(2):
+        for row in FORMATS.values():
+            if row.recognise(content):
+                return row
+        content.look_further()
     known = ", ".join(FORMATS)
     raise content.error(
-        f"{_looks_like(content)}, but none of the known formats ({known}). Pass format= to be told what is missing for one"
+        f"{_looks_like(content)}, but none of the known formats ({known}). Pass format= to be told what is missing"
     )
 
 

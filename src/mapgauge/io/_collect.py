@@ -63,12 +63,18 @@ class Collector:
         *,
         locate: Callable[[int, str, int], str],
         classes: Sequence[str] = (),
+        rare: Sequence[str] = (),
         confidence: bool,
     ) -> None:
-        """``classes`` is the format's own table of ids; ``confidence`` says whether instances have one."""
+        """Begin.
+
+        ``classes`` is the format's own table of ids. ``rare`` are the ids after those, of classes that are there only
+        if an instance has them. ``confidence`` says whether instances have one.
+        """
         self.name, self.format_name, self.settings, self.locate = name, format_name, settings, locate
-        self.table = dict(enumerate(classes)) if settings.classes is None else settings.classes
-        self.codes: dict[str, int] = {name: code for code, name in enumerate(dict.fromkeys(self.table.values()))}
+        self.table = dict(enumerate([*classes, *rare])) if settings.classes is None else settings.classes
+        always = dict.fromkeys(name for name in self.table.values() if settings.classes is not None or name not in rare)
+        self.codes: dict[str, int] = {name: code for code, name in enumerate(always)}
         self.has_confidence = confidence
         self.tokens: list[str] = []
         self.scenes: list[str] = []

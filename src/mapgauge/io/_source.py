@@ -79,7 +79,7 @@ class Content:
             return "parquet"
         if start.startswith(b"PK\x03\x04"):
             raise self.error(
-                "a zip archive; torch.save writes such files. Save plain numpy arrays with pickle.dump instead, or unpack it"
+                "a zip archive; torch.save writes such files. Save numpy arrays with pickle.dump, or unpack it"
             )
         if start[:3] == b"\xef\xbb\xbf" or start.lstrip(b" \t\r\n")[:1] in (b"{", b"["):
             return "json"
@@ -95,13 +95,16 @@ class Content:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys near the beginning of a JSON file."""
-        found = set(_KEY.findall(self.text, 0, _HEAD))
-        return frozenset(key.decode("utf-8", "replace") for key in found)
+        """Keys near the beginning of a JSON file; all of them once ``look_further`` was called."""
+        return self._keys_within(_HEAD)
 
-    def has_key(self, key: str) -> bool:
-        """Whether a JSON file has a key anywhere."""
-        return key in self.keys or f'"{key}"'.encode() in self.text
+    def look_further(self) -> None:
+        """Look for keys in the whole file: its beginning did not say what it is."""
+        self.keys = self._keys_within(len(self.text))
+
+    def _keys_within(self, end: int) -> frozenset[str]:
+        found = set(_KEY.findall(self.text, 0, end)) if self.kind == "json" else set()
+        return frozenset(key.decode("utf-8", "replace") for key in found)
 
     @cached_property
     def document(self) -> Any:

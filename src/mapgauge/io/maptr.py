@@ -1,6 +1,232 @@
-"""Placeholder."""
+"""MapTR's files, which MapTRv2 and most of the field write too.
 
+Results, ``nuscmap_results.json`` and ``av2map_results.json``, and truth, ``*_map_anns*.json``::
+
+    {"meta": {...}, "results": [{"sample_token": token, "vectors": [instance, ...]}, ...]}
+    {"GTs": [{"sample_token": token, "vectors": [instance, ...]}, ...]}
+    instance = {"pts": [[x, y], ...], "pts_num": 20, "cls_name": "divider", "type": 0, "confidence_level": 0.9}
+
+Coordinates are metres; on nuScenes in the frame of the LiDAR, x to the right, y forward (``.rotate(-90)`` makes that x
+forward), on Argoverse 2 in the frame of the ego vehicle, x forward. ``cls_name`` says the class; ``type`` counts only
+where there is no name, or where the caller gives a table of ids.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mapgauge.errors import UnreadableFile
+from mapgauge.findings import Finding
+from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
+from mapgauge.io._json import collector_paused, decode, read_points
+from mapgauge.io._source import Content
+from mapgauge.io._target import confidences_of, ids_of
 
-RESULTS = Format("maptr", "", lambda content: False, lambda content, settings: None)  # type: ignore
-TRUTH = Format("maptr-truth", "", lambda content: False, lambda content, settings: None)  # type: ignore
+CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
+
+
+class _Prediction(msgspec.Struct, gc=False):
+    pts: msgspec.Raw
+    confidence_level: float
+    cls_name: str = ""
+    type: int | None = None
+    pts_num: int | None = None
+
+
+class _True(msgspec.Struct, gc=False):
+    pts: msgspec.Raw
+    cls_name: str = ""
+    type: int | None = None
+    pts_num: int | None = None
+
+
+class _PredictedFrame(msgspec.Struct, gc=False):
+    sample_token: str
+    vectors: list[_Prediction]
+
+
+class _TrueFrame(msgspec.Struct, gc=False):
+    sample_token: str
+    vectors: list[_True]
+
+
+class _Results(msgspec.Struct, gc=False):
+    results: list[_PredictedFrame]
+
+
+class _Truth(msgspec.Struct, gc=False):
+    GTs: list[_TrueFrame]
+
+
+def _is_results(content: Content) -> bool:
+    if content.kind != "json" or "results" not in content.keys:
+        return False
+    return "sample_token" in content.keys or content.text.rstrip().endswith((b"[]}", b"[] }"))  # no frames
+
+
+def _is_truth(content: Content) -> bool:
+    return content.kind == "json" and "GTs" in content.keys
+
+
+def _read_results(content: Content, settings: Settings) -> MapFrames:
+    return _read(content, settings, "results", RESULTS.name)
+
+
+def _read_truth(content: Content, settings: Settings) -> MapFrames:
+    return _read(content, settings, "GTs", TRUTH.name)
+
+
+def _read(content: Content, settings: Settings, key: str, name: str) -> MapFrames:
+    def collector() -> Collector:
+        return Collector(
+            str(content.path),
+            name,
+            settings,
+            locate=lambda frame, token, instance: f"$.{key}[{frame}].vectors[{instance}].pts (token {token})",
+            classes=CLASSES,
+            rare=RARE,
+            confidence=key == "results",
+        )
+
+    sound = _read_sound_json(content, collector(), key)
+    return _read_objects(content, collector(), key) if sound is None else sound
+
+
+def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFrames | None:
+    """The fast way, for a file without any fault."""
+    document: Any = decode(content.text, _Results if key == "results" else _Truth)
+    if document is None:
+        return None
+    frames = getattr(document, key)
+    vectors = [vector for frame in frames for vector in frame.vectors]
+    points = read_points([vector.pts for vector in vectors], polylines=True)
+    if points is None or not all(frame.sample_token for frame in frames):
+        return None
+    kinds = dict.fromkeys((vector.cls_name, vector.type) for vector in vectors)
+    try:
+        names = {kind: _class_name(collector, *kind, "") for kind in kinds}
+    except UnreadableFile:
+        return None
+    code = {kind: collector.codes.setdefault(class_name, len(collector.codes)) for kind, class_name in names.items()}
+    collector.tokens += [frame.sample_token for frame in frames]
+    index = np.repeat(np.arange(len(frames)), [len(frame.vectors) for frame in frames])
+    collector.columns(
+        index,
+        np.array([code[vector.cls_name, vector.type] for vector in vectors], np.int64),
+        np.array([vector.confidence_level for vector in vectors], np.float64) if key == "results" else None,
+        points.sizes,
+        points.coords,
+    )
+    stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
+    for i in np.flatnonzero((stated >= 0) & (stated != points.sizes)).tolist():
+        first = int(np.searchsorted(index, index[i]))
+        collector.odd_count(collector.locate(int(index[i]), collector.tokens[index[i]], i - first))
+    return _finish(collector, set(kinds))
+
+
+def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames:
+    """The thorough way, for a file with a fault."""
+    document = content.document
+    if not isinstance(document, dict) or key not in document:
+        raise collector.error(
+            f'no key "{key}" at the top, expected {{"{key}": [{{"sample_token": ..., "vectors": ...}}]}}'
+        )
+    if isinstance(document[key], dict):
+        raise collector.error(
+            f"$.{key} is an object, expected a list of frames. StreamMapNet's files have one: format='streammapnet'"
+        )
+    if not isinstance(document[key], list):
+        raise collector.error(f"$.{key} is not a list of frames")
+    kinds: set[tuple[str, Any]] = set()
+    with collector_paused():
+        for i, frame in enumerate(document[key]):
+            where = f"$.{key}[{i}]"
+            if not isinstance(frame, dict) or "sample_token" not in frame or "vectors" not in frame:
+                raise collector.error(f"{where} is not an object with sample_token and vectors")
+            collector.frame(collector.text(frame["sample_token"], f"{where}.sample_token"))
+            if not isinstance(frame["vectors"], list):
+                raise collector.error(f"{where}.vectors is not a list")
+            for k, vector in enumerate(frame["vectors"]):
+                kinds.add(_add(collector, vector, f"{where}.vectors[{k}]"))
+    return _finish(collector, kinds)
+
+
+def _add(collector: Collector, vector: Any, where: str) -> tuple[str, Any]:
+    """One instance; returns its name and its number."""
+    if not isinstance(vector, dict) or "pts" not in vector:
+        raise collector.error(f"{where} is not an object with pts")
+    if collector.has_confidence and "confidence_level" not in vector:
+        raise collector.error(f"{where} has no confidence_level")
+    class_name, number = vector.get("cls_name", ""), vector.get("type")
+    if not isinstance(class_name, str):
+        raise collector.error(f"{where}.cls_name is not a text")
+    points = vector["pts"]
+    if isinstance(points, list) and vector.get("pts_num", len(points)) != len(points):
+        collector.odd_count(where)
+    collector.instance(
+        points,
+        class_name=_class_name(collector, class_name, number, where),
+        confidence=vector.get("confidence_level"),
+        where=f"{where}.pts",
+    )
+    return class_name, number if isinstance(number, int | float) else None
+
+
+def _class_name(collector: Collector, class_name: str, number: Any, where: str) -> str:
+    """The class of an instance: its name, or its number by the caller's table or for want of a name."""
+    if class_name and collector.settings.classes is None:
+        return class_name
+    return collector.class_of(number, f"{where}.type")
+
+
+def _finish(collector: Collector, kinds: set[tuple[str, Any]]) -> MapFrames:
+    """Names and numbers must tell the same story: public evaluators go by the number, we by the name."""
+    named = {(name, number) for name, number in kinds if name and number is not None}
+    if len({name for name, _ in named}) != len(named) or len({number for _, number in named}) != len(named):
+        pairs = ", ".join(f"{name} {number}" for name, number in sorted(named, key=str))
+        text = f"{collector.name}: cls_name and type contradict each other ({pairs}); classes are taken by name"
+        collector.findings.append(Finding("warning", "class-ids", text, len(named)))
+    return collector.finish()
+
+
+def _write(frames: MapFrames, classes: dict[int, str] | None, key: str, name: str) -> bytes:
+    ids = ids_of(frames, CLASSES + RARE, classes, name)
+    confidence = confidences_of(frames, name) if key == "results" else []
+    entries = []
+    for i, token in enumerate(frames.tokens):
+        vectors = []
+        for k in range(*frames.offsets[i : i + 2].tolist()):
+            points = frames.polylines[k].tolist()
+            label = int(frames.label[k])
+            vector = {"pts": points, "pts_num": len(points), "cls_name": frames.classes[label], "type": ids[label]}
+            vectors.append(vector | ({"confidence_level": confidence[k]} if confidence else {}))
+        entries.append(msgspec.json.encode({"sample_token": token, "vectors": vectors}))
+    meta = b'"meta":{},' if key == "results" else b""
+    return b"{" + meta + f'"{key}":['.encode() + b",\n".join(entries) + b"]}"
+
+
+def _write_results(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
+    return _write(frames, classes, "results", RESULTS.name)
+
+
+def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
+    return _write(frames, classes, "GTs", TRUTH.name)
+
+
+RESULTS = Format(
+    "maptr",
+    "predictions: nuscmap_results.json and av2map_results.json of MapTR, MapTRv2 and most others",
+    _is_results,
+    _read_results,
+    _write_results,
+)
+TRUTH = Format(
+    "maptr-truth",
+    "truth: nuscenes_map_anns_val.json, av2_gt_map_anns_val.json of MapTR, MapTRv2 and most others",
+    _is_truth,
+    _read_truth,
+    _write_truth,
+)

@@ -5,9 +5,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mapgauge.kernels import assignment, chamfer, frechet, lines, pld, reference, resample, sospa
+    from mapgauge.kernels import (
+        assignment,
+        chamfer,
+        frechet,
+        json_points,
+        lines,
+        pickle_scan,
+        pld,
+        reference,
+        resample,
+        sospa,
+    )
 
-__all__ = ["assignment", "chamfer", "frechet", "lines", "pld", "reference", "resample", "sospa"]
+__all__ = [
+    "assignment",
+    "chamfer",
+    "frechet",
+    "json_points",
+    "lines",
+    "pickle_scan",
+    "pld",
+    "reference",
+    "resample",
+    "sospa",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
