@@ -8,6 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from mapgauge.frames import MapFrames
+from mapgauge.polylines import Polylines
 from mapgauge.typing import Points
 
 cutoffs = st.sampled_from([0.25, 0.5, 1.0, 1.5, 4.0]) | st.floats(0.1, 10)
@@ -37,3 +39,24 @@ def instances(draw: st.DrawFn, most: int = 4, points: int = 5) -> tuple[list[Poi
     lines = draw(st.lists(polylines(points), max_size=most))
     confidence = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
     return lines, draw(st.lists(confidence, min_size=len(lines), max_size=len(lines)))
+
+
+@st.composite
+def map_frames(draw: st.DrawFn, *, confidence: bool | None = None, dimension: int | None = None) -> MapFrames:
+    """A few frames of a few instances, some of them empty."""
+    names = ["ped_crossing", "divider", "boundary"]
+    size = draw(st.integers(2, 3)) if dimension is None else dimension
+    number = st.floats(allow_nan=False, allow_infinity=False, width=64)
+    tokens = draw(st.lists(st.text('abc09_-/ é"\\', min_size=1, max_size=6), unique=True, max_size=4))
+    frame, label, lines = [], [], []
+    for i in range(len(tokens)):
+        for _ in range(draw(st.integers(0, 3))):
+            frame.append(i)
+            label.append(draw(st.integers(0, 2)))
+            lines.append(draw(st.integers(2, 5).flatmap(lambda n: arrays(np.float64, (n, size), elements=number))))
+    values = None
+    if draw(st.booleans()) if confidence is None else confidence:
+        values = np.array([draw(st.floats(0, 1)) for _ in lines], np.float64)
+    return MapFrames(
+        tuple(tokens), tuple(names), np.array(frame, np.int64), np.array(label, np.int64), Polylines.of(lines), values
+    )

@@ -51,6 +51,14 @@ def check_tolerance(tolerance: object) -> float:
     return number
 
 
+def check_angle(degrees: object) -> float:
+    """A finite angle in degrees."""
+    number = _number("degrees", degrees, "a finite angle")
+    if not math.isfinite(number):
+        raise InvalidInput(f"degrees must be a finite angle, got {degrees!r}")
+    return number
+
+
 def check_flag(name: str, value: object) -> bool:
     """True or False; anything else that Python would take for one is refused."""
     if not isinstance(value, bool | np.bool_):

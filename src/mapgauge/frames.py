@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mapgauge.checks import check_confidence
+from mapgauge.checks import check_angle, check_confidence
 from mapgauge.crop import Region, crop_polylines
 from mapgauge.errors import InvalidInput
 from mapgauge.findings import Finding
@@ -283,7 +283,7 @@ class MapFrames:
         array([[20., -1.],
                [30., -1.]])
         """
-        turns = degrees / 90
+        turns = check_angle(degrees) / 90
         if turns == round(turns):
             c, s = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(turns) % 4]
         else:
@@ -343,10 +343,9 @@ def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
         raise InvalidInput(f"{expected}, got shape {motion.shape}")
     turn = motion[:, :3, :3]
     with np.errstate(invalid="ignore", over="ignore"):
-        off = np.abs(turn @ turn.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2)) + np.abs(
-            motion[:, 3] - (0, 0, 0, 1)
-        ).max(axis=1)
-    bad = np.flatnonzero(~((off < 1e-6) & np.isfinite(motion).all(axis=(1, 2)) & (np.linalg.det(turn) > 0)))
+        off = np.abs(turn @ turn.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
+        off += np.abs(motion[:, 3] - (0, 0, 0, 1)).max(axis=1) + (np.linalg.det(turn) < 0)
+    bad = np.flatnonzero(~((off < 1e-6) & np.isfinite(motion).all(axis=(1, 2))))
     if len(bad):
         raise InvalidInput(f"pose {bad[0]} is not a rigid motion (rotation and translation, last row 0 0 0 1)")
     return motion

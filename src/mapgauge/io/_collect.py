@@ -6,6 +6,7 @@ is and what happens to it, and how an error says where it is.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -215,6 +216,8 @@ class Collector:
         elif isinstance(value, list | tuple):
             try:
                 array = np.array(value)
+                if bool in set(map(type, value if array.ndim == 1 else chain.from_iterable(value))):  # or True is 1
+                    array = np.empty(0, object)
             except (ValueError, TypeError, OverflowError):
                 array = np.empty(0, object)
         else:
