@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 MAPGAUGE_FUZZ_CASES ?= 1000000
+MAPGAUGE_FUZZ_FILES ?= 5000
 
-.PHONY: demo test lint types fuzz bench clean
+.PHONY: demo test lint types fuzz bench bench-io clean
 
 demo: .venv/installed
 	$(BIN)/python examples/table_1.py
@@ -19,11 +20,15 @@ types: .venv/tested
 	$(BIN)/mypy
 
 fuzz: .venv/tested
-	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) $(BIN)/python -m pytest tests -m fuzz -q
+	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) MAPGAUGE_FUZZ_FILES=$(MAPGAUGE_FUZZ_FILES) \
+	  $(BIN)/python -m pytest tests -m fuzz -n 2 -q
 	MAPGAUGE_EXAMPLES=2000 $(BIN)/python -m pytest tests/kernels tests/properties -n 2 -q
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
+
+bench-io: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_io
 
 clean:
 	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -8,21 +8,19 @@ Run it with ``make bench``. The tables are GitHub markdown, to be quoted togethe
 
 import importlib
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 import numba
 import numpy as np
 from benchmarks import baseline, workloads
+from benchmarks.tables import heading, machine, row
 from benchmarks.workloads import PER_SIDE, Points, Workload
 from numpy.typing import NDArray
 
@@ -74,18 +72,6 @@ def agree(ours: object, plain: object, scale: float = 1.0) -> None:
         raise SystemExit(f"ours and the baseline differ by {worst:.3g}: there is nothing to compare")
 
 
-def heading(title: str, *columns: str) -> None:
-    """Title and header of a table."""
-    print(f"\n### {title}\n")
-    print("| " + " | ".join(columns) + " |")
-    print("|---" + "|---:" * (len(columns) - 1) + "|")
-
-
-def row(*cells: str) -> None:
-    """One row of a table, shown at once."""
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def comparison(title: str, plain: str) -> None:
     """Header of a table of races."""
     heading(title, "case", f"{plain}, us", "mapgauge, us", "ratio")
@@ -107,24 +93,6 @@ def peer(name: str) -> ModuleType | None:
     except ImportError:
         row(f"{name}: not installed", "", "", "")
         return None
-
-
-def machine() -> None:
-    """What the numbers depend on."""
-    heading("Machine", "what", "value")
-    row("processor", _processor())
-    row("cores", str(os.cpu_count()))
-    row("Python", platform.python_version())
-    for package in (np, numba, mg):
-        row(package.__name__, package.__version__)
-    row("date", date.today().isoformat())
-
-
-def _processor() -> str:
-    cpus = Path("/proc/cpuinfo")
-    lines = cpus.read_text().splitlines() if cpus.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def lines_of(coords: Points, offsets: Indices) -> Lines:
@@ -315,7 +283,7 @@ def _seconds(call: str, cache: str) -> float:
 
 def main() -> None:
     """Everything, in the order of the README."""
-    machine()
+    machine("numpy", "numba", "mapgauge")
     for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, cold_starts):
         section()
 

@@ -1,0 +1,173 @@
+"""How fast are the readers, and how much memory do they take?
+
+Run it with ``make bench-io``. The baseline is what a script of the field does: ``json.load``, then one numpy array per
+polyline. Each reading is a process of its own, so that its peak of memory is its own; the two take turns, and the best
+of each counts. What they read must be equal.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from benchmarks.tables import heading, machine, row
+from numpy.typing import NDArray
+
+import mapgauge as mg
+
+FRAMES, INSTANCES, POINTS = 6019, 75, 20  # nuScenes val, and what a detector says of each frame
+ROUNDS = 3
+CLASSES = ("ped_crossing", "divider", "boundary")
+MAPTR_ID = {"divider": 0, "ped_crossing": 1, "boundary": 2}
+
+Summary = tuple[int, int, float]  # frames, instances, a sum that depends on every coordinate
+
+
+def generate(folder: Path, frames: int) -> None:
+    """The same seeded predictions as StreamMapNet's and MapTR's JSON and as our Parquet.
+
+    Coordinates are float32 numbers written as doubles, as networks give and Python writes them.
+    """
+    rng = np.random.default_rng(0)
+    with (folder / "streammapnet.json").open("w") as ours, (folder / "maptr.json").open("w") as theirs:
+        ours.write('{"meta": {"output_format": "vector"}, "results": {')
+        theirs.write('{"meta": {"use_lidar": false}, "results": [')
+        for i in range(frames):
+            starts, steps = rng.uniform(-30, 30, (INSTANCES, 1, 2)), rng.normal(0, 1, (INSTANCES, POINTS, 2))
+            vectors = (starts + steps.cumsum(axis=1)).astype(np.float32).astype(np.float64).tolist()
+            scores, labels = rng.random(INSTANCES).tolist(), rng.integers(0, 3, INSTANCES).tolist()
+            token = f"{i:032x}"
+            frame = {"vectors": vectors, "scores": scores, "labels": labels}
+            instances = [
+                {
+                    "pts": points,
+                    "pts_num": POINTS,
+                    "cls_name": CLASSES[label],
+                    "type": MAPTR_ID[CLASSES[label]],
+                    "confidence_level": score,
+                }
+                for points, score, label in zip(vectors, scores, labels, strict=True)
+            ]
+            comma = ", " if i else ""
+            ours.write(f'{comma}"{token}": {json.dumps(frame)}')
+            theirs.write(comma + json.dumps({"sample_token": token, "vectors": instances}))
+        ours.write("}}")
+        theirs.write("]}")
+    mg.write(mg.read(folder / "streammapnet.json"), folder / "ours.parquet")
+
+
+def _weighted(coords: NDArray[np.float64]) -> float:
+    return float(coords.ravel() @ np.arange(coords.size))
+
+
+def plain_streammapnet(path: Path) -> object:
+    """``json.load`` and an array per polyline."""
+    with path.open() as file:
+        results = json.load(file)["results"]
+    return [[np.array(points) for points in frame["vectors"]] for frame in results.values()]
+
+
+def plain_maptr(path: Path) -> object:
+    """``json.load`` and an array per polyline."""
+    with path.open() as file:
+        results = json.load(file)["results"]
+    return [[np.array(vector["pts"]) for vector in frame["vectors"]] for frame in results]
+
+
+def summary(read: object) -> Summary:
+    """What both ways must agree on."""
+    if isinstance(read, mg.MapFrames):
+        return len(read), len(read.polylines), _weighted(read.polylines.coords)
+    assert isinstance(read, list)
+    lines = [points for frame in read for points in frame]
+    return len(read), len(lines), _weighted(np.concatenate(lines))
+
+
+WAYS: dict[str, Callable[[Path], object]] = {
+    "mapgauge": mg.read,
+    "plain_streammapnet": plain_streammapnet,
+    "plain_maptr": plain_maptr,
+}
+
+
+def child(way: str, path: Path) -> None:
+    """Read once in this process, and print seconds, megabytes and what was read."""
+    if way == "mapgauge":  # kernels from disk, imports and all: what a second reading in a session costs
+        mg.read(path.parent / "warm.json")
+        if path.suffix == ".parquet":
+            mg.read(path.parent / "warm.parquet")
+    begin = time.perf_counter()
+    read = WAYS[way](path)
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux counts in KiB
+    print(json.dumps([seconds, peak, summary(read)]))
+
+
+def measure(way: str, path: Path) -> tuple[float, float, Summary]:
+    """One reading in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.bench_io", "--child", way, str(path)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    seconds, peak, (frames, instances, checksum) = json.loads(printed)
+    return seconds, peak, (frames, instances, checksum)
+
+
+def verdict(ratio: float, target: float) -> str:
+    """A ratio beside its target."""
+    return f"{ratio:.3f} (at most {target:.3f}: {'ok' if ratio <= target else 'MISSED'})"
+
+
+def main(frames: int) -> None:
+    """Generate, measure, print."""
+    machine("numpy", "numba", "msgspec", "pyarrow", "mapgauge")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        warm = mg.MapFrames.of({"t": {"divider": [[[0, 0], [1, 1]]]}}).with_confidence(1)
+        mg.write(warm, folder / "warm.json", "streammapnet")
+        mg.write(warm, folder / "warm.parquet")
+        generate(folder, frames)
+        rows = [
+            ("StreamMapNet JSON", "plain_streammapnet", "streammapnet.json", "streammapnet.json", 1 / 4, 0.7),
+            ("MapTR JSON", "plain_maptr", "maptr.json", "maptr.json", 1 / 4, 0.7),
+            ("our Parquet", "plain_streammapnet", "streammapnet.json", "ours.parquet", 1 / 30, 0.7),
+        ]
+        heading(
+            f"Reading {frames:,} frames of {INSTANCES} predictions of {POINTS} points",
+            *("file", "MB", "json.load + arrays, s", "mapgauge, s", "time, ratio"),
+            *("json.load + arrays, peak MB", "mapgauge, peak MB", "memory, ratio"),
+        )
+        for title, plain, their_file, our_file, time_target, memory_target in rows:
+            best = [[float("inf"), float("inf")], [float("inf"), float("inf")]]
+            for _ in range(ROUNDS):
+                found = [measure(plain, folder / their_file), measure("mapgauge", folder / our_file)]
+                if found[0][2] != found[1][2]:
+                    raise SystemExit(f"{title}: the two ways read different things: {found[0][2]}, {found[1][2]}")
+                for k, (seconds, peak, _) in enumerate(found):
+                    best[k] = [min(best[k][0], seconds), min(best[k][1], peak)]
+            (their_time, their_peak), (our_time, our_peak) = best
+            row(
+                title,
+                f"{(folder / our_file).stat().st_size / 1e6:.0f}",
+                f"{their_time:.2f}",
+                f"{our_time:.3f}",
+                verdict(our_time / their_time, time_target),
+                f"{their_peak:.0f}",
+                f"{our_peak:.0f}",
+                verdict(our_peak / their_peak, memory_target),
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=FRAMES)
+    parser.add_argument("--child", nargs=2, metavar=("WAY", "PATH"), help="used by the script itself")
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(arguments.child[0], Path(arguments.child[1]))
+    else:
+        main(arguments.frames)

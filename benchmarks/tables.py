@@ -1,0 +1,37 @@
+"""Tables in GitHub markdown, to be quoted together with the machine at their head."""
+
+import os
+import platform
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+
+def heading(title: str, *columns: str) -> None:
+    """Title and header of a table."""
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(columns) + " |")
+    print("|---" + "|---:" * (len(columns) - 1) + "|")
+
+
+def row(*cells: str) -> None:
+    """One row of a table, shown at once."""
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def machine(*packages: str) -> None:
+    """What the numbers depend on."""
+    heading("Machine", "what", "value")
+    row("processor", _processor())
+    row("cores", str(os.cpu_count()))
+    row("Python", platform.python_version())
+    for package in packages:
+        row(package, version(package))
+    row("date", date.today().isoformat())
+
+
+def _processor() -> str:
+    cpus = Path("/proc/cpuinfo")
+    lines = cpus.read_text().splitlines() if cpus.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,158 @@
+"""Damaged files: thousands per format, each of which is read or refused in our own words, never anything else."""
+
+import os
+import pickle
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mapgauge as mg
+from mapgauge.io import FORMATS
+
+QUICK = 150  # mutants per format in `make test`; `make fuzz` asks for more
+LINE = [[0.0, 1.5], [9.25, -2.0], [12.0, 3.0]]
+WORDS = (b"null", b"NaN", b"-Infinity", b"true", b'"1.5"', b"[]", b"{}", b"[1]", b"-1", b"7", b"1e400", b"0.5", b"")
+TOKENS = re.compile(rb'-?\d+(\.\d+)?|"[^"]*"|\[[^\[\]]*\]|[\[\]{}:,]')
+
+
+def world() -> mg.MapFrames:
+    lines = {"t0": {"divider": [LINE, LINE[:2]], "boundary": [LINE]}, "t1": {}, "t2": {"ped_crossing": [LINE]}}
+    return mg.MapFrames.of(lines, classes=["ped_crossing", "divider", "boundary"])
+
+
+def _pickled(name: str) -> bytes:
+    """Files of the formats that are only read."""
+    line = np.array(LINE)
+    instance = {"pts": line, "pts_num": 3, "type": 1, "confidence_level": 0.5}
+    high = np.column_stack([line, line[:, 0]]).astype(np.float32)
+    documents: dict[str, Any] = {
+        "vectormapnet": {
+            "meta": {},
+            "results": {"t0": {"vectors": [instance]}},
+            "groundTruth": {"t0": {"vectors": [instance | {"confidence_level": 1.0}]}},
+        },
+        "openlanev2": {
+            "method": "m",
+            "results": {
+                ("val", "00001", "315"): {
+                    "predictions": {
+                        "lane_centerline": [{"id": 1, "points": high, "confidence": np.float32(0.5)}],
+                        "traffic_element": [],
+                        "topology_lclc": np.zeros((1, 1), np.float32),
+                        "topology_lcte": np.zeros((1, 0), np.float32),
+                    }
+                }
+            },
+        },
+        "openlanev2-truth": {
+            ("val", "00001", "315"): {
+                "version": "v",
+                "segment_id": "00001",
+                "timestamp": "315",
+                "meta_data": {},
+                "sensor": {},
+                "pose": {"rotation": np.eye(3), "translation": np.zeros(3)},
+                "annotation": {
+                    "lane_segment": [
+                        {"id": 7, "centerline": high, "left_laneline": high, "right_laneline": high}
+                        | {"left_laneline_type": 1, "right_laneline_type": 2, "is_intersection_or_connector": False}
+                    ],
+                    "area": [{"id": 8, "category": 1, "points": high}],
+                    "traffic_element": [],
+                },
+            }
+        },
+        "maptracker-tracks": [
+            {
+                "vectors": np.array([np.ravel(LINE)]),
+                "labels": np.array([1]),
+                "scores": np.array([0.75]),
+                "scene_name": "scene-0001",
+                "local_idx": 0,
+                "global_ids": [3],
+                "meta": {"token": "t0"},
+            }
+        ],
+    }
+    return pickle.dumps(documents[name], protocol=4)
+
+
+@cache
+def sound(name: str) -> bytes:
+    """A small file of each format."""
+    write = FORMATS[name].write
+    if write is None:
+        return _pickled(name)
+    return write(world() if "truth" in name else world().with_confidence(0.5), None)
+
+
+CASES = [name for name in FORMATS if name != "maptracker-truth-tracks"]  # which holds no geometry
+
+
+def mutant(data: bytes, rng: np.random.Generator) -> bytes:
+    """A file with one to three faults: bytes flipped, cut out, doubled, or values replaced."""
+    for _ in range(rng.integers(1, 4)):
+        place = int(rng.integers(0, max(1, len(data))))
+        kind = rng.integers(0, 6)
+        if kind == 0:
+            data = data[:place] + bytes([rng.integers(0, 256)]) + data[place + 1 :]
+        elif kind == 1 and place < len(data):
+            data = data[:place] + bytes([data[place] ^ (1 << int(rng.integers(0, 8)))]) + data[place + 1 :]
+        elif kind == 2:
+            data = data[:place]
+        elif kind == 3:
+            data = data[:place] + data[place + int(rng.integers(1, 30)) :]
+        elif kind == 4:
+            data = data[:place] + data[place : place + int(rng.integers(1, 30))] + data[place:]
+        else:
+            found = list(TOKENS.finditer(data))
+            if found:
+                chosen = found[int(rng.integers(0, len(found)))]
+                data = data[: chosen.start()] + WORDS[int(rng.integers(0, len(WORDS)))] + data[chosen.end() :]
+    return data
+
+
+def attack(name: str, path: Path, cases: int, seed: int) -> tuple[int, int]:
+    """Read mutants of a format, by name and by content; how many were read and how many refused."""
+    rng = np.random.default_rng(seed)
+    read = refused = 0
+    for case in range(cases):
+        data = mutant(sound(name), rng)
+        path.write_bytes(data)
+        try:
+            frames = mg.read(path, name if case % 2 else None, degenerate="drop" if case % 3 else "strict")
+        except mg.UnreadableFile as error:
+            assert str(path) in str(error), error
+            assert len(str(error)) < 1000
+            refused += 1
+        else:
+            assert np.isfinite(frames.polylines.coords).all()
+            assert (np.diff(frames.polylines.offsets) >= 2).all()
+            read += 1
+    return read, refused
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_sound_file_is_read(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(sound(name))
+    frames = mg.read(tmp_path / "file")
+    assert frames.format == name
+    assert len(frames.polylines) > 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    _, refused = attack(name, tmp_path / "file", QUICK, 1)
+    assert refused > QUICK // 4
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", CASES)
+def test_thousands_of_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    cases = int(os.environ.get("MAPGAUGE_FUZZ_FILES", "5000"))
+    read, refused = attack(name, tmp_path / "file", cases, 2)
+    assert read + refused == cases

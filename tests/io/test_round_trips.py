@@ -1,0 +1,151 @@
+"""What a writer writes, the reader gives back: exactly, or with the losses said here."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mapgauge as mg
+from mapgauge.io import FORMATS
+from tests.strategies import map_frames
+
+WRITABLE = [row.name for row in FORMATS.values() if row.write]
+PREDICTIONS = {"streammapnet", "maptr", "hdmapnet"}  # the others hold truth, or either
+TRUTH = {"streammapnet-truth", "maptr-truth"}
+
+
+def instances(frames: mg.MapFrames) -> list[list[tuple[str, list[str], float | None]]]:
+    """Frame by frame: class, points to the last bit, confidence; in the order of the file."""
+    return [
+        [
+            (instance.class_name, [x.hex() for x in instance.points.ravel().tolist()], instance.confidence)
+            for instance in frames[token]
+        ]
+        for token in frames.tokens
+    ]
+
+
+def test_every_json_format_of_the_public_evaluators_can_be_written() -> None:
+    assert set(WRITABLE) >= {
+        "streammapnet",
+        "streammapnet-truth",
+        "maptr",
+        "maptr-truth",
+        "hdmapnet",
+        "geojson",
+        "parquet",
+    }
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@given(data=st.data())
+def test_a_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject) -> None:
+    confidence = True if name in PREDICTIONS else False if name in TRUTH else None
+    frames = data.draw(map_frames(confidence=confidence))
+    path = tmp_path_factory.mktemp("trip") / "file"
+    mg.write(frames, path, name)
+    again = mg.read(path, name)
+    assert again.tokens == frames.tokens
+    before, after = instances(frames), instances(again)
+    if name == "streammapnet-truth":  # grouped by class
+        before = [sorted(frame, key=lambda row: row[0]) for frame in before]
+        after = [sorted(frame, key=lambda row: row[0]) for frame in after]
+    assert after == before
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_what_is_written_is_recognised(tmp_path: Path, name: str) -> None:
+    frames = mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0.5]]]}, "t1": {}})
+    if name in PREDICTIONS:
+        frames = frames.with_confidence(0.25)
+    mg.write(frames, tmp_path / "file", name)
+    again = mg.read(tmp_path / "file")
+    assert again.format == name
+    assert instances(again) == instances(frames)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITABLE if name != "parquet"])
+@pytest.mark.parametrize("frames", [mg.MapFrames.of({}), mg.MapFrames.of({"t0": {}, "t1": {}})])
+def test_nothing_comes_back_as_nothing(tmp_path: Path, name: str, frames: mg.MapFrames) -> None:
+    mg.write(frames.with_confidence(0) if name in PREDICTIONS else frames, tmp_path / "file", name)
+    again = mg.read(tmp_path / "file", name)
+    assert again.tokens == frames.tokens
+    assert len(again.polylines) == 0
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_the_name_says_how_to_compress(tmp_path: Path, suffix: str) -> None:
+    frames = mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0.5]]] * 50}})
+    mg.write(frames, tmp_path / "plain.json", "maptr-truth")
+    mg.write(frames, tmp_path / f"small.json{suffix}", "maptr-truth")
+    assert (tmp_path / f"small.json{suffix}").stat().st_size < (tmp_path / "plain.json").stat().st_size / 5
+    assert instances(mg.read(tmp_path / f"small.json{suffix}")) == instances(frames)
+
+
+def test_streammapnet_truth_is_what_its_evaluator_reads(tmp_path: Path) -> None:
+    frames = mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0.5]]]}})
+    mg.write(frames, tmp_path / "tmp_gts.pkl", "streammapnet-truth")
+    document = pickle.loads((tmp_path / "tmp_gts.pkl").read_bytes())
+    assert list(document["t0"]) == [0, 1, 2]
+    assert [line.tolist() for line in document["t0"][1]] == [[[0, 0], [9, 0.5]]]
+    assert document["t0"][1][0].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda frames, path: mg.write(frames, path / "file.json"), "which format. Pass format= with one of"),
+        (lambda frames, path: mg.write(frames, path / "file", "nosuch"), "unknown format 'nosuch'"),
+        (lambda frames, path: mg.write(frames, path / "file", "openlanev2"), "openlanev2 can only be read. Writable:"),
+        (lambda frames, path: mg.write(frames, path / "file", "maptr"), "maptr holds predictions.*with_confidence"),
+        (
+            lambda frames, path: mg.write(frames.rename({"divider": "lane"}), path / "f", "maptr-truth"),
+            "no id for the class lane",
+        ),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    tmp_path: Path, call: Callable[[mg.MapFrames, Path], None], message: str
+) -> None:
+    with pytest.raises(mg.InvalidInput, match=message):
+        call(mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0.5]]]}}), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_ids_can_be_written(tmp_path: Path) -> None:
+    frames = mg.MapFrames.of({"t0": {"lane": [[[0, 0], [9, 0.5]]]}})
+    mg.write(frames, tmp_path / "f.pkl", "streammapnet-truth", classes={"lane": 4})
+    assert instances(mg.read(tmp_path / "f.pkl", classes={4: "lane"})) == instances(frames)
+
+
+@pytest.mark.parametrize("name", ["streammapnet", "streammapnet-truth"])
+def test_a_token_that_occurs_twice_has_no_place_in_a_dictionary(tmp_path: Path, name: str) -> None:
+    twice = mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0.5]]]}}).at([0, 0]).with_confidence(1)
+    with pytest.raises(mg.InvalidInput, match="some tokens occur more than once"):
+        mg.write(twice, tmp_path / "f", name)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    frames = mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0.5]]]}})
+    with pytest.raises(mg.MapgaugeError, match="cannot be written: No such file or directory"):
+        mg.write(frames, tmp_path / "no" / "file", "maptr-truth")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "truth.json"
+    path.write_text("precious")
+
+    def full(self: Path, data: bytes) -> int:
+        with self.open("wb") as file:
+            file.write(data[:5])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(mg.MapgaugeError, match="No space left on device"):
+        mg.write(mg.MapFrames.of({"t0": {}}), path, "maptr-truth")
+    assert path.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [path]
