@@ -13,14 +13,16 @@ PACKAGE = Path(mapgauge.__file__).parent
 
 # A module may import from its own row and from rows above.
 LAYERS = [
-    {"errors", "typing"},
+    {"errors", "tables", "typing", "version"},
     {"checks", "findings"},
     {"polylines"},
     {"kernels"},
-    {"crop", "resample", "distances"},
-    {"frames", "metrics"},
-    {"align", "io"},
-    {"check"},
+    {"buffers", "crop", "resample", "distances"},
+    {"frames", "metrics", "protocols"},
+    {"align", "io", "score"},
+    {"check", "results", "store"},
+    {"compare", "evaluate"},
+    {"sweep"},
     {"__init__"},
 ]
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from shapely.geometry import LineString, box
+from tests.strategies import polylines
 
 from mapgauge.crop import crop_polylines
 from mapgauge.errors import InvalidInput
 from mapgauge.polylines import Polylines
 from mapgauge.typing import Points
-from tests.strategies import polylines
 
 
 def crop(*lines: object, region: object = (4, 2)) -> list[list[list[float]]]:

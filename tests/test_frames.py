@@ -9,7 +9,7 @@ LINE = [[0.0, 0.0], [4.0, 0.0]]
 
 
 def world() -> mg.MapFrames:
-    lines = {
+    lines: dict[str, dict[str, list[object]]] = {
         "a": {"divider": [LINE, [[0, 1], [4, 1]]], "boundary": [[[20, -20], [20, 20]]]},
         "b": {},
         "c": {"ped_crossing": [[[1, 1], [2, 1], [2, 2], [1, 1]]]},

@@ -36,6 +36,16 @@ CONTRACT = {
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",
+    "read": "classes=None degenerate=strict",
+    "write": "classes=None",
+    "check": "region=None classes=None",
+    "align": "classes=None missing=empty unknown=error",
+    "average_precision": "interpolation=area",
+    "protocol": "",
+    "evaluate": "metrics=None ranges=() scenes=None unknown=error workers=None progress=None",
+    "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None workers=None",
+    "compare": "names=None samples=1000 level=0.95 seed=0",
+    "load_results": "",
 }
 
 

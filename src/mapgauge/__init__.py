@@ -6,6 +6,8 @@
 """
 
 from mapgauge.align import align
+from mapgauge.check import check
+from mapgauge.compare import Comparison, compare
 from mapgauge.distances import (
     Alignment,
     chamfer,
@@ -16,17 +18,22 @@ from mapgauge.distances import (
     sospa_matrix,
 )
 from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
+from mapgauge.evaluate import evaluate
 from mapgauge.findings import Finding
 from mapgauge.frames import Instance, MapFrames
 from mapgauge.io import read, write
-from mapgauge.metrics import Parts, PldResult, pld
+from mapgauge.metrics import Parts, PldResult, average_precision, pld
 from mapgauge.polylines import Polylines
+from mapgauge.protocols import Protocol, protocol
 from mapgauge.resample import resample
-
-__version__ = "0.1.0"
+from mapgauge.results import Results
+from mapgauge.store import load_results
+from mapgauge.sweep import Sweep, sweep
+from mapgauge.version import __version__
 
 __all__ = [
     "Alignment",
+    "Comparison",
     "Finding",
     "Instance",
     "InvalidInput",
@@ -36,17 +43,27 @@ __all__ = [
     "Parts",
     "PldResult",
     "Polylines",
+    "Protocol",
+    "Results",
+    "Sweep",
     "UnreadableFile",
     "__version__",
     "align",
+    "average_precision",
     "chamfer",
+    "check",
+    "compare",
+    "evaluate",
     "frechet",
+    "load_results",
     "pld",
+    "protocol",
     "read",
     "resample",
     "sospa",
     "sospa_align",
     "sospa_from_distances",
     "sospa_matrix",
+    "sweep",
     "write",
 ]

@@ -16,7 +16,7 @@ from mapgauge.checks import check_angle, check_confidence
 from mapgauge.crop import Region, crop_polylines
 from mapgauge.errors import InvalidInput
 from mapgauge.findings import Finding
-from mapgauge.polylines import Polylines
+from mapgauge.polylines import Polylines, ranges
 from mapgauge.resample import resample_polylines
 from mapgauge.typing import Confidences, Points
 
@@ -179,16 +179,16 @@ class MapFrames:
     def keep(self, instances: NDArray[Any]) -> "MapFrames":
         """Some of the instances, by mask or by rising indices; all frames stay."""
         rows = np.flatnonzero(instances) if instances.dtype == np.bool_ else instances
-        return self._rows(rows, _pick(self.polylines, rows))
+        return self._rows(rows, self.polylines.pick(rows))
 
     def at(self, frames: Sequence[int]) -> "MapFrames":
         """Some of the frames, in the order given."""
         order = np.asarray(frames, np.int64)
         counts = np.diff(self.offsets)[order]
-        rows = _ranges(self.offsets[order], counts)
+        rows = ranges(self.offsets[order], counts)
         return self._rows(
             rows,
-            _pick(self.polylines, rows),
+            self.polylines.pick(rows),
             frame=np.repeat(np.arange(len(order)), counts),
             tokens=tuple(self.tokens[i] for i in order.tolist()),
             scenes=None if self.scenes is None else tuple(self.scenes[i] for i in order.tolist()),
@@ -196,7 +196,23 @@ class MapFrames:
             poses=None if self.poses is None else self.poses[order],
         )
 
-    def _rows(self, rows: Indices, polylines: Polylines, **columns: Any) -> "MapFrames":
+    def between(self, frames: slice) -> "MapFrames":
+        """A run of frames, without copying its points."""
+        start, stop, _ = frames.indices(len(self))
+        first, last = self.offsets[start], self.offsets[stop]
+        offsets = self.polylines.offsets[first : last + 1]
+        rows = slice(first, last)
+        return self._rows(
+            rows,
+            Polylines(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0]),
+            frame=self.frame[rows] - start,
+            tokens=self.tokens[start:stop],
+            scenes=None if self.scenes is None else self.scenes[start:stop],
+            timestamps=None if self.timestamps is None else self.timestamps[start:stop],
+            poses=None if self.poses is None else self.poses[start:stop],
+        )
+
+    def _rows(self, rows: Indices | slice, polylines: Polylines, **columns: Any) -> "MapFrames":
         """The instance columns at some rows, with other points; ``columns`` are set as given."""
         picked: dict[str, Any] = {
             "frame": self.frame[rows],
@@ -349,18 +365,6 @@ def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
     if len(bad):
         raise InvalidInput(f"pose {bad[0]} is not a rigid motion (rotation and translation, last row 0 0 0 1)")
     return motion
-
-
-def _pick(polylines: Polylines, rows: Indices) -> Polylines:
-    sizes = np.diff(polylines.offsets)[rows]
-    points = _ranges(polylines.offsets[rows], sizes)
-    return Polylines(polylines.coords[points], np.concatenate([[0], sizes]).cumsum())
-
-
-def _ranges(starts: Indices, sizes: Indices) -> Indices:
-    """``starts[i], starts[i] + 1, ...``, ``sizes[i]`` numbers each, one after the other."""
-    before = sizes.cumsum() - sizes
-    return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
 def _class_names(classes: Iterable[str]) -> tuple[str, ...]:

@@ -114,6 +114,17 @@ class Polylines:
         """The points of each polyline, as views."""
         return (self[i] for i in range(len(self)))
 
+    def and_then(self, other: "Polylines") -> "Polylines":
+        """These and then others, of the same dimension unless one side has no points."""
+        blocks = [side.coords for side in (self, other) if len(side.coords)] or [self.coords]
+        return Polylines(np.concatenate(blocks), np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]))
+
+    def pick(self, rows: Offsets) -> "Polylines":
+        """Some of the polylines, in the order given."""
+        sizes = np.diff(self.offsets)[rows]
+        points = ranges(self.offsets[rows], sizes)
+        return Polylines(self.coords[points], np.concatenate([[0], sizes]).cumsum())
+
     def closed(self, rule: Closed, tolerance: float = CLOSED_TOLERANCE) -> tuple[Flags, Flags]:
         """Which polylines are closed, and which of them repeat their first point as their last.
 
@@ -131,6 +142,12 @@ class Polylines:
         if rule:
             repeats[several] = (first == last).all(axis=1)
         return np.full(len(self), rule), repeats
+
+
+def ranges(starts: Offsets, sizes: Offsets) -> Offsets:
+    """``starts[i], starts[i] + 1, ...``, ``sizes[i]`` numbers each, one after the other."""
+    before = sizes.cumsum() - sizes
+    return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
 def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -> Points:

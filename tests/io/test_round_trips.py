@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import map_frames
 
 import mapgauge as mg
 from mapgauge.io import FORMATS
-from tests.strategies import map_frames
 
 WRITABLE = [row.name for row in FORMATS.values() if row.write]
 PREDICTIONS = {"streammapnet", "maptr", "hdmapnet"}  # the others hold truth, or either

@@ -26,12 +26,7 @@ def pack_sets(xs: PolylinesLike, ys: PolylinesLike, x_name: str, y_name: str) ->
     """All polylines of both sets, and how many are in the first."""
     first = Polylines.of(xs, x_name)
     second = Polylines.of(ys, y_name, first.dimension if len(first.coords) else None)
-    if not len(first.coords):
-        first = Polylines(second.coords[:0], first.offsets)
-    elif not len(second.coords):
-        second = Polylines(first.coords[:0], second.offsets)
-    coords = np.concatenate([first.coords, second.coords])
-    return Polylines(coords, np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]])), len(first)
+    return first.and_then(second), len(first)
 
 
 def index(polylines: Polylines, closed: object, closed_tolerance: object) -> tuple["Lines", Flags]:

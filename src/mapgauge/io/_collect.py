@@ -211,7 +211,7 @@ class Collector:
 
     def points(self, value: Any, where: str, *, flat: bool = False) -> Points:
         """Points ``(n, 2 or 3)`` from an array or nested lists; null is NaN, which makes an instance degenerate."""
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.ndim:
             array = value
         elif isinstance(value, list | tuple):
             try:
@@ -242,7 +242,7 @@ class Collector:
                 raise self.error(
                     f"{where} is a flat list of numbers, expected a list of points such as [[0, 0], [1, 0]]"
                 )
-            if not isinstance(point, list | tuple | np.ndarray):
+            if not isinstance(point, list | tuple | np.ndarray) or getattr(point, "ndim", 1) == 0:
                 raise self.error(f"{where}[{i}] is {_short(point)}, expected a point of 2 or 3 numbers")
             rows.append([self.number(x, f"{where}[{i}][{k}]") for k, x in enumerate(point)])
             if len(rows[-1]) != len(rows[0]):

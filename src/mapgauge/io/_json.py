@@ -62,7 +62,7 @@ def read_points(lists: Sequence[msgspec.Raw], *, polylines: bool = False) -> Poi
         while stop < len(lists) and size < _CHUNK:
             size += len(memoryview(lists[stop]))
             stop += 1
-        text = b",".join(lists[start:stop])  # type: ignore[arg-type]  # Raw is a buffer, and join takes those
+        text = b",".join(lists[start:stop])  # Raw is a buffer, and join takes those
         part = _parse(b"[" + text + b"]" if polylines else text)
         if part is None or len({p.coords.shape[1] for p in (*parts[:1], part) if len(p.coords)}) > 1:
             return None

@@ -127,6 +127,8 @@ class Content:
             raise self.error(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}.{end}") from error
         except RecursionError as error:
             raise self.error("not a map: the JSON is nested too deeply") from error
+        except ValueError as error:  # a whole number of thousands of digits
+            raise self.error(f"not a map: {str(error)[:100]}") from error
 
 
 class Pairs(dict[str, Any]):

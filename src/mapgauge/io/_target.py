@@ -48,4 +48,4 @@ def confidences_of(frames: MapFrames, format_name: str) -> list[float]:
             f"{format_name} holds predictions, and these frames have no confidence. "
             "Write a truth format, or call .with_confidence(1) first"
         )
-    return frames.confidence.tolist()
+    return list(frames.confidence.tolist())

@@ -1,5 +1,194 @@
-"""Placeholder."""
+"""Parquet: our own columns, which keep everything that ``MapFrames`` hold and load at the speed of the disk.
 
+One row per instance, sorted by frame; a frame without instances is one row without class and geometry. The geometry is
+a GeoArrow linestring, so that GIS tools open the file too. ``docs/reference/parquet.md`` describes the columns. Files
+made by others are read as well: ``token``, ``class`` and ``geometry`` are enough.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
+from mapgauge.io._parquet_rows import AXES, VERSION, Metadata, Rows, pyarrow_modules
+from mapgauge.io._source import Content
+from mapgauge.polylines import Polylines
 
-PARQUET = Format("parquet", "", lambda content: False, lambda content, settings: None)  # type: ignore
+GROUP_ROWS = 1 << 15  # of a row group, at most, if no frame has more
+
+
+def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
+    """The bytes of a Parquet file."""
+    if override is not None:
+        raise InvalidInput("parquet: classes= is for formats with numeric ids; Parquet has names. Use .rename()")
+    pa, pq = pyarrow_modules()
+    sink = pa.BufferOutputStream()
+    numbers = ["confidence", *(f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension])]
+    try:
+        schema = _schema(frames)
+        with pq.ParquetWriter(
+            sink,
+            schema,
+            # Model outputs are float32: once their bytes are split, the zeros at the end of each float64 vanish.
+            column_encoding={path: "BYTE_STREAM_SPLIT" for path in numbers if path in schema.names or "." in path},
+            use_dictionary=[name for name in schema.names if name not in ("confidence", "pose", "geometry")],
+            compression="zstd",
+            compression_level=1,
+            write_page_checksum=True,
+        ) as writer:
+            for first, last in _groups(frames):
+                table = _table(frames, first, last, schema)
+                writer.write_table(table, row_group_size=len(table))
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"parquet: {error.object!r} is a name that UTF-8 cannot hold. Rename it") from error
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _schema(frames: MapFrames) -> Any:
+    pa, _ = pyarrow_modules()
+    names = pa.dictionary(pa.int32(), pa.string())
+    point = pa.struct([pa.field(axis, pa.float64(), nullable=False) for axis in AXES[: frames.dimension]])
+    line = pa.list_(pa.field("vertices", point, nullable=False))
+    fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
+    if frames.scenes is not None:
+        fields.append(pa.field("scene", names, nullable=False))
+    if frames.timestamps is not None:
+        fields.append(pa.field("timestamp", pa.int64(), nullable=False))
+    fields.append(pa.field("class", names))
+    if frames.confidence is not None:
+        fields.append(pa.field("confidence", pa.float64()))
+    if frames.track is not None:
+        fields.append(pa.field("track", names))
+    if frames.poses is not None:
+        fields.append(pa.field("pose", pa.list_(pa.float64())))
+    extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
+    fields.append(pa.field("geometry", line, metadata=extension))
+    about = Metadata(VERSION, frames.dimension, frames.classes, frames.name, frames.format, frames.findings)
+    kind = "LineString" if frames.dimension == 2 else "LineString Z"
+    # No reference system: the coordinates are metres in the frame of the ego vehicle.
+    column = {"encoding": "linestring", "geometry_types": [kind], "crs": None}
+    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
+    return pa.schema(fields, metadata={"geo": msgspec.json.encode(geo), "mapgauge": msgspec.json.encode(about)})
+
+
+def _groups(frames: MapFrames) -> list[tuple[int, int]]:
+    """Ranges of frames, one for each row group."""
+    ends = np.maximum(np.diff(frames.offsets), 1).cumsum()
+    groups: list[tuple[int, int]] = []
+    first, before = 0, 0
+    while first < len(frames):
+        last = max(first + 1, int(np.searchsorted(ends, before + GROUP_ROWS, side="right")))
+        groups.append((first, last))
+        first, before = last, int(ends[last - 1])
+    return groups
+
+
+def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
+    """The rows of some frames."""
+    pa, _ = pyarrow_modules()
+    counts = np.diff(frames.offsets)[first:last]
+    rows = np.maximum(counts, 1)
+    of_frame = np.repeat(np.arange(last - first), rows)
+    empty = np.repeat(counts == 0, rows)
+    frame_at = pa.array(of_frame)
+    pose_at = pa.array(of_frame, mask=np.diff(of_frame, prepend=-1) == 0)  # in the first row of a frame
+    instance_at = pa.array(np.cumsum(~empty) - 1, mask=empty)
+    start, stop = frames.offsets[[first, last]].tolist()
+    offsets = frames.polylines.offsets[start : stop + 1]
+    points = frames.polylines.coords[offsets[0] : offsets[-1]]
+    line = schema.field("geometry").type
+    axes = [np.ascontiguousarray(points[:, k]) for k in range(frames.dimension)]
+    flat = pa.StructArray.from_arrays(axes, fields=list(line.value_type))
+    lines = pa.ListArray.from_arrays(pa.array(offsets - offsets[0], pa.int32()), flat, type=line)
+    columns = {
+        "frame": pa.array(of_frame + first, pa.int32()),
+        "token": pa.array(frames.tokens[first:last], pa.string()).dictionary_encode().take(frame_at),
+        "class": pa.DictionaryArray.from_arrays(
+            pa.array(frames.label[start:stop], pa.int32()).take(instance_at), pa.array(frames.classes, pa.string())
+        ),
+        "geometry": lines.take(instance_at) if empty.any() else lines,
+    }
+    if frames.scenes is not None:
+        columns["scene"] = pa.array(frames.scenes[first:last], pa.string()).dictionary_encode().take(frame_at)
+    if frames.timestamps is not None:
+        columns["timestamp"] = pa.array(frames.timestamps[first:last], pa.int64()).take(frame_at)
+    if frames.confidence is not None:
+        columns["confidence"] = pa.array(frames.confidence[start:stop]).take(instance_at)
+    if frames.track is not None:
+        tracks = pa.array(frames.track[start:stop].tolist(), pa.string())
+        columns["track"] = tracks.dictionary_encode().take(instance_at)
+    if frames.poses is not None:
+        ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
+        columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def read(content: Content, settings: Settings) -> MapFrames:
+    """Read a Parquet file of ours, or one with at least ``token``, ``class`` and ``geometry``."""
+    if settings.classes is not None:
+        raise InvalidInput(
+            f"{content.path}: classes= gives names to numeric ids, and Parquet has names. Use .rename() after reading"
+        )
+    rows = Rows(content)
+    token, token_names = rows.texts("token")
+    frame = rows.frames(token)
+    first = np.flatnonzero(np.diff(frame, prepend=-1))  # row of each frame
+    tokens = tuple(token_names[code] for code in token[first].tolist())
+    label, classes = rows.labels()
+    sizes, coords = rows.points()
+    instance = rows.instances(frame, label, sizes)
+    confidence = rows.numbers("confidence")[instance] if rows.has("confidence") else None
+    track = None
+    if rows.has("track"):
+        codes, names = rows.texts("track", optional=True)
+        track = np.array([*names, ""], np.str_)[codes[instance]]
+    scenes = None
+    if rows.has("scene"):
+        codes, names = rows.texts("scene")
+        scenes = tuple(names[code] for code in rows.once("scene", codes, frame, first).tolist())
+    timestamps = rows.once("timestamp", rows.integers("timestamp"), frame, first) if rows.has("timestamp") else None
+    poses = rows.poses(frame, tokens) if rows.has("pose") else None
+
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f"row {first[frame] + instance} (frame {token})"
+
+    collector = Collector(str(content.path), "parquet", settings, locate=locate, confidence=confidence is not None)
+    collector.tokens = list(tokens)
+    frame, label, sizes = frame[instance], label[instance], sizes[instance]
+    judged = np.ones(len(instance)) if confidence is None else confidence
+    keep, findings = collector._judge(frame, instance - first[frame], judged, sizes, coords)
+    if not keep.all():
+        coords = coords[np.repeat(keep, sizes)]
+        frame, label, sizes = frame[keep], label[keep], sizes[keep]
+        confidence = None if confidence is None else confidence[keep]
+        track = None if track is None else track[keep]
+    about = rows.about
+    return MapFrames(
+        tokens,
+        classes,
+        frame,
+        label,
+        Polylines(coords, np.concatenate([[0], sizes]).cumsum()),
+        confidence,
+        track,
+        scenes,
+        timestamps,
+        poses,
+        name=str(content.path),
+        format=(about.format if about else "") or "parquet",
+        findings=(about.findings if about else ()) + tuple(findings),
+    )
+
+
+PARQUET = Format(
+    "parquet",
+    "our own columns, which keep everything; also GeoParquet with native points",
+    lambda content: content.kind == "parquet",
+    read,
+    write,
+    suffix=".parquet",
+)

@@ -23,6 +23,7 @@ from mapgauge.frames import MapFrames
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused, decode, read_points
+from mapgauge.io._pickle import member, sequence
 from mapgauge.io._source import Content, Pairs
 from mapgauge.io._target import confidences_of, ids_of
 from mapgauge.io.maptracker import attach_tracks
@@ -47,9 +48,10 @@ def _is_results(content: Content) -> bool:
             return False
         return bool(content.keys & set(_KEYS)) or content.text.rstrip().endswith((b"{}}", b"{} }"))  # no frames
     if content.kind == "pickle":
-        results = content.document.get("results") if isinstance(content.document, dict) else None
+        document = content.document if isinstance(content.document, dict) else {}
+        results = None if "groundTruth" in document else document.get("results")
         frames = list(results.values()) if isinstance(results, dict) else [0]
-        return all(isinstance(frame, dict) and "predictions" not in frame for frame in frames[:1])
+        return all(isinstance(frame, dict) and ("scores" in frame or "labels" in frame) for frame in frames[:1])
     return False
 
 
@@ -116,15 +118,9 @@ def _read_objects(content: Content, settings: Settings) -> MapFrames:
         for token, frame in results.every() if isinstance(results, Pairs) else results.items():
             where = f'$.results["{token}"]'
             collector.frame(collector.text(token, f"{where}: token"))
-            if not isinstance(frame, dict):
-                raise collector.error(f"{where} is not an object with vectors, scores and labels")
             lists: dict[str, Any] = {}
             for key in _KEYS:
-                if key not in frame:
-                    raise collector.error(f"{where} has no {key!r}")
-                if not isinstance(frame[key], list | tuple | np.ndarray):
-                    raise collector.error(f"{where}.{key} is not a list")
-                lists[key] = frame[key]
+                lists[key] = sequence(member(frame, key, where, collector.error), f"{where}.{key}", collector.error)
             collector.same_length(where, **lists)
             for i, (points, score, label) in enumerate(zip(*lists.values(), strict=True)):
                 if isinstance(label, str):
@@ -192,13 +188,11 @@ def _read_truth(content: Content, settings: Settings) -> MapFrames:
                 if label is None:
                     raise collector.error(f"{where}: the label is {key!r}, expected a whole number")
                 class_name = collector.class_of(label, where)
-                if not isinstance(group, list | tuple | np.ndarray):
-                    raise collector.error(f"{where} is not a list of polylines")
-                for i, points in enumerate(group):
+                for i, points in enumerate(sequence(group, where, collector.error)):
                     collector.instance(points, class_name=class_name, where=f"{where}[{i}]")
     frames = collector.finish()
     tracks = settings.options.get("tracks")
-    return frames if tracks is None else attach_tracks(frames, Content(tracks))
+    return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
 
 
 def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "assignment",
+    "band",
+    "candidates",
     "chamfer",
     "frechet",
     "json_points",
@@ -28,6 +30,7 @@ __all__ = [
     "pld",
     "reference",
     "resample",
+    "resampling",
     "sospa",
 ]
 

@@ -88,6 +88,22 @@ def all_pairs(xs, ys):
 
 
 @jit_allocating
+def pairs_of_groups(bounds):
+    """Each prediction with each truth of its group, group by group (see ``pld_of_groups``)."""
+    count = 0
+    for g in range(len(bounds)):
+        count += (bounds[g, 1] - bounds[g, 0]) * (bounds[g, 2] - bounds[g, 1])
+    pairs = np.empty((count, 2), np.int64)
+    at = 0
+    for g in range(len(bounds)):
+        for x in range(bounds[g, 0], bounds[g, 1]):
+            for y in range(bounds[g, 1], bounds[g, 2]):
+                pairs[at, 0], pairs[at, 1] = x, y
+                at += 1
+    return pairs
+
+
+@jit_allocating
 def make_band(lines, pairs, cutoff):
     """Memory for the largest of these pairs of lines. Long lines are counted: all their cells would be too many."""
     n = m = ONE

@@ -9,7 +9,7 @@ from mapgauge.kernels.lines import START, STOP
 
 
 @jit
-def _nearest(points, x0, x1, y0, y1, nearest):
+def nearest_squares(points, x0, x1, y0, y1, nearest):
     """Squared distance from each point of y to its nearest in x. The inner loop runs along y, so it vectorises."""
     dimension = U(points.shape[0])
     for j in range(y1 - y0):
@@ -38,7 +38,7 @@ def chamfer_of_lines(lines, x, y):
     nearest = np.empty(max(x1 - x0, y1 - y0))
     means = 0.0
     for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
-        _nearest(lines.points, a0, a1, b0, b1, nearest)
+        nearest_squares(lines.points, a0, a1, b0, b1, nearest)
         total = 0.0
         for j in range(b1 - b0):
             total += math.sqrt(nearest[j])

@@ -10,7 +10,7 @@ import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign
-from mapgauge.kernels.band import all_pairs, best_of_columns, best_of_rows, fill_from_lines, make_band
+from mapgauge.kernels.band import all_pairs, best_of_columns, best_of_rows, fill_from_lines, make_band, pairs_of_groups
 from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 
@@ -163,3 +163,17 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
         if partner[i] >= 0:
             truth_of[xs[i]] = ys[partner[i]] - U(split)
     return parts, truth_of
+
+
+@jit_allocating
+def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, out):
+    """The five parts and the mass of each group.
+
+    Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the truth from there to ``bounds[g, 2]``.
+    """
+    band = make_band(lines, pairs_of_groups(bounds), cutoff)
+    for g in range(len(bounds)):
+        xs = _in_order(lines, confidence, U(bounds[g, 0]), U(bounds[g, 1]))
+        ys = _in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2]))
+        partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
+        out[g] = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)

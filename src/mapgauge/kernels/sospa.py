@@ -214,20 +214,25 @@ def align_matrix(distance, cyclic, directed, cutoff, order):
 
 
 @jit_allocating
+def normalised_pairs(lines, closed, pairs, directed, cutoff, order, out):
+    """Normalised SOSPA of pairs of lines."""
+    longest = ZERO
+    for i in range(U(len(closed))):
+        longest = max(longest, length_of(lines, i))
+    band = make_band(lines, pairs, cutoff)
+    matches = np.empty((longest, 2), np.int64)
+    for k in range(len(pairs)):
+        x, y = U(pairs[k, 0]), U(pairs[k, 1])
+        matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, matches)
+        points = length_of(lines, x) + length_of(lines, y)
+        _, out[k] = value_of(cost, matched, points, cutoff, order)
+
+
+@jit_allocating
 def normalised_matrix(lines, closed, rows, directed, cutoff, order):
     """Normalised SOSPA of each of the first ``rows`` lines to each of the others."""
     columns = len(closed) - rows
     out = np.empty((rows, columns))
     pairs = all_pairs(np.arange(rows), np.arange(rows, rows + columns))
-    longest = ZERO
-    for i in range(rows):
-        longest = max(longest, length_of(lines, U(i)))
-    band = make_band(lines, pairs, cutoff)
-    matches = np.empty((longest, 2), np.int64)
-    for k in range(len(pairs)):
-        i, j = pairs[k, 0], pairs[k, 1]
-        x, y = U(i), U(j)
-        matched, cost, _ = align_lines(lines, x, y, closed[i] or closed[j], directed, cutoff, order, band, matches)
-        points = length_of(lines, x) + length_of(lines, y)
-        _, out[i, j - rows] = value_of(cost, matched, points, cutoff, order)
+    normalised_pairs(lines, closed, pairs, directed, cutoff, order, out.reshape(rows * columns))
     return out

@@ -1,0 +1,212 @@
+"""Evaluation of whole data sets: align, cut into chunks of frames, score them in threads, put the rows together."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain, pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mapgauge.align import align
+from mapgauge.check import check
+from mapgauge.checks import check_confidence
+from mapgauge.crop import check_region
+from mapgauge.errors import InvalidInput
+from mapgauge.findings import Finding
+from mapgauge.frames import MapFrames
+from mapgauge.io import read
+from mapgauge.protocols import Protocol
+from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results import Input, Results
+from mapgauge.score import METRICS, Scores, score, thresholds_of
+from mapgauge.version import __version__
+
+CHUNK = 48  # frames: some milliseconds of work, and little memory
+
+Frames: TypeAlias = MapFrames | str | os.PathLike[str]
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def evaluate(
+    predictions: Frames,
+    truth: Frames,
+    protocol: str | Protocol = "paper-60x30",
+    *,
+    metrics: Sequence[str] | None = None,
+    ranges: Sequence[float] = (),
+    scenes: Mapping[str, str] | None = None,
+    unknown: Literal["error", "ignore"] = "error",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Compare predictions with truth over all frames.
+
+    Args:
+        predictions: ``MapFrames`` with confidences, or a file to read them from.
+        truth: ``MapFrames``, or a file to read them from.
+        protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
+        metrics: Which of ``pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa`` to compute; those that the protocol has
+            cutoffs or thresholds for if None.
+        ranges: Distances from the ego in metres that bound rings, such as ``(0, 10, 20, 30)``: PLD is also computed
+            from the points in each ring alone.
+        scenes: The scene of each token, if the files do not say; ``compare`` draws whole scenes.
+        unknown: What to do with predicted frames that the truth lacks: ``"error"`` refuses, ``"ignore"`` leaves them
+            out.
+        workers: Number of threads; that of the processors if None. It does not change the result.
+        progress: Called with the number of frames done and of all frames.
+
+    Returns:
+        The scores of every frame and class, and the summary. Frames missing from the predictions count as predicted
+        empty, frames without truth count too.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 0], [0, 9]]]}})
+    >>> predictions = mg.MapFrames.of({"a": {"divider": [[[0, 0.5], [9, 0.5]]]}}, confidence={"a": {"divider": [1]}})
+    >>> results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]))
+    >>> round(results.mean["pld"], 3), results.mean["ap_chamfer@0.5"]
+    (0.75, 0.5)
+    """
+    settings = protocol_of(protocol)
+    chosen = chosen_metrics(settings, metrics)
+    rings = check_rings(ranges)
+    sides = (loaded(predictions), loaded(truth))
+    x, y, findings = prepare(sides[0], sides[1], settings, unknown)
+    if scenes is not None:
+        y = with_scenes(y, scenes)
+    return Results(
+        settings,
+        chosen,
+        y.classes,
+        y.tokens,
+        y.scenes,
+        run(x, y, settings, chosen, rings, workers, progress),
+        rings,
+        (describe(sides[0]), describe(sides[1])),
+        frames_missing=sum(token not in sides[0].index for token in sides[1].tokens),
+        frames_ignored=sum(token not in sides[1].index for token in sides[0].tokens),
+        findings=findings,
+        version=__version__,
+        data=(x, y),
+    )
+
+
+def loaded(frames: Frames) -> MapFrames:
+    """Frames as they are, or read from a file."""
+    return frames if isinstance(frames, MapFrames) else read(frames)
+
+
+def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
+    """The metrics asked for; those that the protocol has settings for if None."""
+    if isinstance(metrics, str):
+        metrics = (metrics,)
+    able = tuple(name for name in METRICS if (protocol.cutoffs if name == "pld" else thresholds_of(protocol, name)))
+    if metrics is None:
+        return able
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown or not metrics:
+        raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {', '.join(METRICS)}")
+    unable = [name for name in metrics if name not in able]
+    if unable:
+        setting = "cutoffs" if unable[0] == "pld" else unable[0].removeprefix("ap_")
+        raise InvalidInput(
+            f"the protocol {protocol.name} has no {setting} for {unable[0]}. Give them: "
+            f'mg.protocol("{protocol.name}", {setting}=(...))'
+        )
+    return tuple(name for name in METRICS if name in metrics)
+
+
+def check_rings(ranges: Sequence[float]) -> tuple[float, ...]:
+    """Bounds of rings: rising distances from the ego."""
+    try:
+        rings = tuple(float(value) for value in ranges)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"ranges must be rising distances in metres, got {ranges!r}") from error
+    if rings and (len(rings) < 2 or rings[0] < 0 or not all(a < b for a, b in pairwise(rings))):
+        raise InvalidInput(f"ranges must be at least two rising distances in metres, got {ranges!r}")
+    return rings
+
+
+def prepare(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Literal["error", "ignore"]
+) -> tuple[MapFrames, MapFrames, tuple[Finding, ...]]:
+    """Both sides on the same frames and classes, cropped if the protocol says so; and what the results say of them."""
+    if predictions.confidence is None:
+        hint = " The truth has them: are the two exchanged?" if truth.confidence is not None else ""
+        raise InvalidInput(
+            f"{predictions.name or 'predictions'}: no confidences.{hint} "
+            "If all predictions are certain, call .with_confidence(1)"
+        )
+    for side, name in ((predictions, "predictions"), (truth, "truth")):
+        if side.confidence is not None:
+            check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
+    if not len(truth):
+        raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
+    findings = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
+    if protocol.crop and protocol.region is not None:
+        region = check_region(protocol.region)
+        x, y = x.crop(region), y.crop(region)
+    return _sorted(x), _sorted(y), findings
+
+
+def _sorted(frames: MapFrames) -> MapFrames:
+    """Instances by frame, then by class, then as they come: how the rows of a result are ordered."""
+    order = np.argsort(frames.frame * max(len(frames.classes), 1) + frames.label, kind="stable")
+    return frames.keep(order)
+
+
+def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
+    """The frames with the scene of each token."""
+    lacking = [token for token in frames.tokens if token not in scenes]
+    if lacking:
+        raise InvalidInput(f"scenes: {len(lacking)} tokens have none (first: {lacking[0]})")
+    return replace(frames, scenes=tuple(str(scenes[token]) for token in frames.tokens))
+
+
+def run(
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    metrics: tuple[str, ...],
+    rings: tuple[float, ...],
+    workers: int | None,
+    progress: Progress | None,
+) -> Scores:
+    """Score all frames in chunks, in threads. Kernels release the GIL, and nothing is copied to a thread."""
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise InvalidInput(f"workers must be a whole number of at least 1, got {workers!r}")
+    starts = range(0, len(truth), CHUNK)
+
+    def work(start: int) -> Scores:
+        part = slice(start, min(start + CHUNK, len(truth)))
+        return score(predictions.between(part), truth.between(part), protocol, metrics, rings)
+
+    def gathered(chunks: Iterable[Scores]) -> Scores:
+        rows = []
+        for chunk in chunks:
+            rows.append(chunk)
+            if progress is not None:
+                progress(min(len(rows) * CHUNK, len(truth)), len(truth))
+        return Scores.join(rows)
+
+    threads = min(workers or os.cpu_count() or 1, len(starts))
+    if threads == 1:
+        return gathered(map(work, starts))
+    first = work(starts[0])  # compiles, if need be, once and not in every thread
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return gathered(chain([first], pool.map(work, starts[1:])))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def describe(frames: MapFrames) -> Input:
+    """What is recorded of an input: where it came from, what is in it, and a hash of its columns."""
+    digest = hashlib.blake2b(digest_size=16)
+    for column in (frames.frame, frames.label, frames.polylines.offsets, frames.polylines.coords, frames.confidence):
+        digest.update(b"" if column is None else np.ascontiguousarray(column).tobytes())
+    digest.update("\0".join((*frames.tokens, *frames.classes)).encode())
+    return Input(frames.name, frames.format, len(frames), frames.counts, digest.hexdigest())

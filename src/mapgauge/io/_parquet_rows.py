@@ -1,0 +1,308 @@
+"""The columns of a Parquet file as numpy arrays, each checked: types, nulls, and what must fit together."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import MissingDependency, UnreadableFile
+from mapgauge.findings import Finding
+from mapgauge.frames import Indices
+from mapgauge.io._source import Content
+from mapgauge.typing import Points
+
+VERSION = 1  # of the schema; a reader refuses files of a later one
+REQUIRED = ("token", "class", "geometry")
+COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose")
+AXES = ("x", "y", "z")
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+class Metadata(_Version):
+    """What the file's metadata say under ``mapgauge``."""
+
+    dimension: int
+    classes: tuple[str, ...]
+    name: str = ""  # of what was written, and the format it came in
+    format: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class Rows:
+    """The columns of a file as arrays with one value per row, each checked; errors say which row."""
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+        pa, pq = pyarrow_modules()
+        data = content.data
+        try:
+            with pq.ParquetFile(pa.BufferReader(data)) as file:
+                footer, schema = file.metadata, file.schema_arrow
+        except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+            raise self.broken(error) from error
+        self.about = self._about((schema.metadata or {}).get(b"mapgauge"))
+        self._check(schema)
+        columns = [name for name in schema.names if name in COLUMNS]
+
+        def group(index: int) -> Any:
+            with pq.ParquetFile(pa.BufferReader(data), metadata=footer, page_checksum_verification=True) as file:
+                return file.read_row_group(index, columns=columns, use_threads=False)
+
+        try:
+            # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
+            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+                groups = list(pool.map(group, range(footer.num_row_groups)))
+            empty = pa.schema([schema.field(name) for name in columns]).empty_table()
+            self.table = pa.concat_tables([empty, *groups])
+            self.table.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+            raise self.broken(error) from error
+
+    def broken(self, error: Exception) -> UnreadableFile:
+        """The error for what pyarrow cannot read."""
+        return self.content.error(f"broken Parquet: {error}. Was it written or copied completely?")
+
+    def _about(self, data: bytes | None) -> Metadata | None:
+        """What our writer noted; None in files of others."""
+        if data is None:
+            return None
+        try:
+            version = msgspec.json.decode(data, type=_Version).version
+            if version <= VERSION:
+                about = msgspec.json.decode(data, type=Metadata)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self.content.error(f"broken Parquet: its metadata 'mapgauge' are not as written: {error}") from error
+        if version > VERSION:
+            raise self.content.error(
+                f"written by a newer mapgauge (schema {version}, this one reads up to {VERSION}). Update mapgauge"
+            )
+        return about
+
+    def _check(self, schema: Any) -> None:
+        """Refuse columns that are missing, occur twice or have another type."""
+        missing = [name for name in REQUIRED if name not in schema.names]
+        if missing:
+            raise self.content.error(
+                f"no column {', '.join(missing)}. Expected at least {', '.join(REQUIRED)}, "
+                f"got {', '.join(schema.names) or 'none'}. docs/how-to/bring-your-own-data.md shows how to make one"
+            )
+        for name in COLUMNS:
+            times = schema.names.count(name)
+            if times > 1:
+                raise self.content.error(f"{times} columns are called {name}, expected one")
+            if times:
+                kind = schema.field(name).type
+                kind = getattr(kind, "storage_type", kind)
+                expected = _expected(name, kind)
+                if expected:
+                    raise self.content.error(f"the column {name} is {kind}, expected {expected}")
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column."""
+        return name in self.table.column_names
+
+    def _column(self, name: str) -> Any:
+        pa, _ = pyarrow_modules()
+        column = self.table[name]
+        if isinstance(column.type, pa.BaseExtensionType):
+            return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+        return column
+
+    def _refuse(self, bad: NDArray[np.bool_], what: str) -> None:
+        """Raise an error about the first of the rows that are bad."""
+        if bad.any():
+            raise self.content.error(f"row {np.argmax(bad)}: {what}")
+
+    def texts(self, name: str, *, optional: bool = False) -> tuple[Indices, list[str]]:
+        """A code for each row, and the texts by code; -1 where there is none."""
+        pa, _ = pyarrow_modules()
+        column = self._column(name)
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        codes: dict[str, int] = {}
+        texts = array.dictionary.to_pylist()
+        code = np.array([-1 if text is None else codes.setdefault(str(text), len(codes)) for text in texts] + [-1])
+        found = code[array.indices.cast(pa.int64()).fill_null(-1).to_numpy()]
+        if not optional:
+            self._refuse(found < 0, f"{name} is null, expected a text")
+        return found, list(codes)
+
+    def integers(self, name: str) -> Indices:
+        """A column of whole numbers."""
+        pa, _ = pyarrow_modules()
+        column = self._column(name)
+        self._refuse(column.is_null().to_numpy(), f"{name} is null, expected a whole number")
+        try:
+            return np.asarray(column.cast(pa.int64()).to_numpy())
+        except pa.ArrowInvalid as error:
+            raise self.content.error(f"the column {name} has a number beyond 64 bits: {error}") from error
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of numbers; null is NaN, which makes an instance degenerate."""
+        return _floats(self._column(name))
+
+    def frames(self, token: Indices) -> Indices:
+        """The frame of each row: as the file says, or a run of equal tokens."""
+        change = np.diff(token, prepend=-1) != 0
+        if not self.has("frame"):
+            run = np.flatnonzero(change)
+            again = np.ones(len(run), np.bool_)
+            again[np.unique(token[run], return_index=True)[1]] = False
+            bad = np.zeros(len(token), np.bool_)
+            bad[run[again]] = True
+            self._refuse(bad, "its token came before, in rows that are not next to it. Sort the rows by token")
+            return np.cumsum(change) - 1
+        frame = self.integers("frame")
+        step = np.diff(frame, prepend=-1)
+        bad = (step < 0) | (step > 1)
+        bad[:1] |= step[:1] != 1
+        self._refuse(
+            bad,
+            "frame must count from 0 and rise by at most 1; a frame without instances is one row without class and "
+            "geometry. Without a column frame, each run of equal tokens is one",
+        )
+        self._refuse((step == 0) & change, "it has the frame of the row before, but another token")
+        return frame
+
+    def once(self, name: str, values: Indices, frame: Indices, first: Indices) -> Indices:
+        """A value for each frame, from a column that repeats it in each row."""
+        self._refuse(values != values[first][frame], f"{name} is not that of the other rows of the frame")
+        return values[first]
+
+    def labels(self) -> tuple[Indices, tuple[str, ...]]:
+        """The label of each row, -1 where there is no class, and the names of the classes."""
+        label, names = self.texts("class", optional=True)
+        if self.about is None:
+            return label, tuple(names)
+        known = {name: code for code, name in enumerate(self.about.classes)}
+        code = np.array([known.get(name, -2) for name in names] + [-1])
+        label = code[label]
+        self._refuse(label == -2, f"unknown class. The file says it has {', '.join(self.about.classes) or 'none'}")
+        return label, self.about.classes
+
+    def points(self) -> tuple[Indices, Points]:
+        """The number of points of each row, and all points."""
+        pa, _ = pyarrow_modules()
+        column = self._column("geometry")
+        sizes = _lengths(column)
+        blocks = [pa.compute.list_flatten(chunk) for chunk in column.chunks]
+        kind = column.type.value_type
+        if pa.types.is_struct(kind):
+            width = kind.num_fields
+        else:
+            widths = np.concatenate([np.empty(0, np.int64), *(_lengths(block) for block in blocks)])
+            width = int(widths[0]) if len(widths) else 2
+            odd = np.flatnonzero((widths != width) | (widths < 2) | (widths > 3))
+            if len(odd):
+                row = np.searchsorted(sizes.cumsum(), odd[0], side="right")
+                raise self.content.error(
+                    f"row {row}: a point has {widths[odd[0]]} coordinates, expected 2 or 3 and as many in all points"
+                )
+        stops = np.cumsum([len(block) for block in blocks], dtype=np.int64)
+        coords = np.empty((sizes.sum(), width))
+
+        def fill(block: Any, stop: int) -> None:
+            part = coords[stop - len(block) : stop]
+            if pa.types.is_struct(kind):
+                axes = block.flatten()
+                for k in range(width):
+                    part[:, k] = _floats(axes[kind.get_field_index(AXES[k])])
+            else:
+                part[:] = _floats(pa.compute.list_flatten(block)).reshape(-1, width)
+
+        with ThreadPoolExecutor(pa.cpu_count()) as pool:
+            list(pool.map(fill, blocks, stops.tolist()))
+        return sizes, coords
+
+    def instances(self, frame: Indices, label: Indices, sizes: Indices) -> Indices:
+        """The rows that are an instance; each of the others is a frame without any."""
+        without = label < 0
+        self._refuse(without & (sizes > 0), "it has a geometry but no class")
+        several = np.bincount(frame) > 1
+        self._refuse(without & several[frame], "it has neither class nor geometry, but its frame has other rows")
+        return np.flatnonzero(~without)
+
+    def poses(self, frame: Indices, tokens: tuple[str, ...]) -> NDArray[np.float64]:
+        """The pose of each frame: in its first row, or the same in several."""
+        pa, _ = pyarrow_modules()
+        column = self._column("pose")
+        given = column.is_valid().to_numpy()
+        self._refuse(given & (_lengths(column) != 16), "pose must be 16 numbers, a 4x4 matrix row by row")
+        values = _floats(pa.compute.list_flatten(column)).reshape(-1, 16)
+        owner = frame[given]
+        lacking = np.bincount(owner, minlength=len(tokens)) == 0
+        if lacking.any():
+            raise self.content.error(
+                f"frame {tokens[np.argmax(lacking)]} has no pose, others have. Expected one in its first row"
+            )
+        poses = values[np.searchsorted(owner, np.arange(len(tokens)))]
+        differs = np.zeros(len(frame), np.bool_)
+        differs[given] = (values.view(np.int64) != poses.view(np.int64)[owner]).any(axis=1)
+        self._refuse(differs, "pose is not that of the other rows of the frame")
+        return poses.reshape(-1, 4, 4)
+
+
+def _expected(name: str, kind: Any) -> str:
+    """What the type of a column should be, if it is something else."""
+    pa, _ = pyarrow_modules()
+    types = pa.types
+
+    def number(kind: Any) -> bool:
+        return bool(types.is_integer(kind) or types.is_floating(kind))
+
+    def many(kind: Any) -> bool:
+        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    text = types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
+    if name in ("frame", "timestamp"):
+        return "" if types.is_integer(kind) else "whole numbers"
+    if name in ("token", "scene", "track"):
+        return "" if text or types.is_integer(plain) else "text"
+    if name == "class":
+        return "" if text else "text, the name of the class"
+    if name == "confidence":
+        return "" if number(kind) else "numbers"
+    if name == "pose":
+        return "" if many(kind) and number(kind.value_type) else "lists of 16 numbers"
+    if many(kind):
+        point = kind.value_type
+        axes = [field.name for field in point] if types.is_struct(point) else []
+        if sorted(axes) in (["x", "y"], ["x", "y", "z"]) and all(number(field.type) for field in point):
+            return ""
+        if many(point) and number(point.value_type):
+            return ""
+    wkb = types.is_binary(kind) or types.is_large_binary(kind)
+    hint = '. WKB is not read: geopandas writes points with geometry_encoding="geoarrow"' if wkb else ""
+    return f"lists of points, each a struct of x, y (and z) or a list of numbers{hint}"
+
+
+def _lengths(lists: Any) -> Indices:
+    """The number of values in each list; 0 for null."""
+    pa, _ = pyarrow_modules()
+    return np.asarray(pa.compute.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    """Numbers as float64; null is NaN."""
+    pa, _ = pyarrow_modules()
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def pyarrow_modules() -> tuple[Any, Any]:
+    """``pyarrow`` and ``pyarrow.parquet``, imported on first use: they take a quarter of a second and are optional."""
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingDependency(
+            "pyarrow is needed for Parquet. Install it with: pip install 'mapgauge[parquet]'"
+        ) from error
+    return pa, pq

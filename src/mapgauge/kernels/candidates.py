@@ -1,0 +1,185 @@
+"""Chamfer and Fréchet distances between the predictions and the truth of many groups, and the hits they make.
+
+A group is one class in one frame. Average precision asks of a prediction only which truth is nearest and whether that
+is near enough. So a distance beyond the largest threshold need not be known: bounds rule out most pairs, and what is
+left is computed exactly.
+"""
+
+import math
+
+import numpy as np
+
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels.chamfer import nearest_squares
+from mapgauge.kernels.frechet import open_square
+from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
+
+SLACK = 1.0 + 1e-12  # a bound must exceed a limit by more than rounding before it rules a pair out
+
+
+@jit
+def _mean_to_box(lines, x, y):
+    """Mean distance from the points of x to the box of y: never more than to their nearest points of y."""
+    dimension = U(lines.points.shape[0])
+    box = lines.line_box
+    total = 0.0
+    for i in range(lines.span[x, START], lines.span[x, STOP]):
+        square = 0.0
+        for k in range(dimension):
+            p = lines.points[k, i]
+            gap = max(box[k, y] - p, p - box[dimension + k, y], 0.0)
+            square += gap * gap
+        total += math.sqrt(square)
+    return total / length_of(lines, x)
+
+
+@jit
+def chamfer_within(lines, x, y, reach, scratch):
+    """Chamfer distance of lines x and y, or infinity once it is beyond ``reach``."""
+    if box_distance_squared(lines.line_box, x, y) > reach * reach * SLACK:
+        return np.inf
+    first, second = _mean_to_box(lines, x, y), _mean_to_box(lines, y, x)
+    if 0.5 * (first + second) > reach * SLACK:
+        return np.inf
+    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    means = 0.0
+    for a0, a1, b0, b1, other in ((x0, x1, y0, y1, first), (y0, y1, x0, x1, 0.0)):
+        nearest_squares(lines.points, a0, a1, b0, b1, scratch)
+        total = 0.0
+        for j in range(b1 - b0):
+            total += math.sqrt(scratch[j])
+        means += 0.5 * total / (b1 - b0)
+        if means + 0.5 * other > reach * SLACK:
+            return np.inf
+    return means
+
+
+@jit
+def _hausdorff_beyond(points, x0, x1, y0, y1, square, scratch):
+    """Whether some point of one line has no point of the other within a squared distance."""
+    for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
+        nearest_squares(points, a0, a1, b0, b1, scratch)
+        for j in range(b1 - b0):
+            if scratch[j] > square:
+                return True
+    return False
+
+
+@jit
+def _square_between(points, i, j):
+    square = 0.0
+    for k in range(U(points.shape[0])):
+        a = points[k, i] - points[k, j]
+        square += a * a
+    return square
+
+
+@jit
+def frechet_within(lines, x, y, cyclic, directed, reach, room, square, row):
+    """Discrete Fréchet distance, or infinity once it is beyond ``reach``.
+
+    With ``cyclic`` the minimum over the cyclic shifts of x, as the evaluator of the paper has it.
+    """
+    points = lines.points
+    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    limit = reach * reach * SLACK
+    if box_distance_squared(lines.line_box, x, y) > limit or _hausdorff_beyond(points, x0, x1, y0, y1, limit, square):
+        return np.inf
+    n, m = x1 - x0, y1 - y0
+    best = np.inf
+    if not cyclic:
+        for backward in range(ONE if directed else TWO):
+            first, last = (y1 - ONE, y0) if backward == ONE else (y0, y1 - ONE)
+            ends = max(_square_between(points, x0, first), _square_between(points, x1 - ONE, last))
+            if ends < limit:
+                best = min(best, open_square(points, x0, x1, y0, y1, backward == ONE, limit, square, row))
+                limit = min(limit, best)
+        return math.sqrt(best)
+    for k in range(U(points.shape[0])):  # x twice, then y
+        for i in range(n):
+            room[k, i] = room[k, n + i] = points[k, x0 + i]
+        for j in range(m):
+            room[k, TWO * n + j] = points[k, y0 + j]
+    y0, y1 = TWO * n, TWO * n + m
+    for backward in range(ONE if directed else TWO):
+        first, last = (y1 - ONE, y0) if backward == ONE else (y0, y1 - ONE)
+        near, start = np.inf, ZERO
+        for s in range(n):  # the shift whose ends fit best comes first: it rules out most others
+            ends = max(_square_between(room, s, first), _square_between(room, s + n - ONE, last))
+            near, start = (ends, s) if ends < near else (near, start)
+        for turn in range(n):
+            s = start + turn if start + turn < n else start + turn - n
+            ends = max(_square_between(room, s, first), _square_between(room, s + n - ONE, last))
+            if ends < limit:
+                best = min(best, open_square(room, s, s + n, y0, y1, backward == ONE, limit, square, row))
+                limit = min(limit, best)
+    return math.sqrt(best)
+
+
+@jit
+def _longest(lines):
+    most = ONE
+    for i in range(U(len(lines.span))):
+        most = max(most, length_of(lines, i))
+    return most
+
+
+@jit_allocating
+def chamfer_pairs(lines, bounds, factor, limit, out):
+    """Chamfer distances of all pairs of all groups; infinity beyond ``limit``.
+
+    Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the truth from there to ``bounds[g, 2]``; its pairs
+    lie one after the other in ``out``, prediction by prediction. Distances to a truth count ``factor`` times.
+    """
+    scratch = np.empty(_longest(lines))
+    at = 0
+    for g in range(len(bounds)):
+        for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
+                out[at] = factor[y] * chamfer_within(lines, x, y, limit / factor[y], scratch)
+                at += 1
+
+
+@jit_allocating
+def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
+    """The same for Fréchet distances; a pair is left as it is where ``out`` is infinite already."""
+    longest = _longest(lines)
+    square, row = np.empty(longest), np.empty(longest + ONE)
+    room = np.empty((lines.points.shape[0], 3 * longest))
+    at = 0
+    for g in range(len(bounds)):
+        for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
+                if out[at] < np.inf:
+                    cyclic = closed[x] or closed[y]
+                    reach = limit / factor[y]
+                    out[at] = factor[y] * frechet_within(lines, x, y, cyclic, directed, reach, room, square, row)
+                at += 1
+
+
+@jit_allocating
+def hits_of_groups(bounds, confidence, distance, thresholds, strict, hits):
+    """Which predictions are true positives at each threshold, as bits of ``hits``.
+
+    ``distance`` is as ``chamfer_pairs`` gives it. From high confidence to low, a prediction takes the nearest truth if
+    that is near enough and still free; there is no second choice. Among equal confidences it does not matter who
+    comes first: one takes the truth, the others do not.
+    """
+    at = 0
+    for g in range(len(bounds)):
+        begin, split, end = bounds[g, 0], bounds[g, 1], bounds[g, 2]
+        nearest, least = np.full(split - begin, -1), np.full(split - begin, np.inf)
+        for i in range(split - begin):
+            for j in range(end - split):
+                if distance[at] < least[i]:
+                    least[i], nearest[i] = distance[at], j
+                at += 1
+        order = np.argsort(-confidence[begin:split])
+        for t in range(len(thresholds)):
+            taken = np.zeros(end - split, np.bool_)
+            for i in order:
+                j = nearest[i]
+                near = least[i] < thresholds[t] if strict else least[i] <= thresholds[t]
+                if j >= 0 and near and not taken[j]:
+                    taken[j] = True
+                    hits[begin + i] |= 1 << t

@@ -1,0 +1,60 @@
+"""Average precision: the area under precision over recall, from predictions that hit or do not."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mapgauge.errors import InvalidInput
+
+
+def average_precision(
+    confidence: ArrayLike,
+    hits: ArrayLike,
+    truth: int,
+    *,
+    interpolation: Literal["area", "11-point"] = "area",
+) -> float:
+    """Average precision of predictions pooled over frames (METRICS: as the field computes it).
+
+    Predictions of equal confidence are one step of the curve: no threshold on the confidence can tell them apart. The
+    public evaluators take them one by one in the order of an unstable sort, so that theirs depends on the order of
+    frames and on the machine.
+
+    Args:
+        confidence: One number per prediction.
+        hits: For each prediction whether it is a true positive.
+        truth: Number of true instances.
+        interpolation: ``"area"`` under the curve made monotone, or ``"11-point"``, the mean of the highest precision at
+            recalls of at least 0, 0.1, ..., 1.
+
+    Returns:
+        A number in [0, 1]; 0 if there is no truth or no prediction.
+
+    >>> average_precision([0.9, 0.8, 0.7], [True, False, True], 2)
+    0.8333333333333333
+    """
+    values, flags = np.asarray(confidence, np.float64), np.asarray(hits, np.bool_)
+    if values.shape != flags.shape or values.ndim != 1:
+        raise InvalidInput(f"confidence and hits must be as many, got shapes {values.shape} and {flags.shape}")
+    if interpolation not in ("area", "11-point"):
+        raise InvalidInput(f"interpolation must be 'area' or '11-point', got {interpolation!r}")
+    if truth == 0 or not len(values):
+        return 0.0
+    order = np.argsort(-values, kind="stable")
+    recall, precision = curve(values[order], flags[order], truth)
+    if interpolation == "11-point":
+        # A recall that misses 0.3 by rounding reaches it.
+        reached = [precision[recall >= level - 1e-9] for level in np.linspace(0, 1, 11)]
+        return float(np.mean([part.max() if len(part) else 0.0 for part in reached]))
+    envelope = np.maximum.accumulate(precision[::-1])[::-1]
+    return float(np.sum(np.diff(recall, prepend=0.0) * envelope))
+
+
+def curve(
+    confidence: NDArray[np.float64], hits: NDArray[np.bool_], truth: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Recall and precision after each level of confidence; predictions sorted from high to low."""
+    last = np.append(confidence[1:] != confidence[:-1], True)
+    found, number = np.cumsum(hits)[last], np.flatnonzero(last) + 1
+    return found / max(truth, 1), found / number

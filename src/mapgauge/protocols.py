@@ -1,0 +1,175 @@
+"""Protocols: the settings that define a number, by name.
+
+A protocol says how polylines are sampled, when they are closed, at which cutoffs and thresholds they are compared,
+and how average precision is drawn from the comparison. Every result records the whole of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from mapgauge.checks import check_closed, check_count, check_flag, check_length, check_order, check_tolerance
+from mapgauge.crop import check_region
+from mapgauge.errors import InvalidInput
+from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.typing import Closed
+
+CLASSES = ("ped_crossing", "divider", "boundary")
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """All settings of an evaluation. ``replace`` makes one that differs in some.
+
+    >>> from mapgauge.protocols import PROTOCOLS
+    >>> PROTOCOLS["paper-60x30"].replace(cutoffs=(0.5, 1.0, 1.5)).cutoffs
+    (0.5, 1.0, 1.5)
+    """
+
+    name: str
+    about: str = ""
+    classes: tuple[str, ...] | None = CLASSES  # to compare, by name; all that occur if None
+    region: tuple[float, float] | None = None  # (length, width) in metres, the ego at its centre; for checks
+    crop: bool = False  # cut both sides at the region's edge first; the public evaluators do not
+    spacing: float | None = None  # metres between samples
+    count: int | None = None  # samples per polyline; without either, points are compared as they are
+    closed: Closed = "auto"  # which polylines are closed
+    closed_tolerance: float = CLOSED_TOLERANCE  # metres
+    directed: bool = False  # whether the direction of a polyline matters
+    order: float = 1.0  # of SOSPA and PLD
+    cutoffs: tuple[float, ...] = ()  # of PLD, metres; the first is the one in the summary
+    chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
+    frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
+    sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
+    buffers: float | None = None  # metres: pairs whose flat-capped buffers do not meet are no candidates (MapTR)
+    relaxed: bool = False  # distances shrink with the range of the truth (OpenLane-V2)
+    prefilter: float | None = None  # metres: Fréchet pairs with a (relaxed) Chamfer distance from here on are none
+    strict: bool = False  # a hit needs a distance below the threshold, not at most at it
+    interpolation: Literal["area", "11-point"] = "area"  # of precision over recall
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be right."""
+        for name in ("cutoffs", "chamfer", "frechet", "sospa"):
+            values = getattr(self, name)
+            if isinstance(values, str) or not isinstance(values, tuple | list):
+                raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
+            checked = tuple(check_length(name, value) for value in values)
+            if len(set(checked)) < len(checked):
+                raise InvalidInput(f"{name} must differ from each other, got {values!r}")
+            object.__setattr__(self, name, checked)
+        if self.classes is not None:
+            names: Any = self.classes
+            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+                raise InvalidInput(f"classes must be a tuple of names, got {self.classes!r}")
+            object.__setattr__(self, "classes", tuple(self.classes))
+            if not self.classes or len(set(self.classes)) < len(self.classes):
+                raise InvalidInput(f"classes must be one or more different names, got {self.classes!r}")
+        if self.spacing is not None and self.count is not None:
+            raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
+        if self.spacing is not None:
+            check_length("spacing", self.spacing)
+        if self.count is not None:
+            check_count(self.count)
+        if self.region is not None:
+            check_region(self.region)
+            object.__setattr__(self, "region", tuple(float(value) for value in self.region))
+        check_closed(self.closed)
+        check_tolerance(self.closed_tolerance)
+        check_order(self.order)
+        for name in ("crop", "directed", "strict", "relaxed"):
+            check_flag(name, getattr(self, name))
+        if self.crop and self.region is None:
+            raise InvalidInput("crop needs a region")
+        if self.sospa and not self.cutoffs:
+            raise InvalidInput("sospa thresholds need a cutoff")
+        for name in ("buffers", "prefilter"):
+            if getattr(self, name) is not None:
+                check_length(name, getattr(self, name))
+        if self.interpolation not in ("area", "11-point"):
+            raise InvalidInput(f"interpolation must be 'area' or '11-point', got {self.interpolation!r}")
+
+    def replace(self, **settings: Any) -> "Protocol":
+        """The same with other settings.
+
+        Giving ``spacing`` takes ``count`` away, and the other way round.
+        """
+        unknown = [name for name in settings if name not in {field.name for field in fields(self)}]
+        if unknown:
+            known = ", ".join(field.name for field in fields(self) if field.name not in ("name", "about"))
+            raise InvalidInput(f"a protocol has no setting {', '.join(unknown)}. It has: {known}")
+        if settings.get("spacing") is not None:
+            settings.setdefault("count", None)
+        if settings.get("count") is not None:
+            settings.setdefault("spacing", None)
+        return replace(self, **settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings as plain values."""
+        return asdict(self)
+
+
+_PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
+_NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; the field's thresholds at 60x30 and at 100x50
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        _PAPER.replace(
+            name="paper-60x30", about="the paper's evaluation at 60 x 30 m", region=(60.0, 30.0), chamfer=_NEAR
+        ),
+        _PAPER.replace(
+            name="paper-100x50", about="the paper's evaluation at 100 x 50 m", region=(100.0, 50.0), chamfer=_FAR
+        ),
+        Protocol(
+            "streammapnet-60x30",
+            "StreamMapNet's and MapTracker's Chamfer-AP at 60 x 30 m",
+            region=(60.0, 30.0),
+            count=200,
+            chamfer=_NEAR,
+        ),
+        Protocol(
+            "streammapnet-100x50",
+            "StreamMapNet's and MapTracker's Chamfer-AP at 100 x 50 m",
+            region=(100.0, 50.0),
+            count=200,
+            chamfer=_FAR,
+        ),
+        Protocol(
+            "maptr",
+            "MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
+            count=100,
+            chamfer=_NEAR,
+            buffers=2.0,
+        ),
+        Protocol(
+            "openlanev2",
+            "OpenLane-V2's DET_l of centrelines: Fréchet of the points as they are, relaxed with range, 11-point AP",
+            classes=("centerline",),
+            closed=False,
+            directed=True,
+            frechet=(1.0, 2.0, 3.0),
+            relaxed=True,
+            prefilter=3.0,
+            strict=True,
+            interpolation="11-point",
+        ),
+    )
+}
+
+
+def protocol(name: str | Protocol, **settings: Any) -> Protocol:
+    """A protocol by its name, with some settings changed.
+
+    Args:
+        name: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``.
+        settings: Fields of ``Protocol`` to change.
+
+    >>> import mapgauge as mg
+    >>> mg.protocol("paper-60x30", spacing=0.25, cutoffs=[0.5, 1.0, 1.5]).spacing
+    0.25
+    """
+    if not isinstance(name, Protocol):
+        if name not in PROTOCOLS:
+            raise InvalidInput(f"unknown protocol {name!r}. Known: {', '.join(PROTOCOLS)}")
+        name = PROTOCOLS[name]
+    return name.replace(**settings) if settings else name

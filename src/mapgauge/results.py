@@ -1,0 +1,306 @@
+"""Results: the scores of every frame and class, and what follows from them.
+
+Frames pool by sums: a summary over any set of frames, a scene or a bootstrap sample comes from the same rows.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.findings import Finding
+from mapgauge.frames import MapFrames
+from mapgauge.metrics.average_precision import average_precision
+from mapgauge.metrics.pld import Parts, PldResult
+from mapgauge.polylines import ranges
+from mapgauge.protocols import Protocol
+from mapgauge.score import Scores, thresholds_of
+from mapgauge.tables import number, text_table
+
+Values = dict[str, float | None]
+
+
+class Input(NamedTuple):
+    """What is recorded of predictions or truth."""
+
+    name: str  # the file
+    format: str
+    frames: int
+    counts: dict[str, int]  # instances by class
+    hash: str  # of the columns that were read, whatever the format
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What an evaluation found: one row per frame and class, and the summary.
+
+    ``classes`` has the values of each class by name, ``mean`` their means; both have the same keys: ``pld``,
+    ``localisation``, ``detection``, the five parts, ``ap_chamfer``, ``ap_chamfer@0.5`` and so on. A class with neither
+    predictions nor truth has no values (None), and the means leave it out.
+    """
+
+    protocol: Protocol
+    metrics: tuple[str, ...]
+    class_names: tuple[str, ...]
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...] | None
+    scores: Scores
+    ranges: tuple[float, ...]
+    inputs: tuple[Input, Input]
+    frames_missing: int
+    frames_ignored: int
+    findings: tuple[Finding, ...]
+    version: str
+    data: tuple[MapFrames, MapFrames] | None = None  # what was compared, while it is in memory
+
+    def __repr__(self) -> str:
+        """The main numbers, in one line."""
+        shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None]
+        return f"<Results {self.protocol.name}: {len(self.tokens)} frames, mean {', '.join(shown) or 'nothing'}>"
+
+    @cached_property
+    def classes(self) -> dict[str, Values]:
+        """The values of each class, pooled over all frames."""
+        return {name: self._class_values(c) for c, name in enumerate(self.class_names)}
+
+    @cached_property
+    def mean(self) -> Values:
+        """The mean over classes of each value."""
+        return mean_of(self.classes.values())
+
+    @cached_property
+    def without_value(self) -> tuple[str, ...]:
+        """Classes with neither predictions nor truth."""
+        there = (self.scores.predicted + self.scores.true).sum(axis=0) > 0
+        return tuple(name for name, any_there in zip(self.class_names, there.tolist(), strict=True) if not any_there)
+
+    def _class_values(self, c: int) -> Values:
+        scores = self.scores
+        predicted, true = int(scores.predicted[:, c].sum()), int(scores.true[:, c].sum())
+        values: Values = {"predictions": predicted, "truth": true}
+        if "pld" in self.metrics:
+            for k, cutoff in enumerate(self.protocol.cutoffs):
+                pooled = self.pool(scores.parts[k, :, c], cutoff) if predicted + true else None
+                found = pld_values(pooled)
+                found["pld_frame_mean"] = self.frame_mean(k, c) if predicted + true else None
+                values |= found if k == 0 else {}
+                if len(self.protocol.cutoffs) > 1:
+                    values |= {f"{key}@{cutoff:g}": value for key, value in found.items()}
+            for k, (inner, outer) in enumerate(zip(self.ranges, self.ranges[1:], strict=False)):
+                parts = scores.ring_parts[k, :, c]
+                there = parts[:, 5].any()
+                values[f"pld:{inner:g}-{outer:g}m"] = (
+                    self.pool(parts, self.protocol.cutoffs[0]).normalised if there else None
+                )
+        mine = self.places_of_records[1] == c
+        for name in self.metrics:
+            if name != "pld":
+                thresholds = thresholds_of(self.protocol, name)
+                each = [
+                    average_precision(
+                        scores.confidence[mine],
+                        (scores.hits[name][mine] >> t) & 1,
+                        true,
+                        interpolation=self.protocol.interpolation,
+                    )
+                    for t in range(len(thresholds))
+                ]
+                values[name] = float(np.mean(each)) if predicted + true else None
+                for threshold, value in zip(thresholds, each, strict=True):
+                    values[f"{name}@{threshold:g}"] = value if predicted + true else None
+        return values
+
+    @cached_property
+    def places_of_records(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The frame and the class of each prediction."""
+        row = np.repeat(np.arange(self.scores.predicted.size), self.scores.predicted.ravel())
+        frame, label = np.divmod(row, max(len(self.class_names), 1))
+        return frame, label
+
+    def pool(self, parts: NDArray[np.float64], cutoff: float) -> PldResult:
+        """PLD of many frames together. Sums are exactly rounded, so the order of frames does not matter."""
+        sums = [math.fsum(column) for column in parts.T.tolist()]
+        return PldResult(*Parts._make(sums[:5]), sums[5], cutoff, self.protocol.order, None)
+
+    def frame_mean(self, k: int, c: int) -> float:
+        """The mean over frames of the normalised value, as the alternative to pooling."""
+        return math.fsum(self.frame_values(k)[:, c].tolist()) / len(self.tokens)
+
+    def frame_values(self, k: int = 0) -> NDArray[np.float64]:
+        """Normalised PLD ``(frames, classes)`` at the k-th cutoff; 0 where there is nothing."""
+        parts = self.scores.parts[k]
+        power = 1 / self.protocol.order
+        value, mass = parts[..., :5].sum(axis=-1) ** power, parts[..., 5] ** power
+        normalised: NDArray[np.float64] = np.divide(2 * value, mass + value, out=np.zeros_like(mass), where=mass > 0)
+        return normalised
+
+    def frames(
+        self, sort: str = "pld", *, class_name: str | None = None, count: int | None = None
+    ) -> list[dict[str, Any]]:
+        """One row per frame, the largest value first: by PLD, the worst frames.
+
+        Args:
+            sort: A key of the rows: ``token``, ``scene``, ``predictions``, ``truth``, ``pld``, ``localisation``,
+                ``detection``, a part, or ``hits:ap_chamfer@1`` and the like. Numbers fall, text rises.
+            class_name: Only this class; otherwise counts are added and PLD pools the classes of a frame.
+            count: At most so many rows.
+        """
+        chosen = self._classes_at(class_name)
+        columns: dict[str, Any] = {"token": self.tokens}
+        if self.scenes is not None:
+            columns["scene"] = self.scenes
+        columns["predictions"] = self.scores.predicted[:, chosen].sum(axis=1).tolist()
+        columns["truth"] = self.scores.true[:, chosen].sum(axis=1).tolist()
+        if "pld" in self.metrics:
+            pooled = [
+                pld_values(self.pool(parts, self.protocol.cutoffs[0])) for parts in self.scores.parts[0][:, chosen]
+            ]
+            columns |= {key: [values[key] for values in pooled] for key in pooled[0]}
+        kept = np.isin(self.places_of_records[1], chosen)
+        frame = self.places_of_records[0][kept]
+        for name, hits in self.scores.hits.items():
+            for t, threshold in enumerate(thresholds_of(self.protocol, name)):
+                found = np.bincount(frame, weights=(hits[kept] >> t) & 1, minlength=len(self.tokens))
+                columns[f"hits:{name}@{threshold:g}"] = found.astype(np.int64).tolist()
+        if sort not in columns:
+            raise InvalidInput(f"no column {sort!r} to sort by. There are: {', '.join(columns)}")
+        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        rows.sort(key=lambda row: row[sort], reverse=not isinstance(columns[sort][0], str))
+        return rows[:count]
+
+    def _classes_at(self, class_name: str | None) -> list[int]:
+        if class_name is None:
+            return list(range(len(self.class_names)))
+        if class_name not in self.class_names:
+            raise InvalidInput(f"no class {class_name!r}. There are: {', '.join(self.class_names)}")
+        return [self.class_names.index(class_name)]
+
+    def of_frames(self, frames: Sequence[int]) -> "Results":
+        """The results of some of the frames alone."""
+        order = np.asarray(frames, np.int64)
+        per_frame = self.scores.predicted.sum(axis=1)
+        records = ranges(per_frame.cumsum()[order] - per_frame[order], per_frame[order])
+        scores = self.scores
+        picked = Scores(
+            scores.predicted[order],
+            scores.true[order],
+            scores.parts[:, order],
+            scores.ring_parts[:, order],
+            scores.confidence[records],
+            {name: hits[records] for name, hits in scores.hits.items()},
+        )
+        where = order.tolist()
+        scenes = None if self.scenes is None else tuple(self.scenes[i] for i in where)
+        return replace(self, tokens=tuple(self.tokens[i] for i in where), scenes=scenes, scores=picked)
+
+    def by(self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene") -> dict[Any, "Results"]:
+        """The results of each group of frames: by scene, or by what a mapping or a function says of each token."""
+        if isinstance(key, str):
+            if key != "scene" or self.scenes is None:
+                raise InvalidInput(
+                    f"cannot group by {key!r}: " + ("no scene is known" if key == "scene" else "unknown")
+                )
+            keys: Sequence[Any] = self.scenes
+        elif callable(key):
+            keys = [key(token) for token in self.tokens]
+        else:
+            lacking = [token for token in self.tokens if token not in key]
+            if lacking:
+                raise InvalidInput(f"{len(lacking)} tokens have no group (first: {lacking[0]})")
+            keys = [key[token] for token in self.tokens]
+        groups: dict[Any, list[int]] = {}
+        for i, name in enumerate(keys):
+            groups.setdefault(name, []).append(i)
+        return {name: self.of_frames(frames) for name, frames in groups.items()}
+
+    def table(self) -> str:
+        """The summary as text: one table per metric, a row per class and the mean."""
+        rows = [*self.classes.items(), ("mean", self.mean)]
+        tables = []
+        for metric in self.metrics:
+            keys = _columns(metric, self)
+            header = ["class", "predictions", "truth", *keys]
+            body = [
+                [
+                    name,
+                    *(_count(values.get(key)) for key in ("predictions", "truth")),
+                    *(number(values[k]) for k in keys),
+                ]
+                for name, values in rows
+            ]
+            tables.append(text_table(header, body))
+        return "\n\n".join(tables)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything but the geometry to one file, which ``load_results`` reads."""
+        from mapgauge.store import save_results  # which needs this module
+
+        save_results(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the rows of frames, as plain values."""
+        return {
+            "mapgauge": self.version,
+            "protocol": self.protocol.to_dict(),
+            "inputs": {"predictions": self.inputs[0]._asdict(), "truth": self.inputs[1]._asdict()},
+            "frames": {
+                "evaluated": len(self.tokens),
+                "missing": self.frames_missing,
+                "ignored": self.frames_ignored,
+                "without_truth": int(np.count_nonzero(self.scores.true.sum(axis=1) == 0)),
+            },
+            "classes": self.classes,
+            "mean": self.mean,
+            "without_value": list(self.without_value),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def pld_values(result: PldResult | None) -> Values:
+    """The values of PLD under their names; of a class with nothing in it, None."""
+    keys = ("pld", "localisation", "detection", *Parts._fields, "localisation_by_instances", "detection_by_instances")
+    if result is None:
+        return dict.fromkeys(keys)
+    if result.order != 1:  # the normalised value of a higher order does not split into parts
+        return dict.fromkeys(keys) | {"pld": result.normalised}
+    parts = result.normalised_parts
+    return {
+        "pld": result.normalised,
+        "localisation": result.localisation,
+        "detection": result.detection,
+        **parts._asdict(),
+        "localisation_by_instances": result.localisation_by_instances,
+        "detection_by_instances": result.detection_by_instances,
+    }
+
+
+def mean_of(classes: Iterable[Values]) -> Values:
+    """The mean of each value over the classes that have it."""
+    rows = list(classes)
+    mean: Values = {}
+    for key in rows[0] if rows else ():
+        if key not in ("predictions", "truth"):
+            there = [value for row in rows if (value := row[key]) is not None]
+            mean[key] = math.fsum(there) / len(there) if there else None
+    return mean
+
+
+def _columns(metric: str, results: Results) -> list[str]:
+    """What a table of a metric shows."""
+    if metric == "pld":
+        further = (
+            [f"pld@{cutoff:g}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
+        )
+        rings = [key for key in results.mean if key.startswith("pld:")]
+        return ["pld", "localisation", "detection", *Parts._fields, *further, *rings]
+    return [metric, *(f"{metric}@{threshold:g}" for threshold in thresholds_of(results.protocol, metric))]
+
+
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"

@@ -1,0 +1,53 @@
+"""Frames with everything that ``MapFrames`` can hold, and what it means that two are the same."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from tests.strategies import map_frames
+
+from mapgauge.frames import MapFrames
+
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+NAME = st.text('abc07_ é"\\', min_size=1, max_size=4)
+
+
+@st.composite
+def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
+    """Empty frames, 2-D or 3-D, classes without instances; tracks, scenes, time stamps and poses or none."""
+    frames = draw(map_frames())
+    frames = frames.as_classes(draw(st.permutations([*frames.classes, "stop line"])))
+    count = len(frames)
+    if repeated_tokens and count:
+        frames = frames.at(draw(st.lists(st.integers(0, count - 1), max_size=5)))
+        count = len(frames)
+    if draw(st.booleans()) and len(frames.label):
+        names = [draw(NAME | st.just("")) for _ in frames.label]
+        frames = replace(frames, track=np.array(names, np.str_) if any(names) else None)
+    if draw(st.booleans()) and count:
+        frames = replace(frames, scenes=tuple(draw(NAME) for _ in range(count)))
+    if draw(st.booleans()) and count:
+        frames = replace(frames, timestamps=draw(arrays(np.int64, count)))
+    if draw(st.booleans()) and count:
+        frames = replace(frames, poses=draw(arrays(np.float64, (count, 4, 4), elements=NUMBER)))
+    return frames
+
+
+def assert_same(again: MapFrames, frames: MapFrames) -> None:
+    """Equal in everything, numbers to the last bit."""
+    assert again.tokens == frames.tokens
+    assert again.classes == frames.classes
+    assert again.scenes == frames.scenes
+    assert again.dimension == frames.dimension
+    for name in ("frame", "label", "confidence", "track", "timestamps", "poses"):
+        assert _plain(getattr(again, name)) == _plain(getattr(frames, name)), name
+    assert _plain(again.polylines.offsets) == _plain(frames.polylines.offsets)
+    assert _plain(again.polylines.coords) == _plain(frames.polylines.coords)
+
+
+def _plain(values: Any) -> Any:
+    if values is None or values.dtype.kind == "U":
+        return None if values is None else values.tolist()
+    return (values.dtype, values.shape, np.ascontiguousarray(values).tobytes())
