@@ -20,9 +20,9 @@ LAYERS = [
     {"buffers", "crop", "resample", "distances"},
     {"frames", "metrics", "protocols"},
     {"align", "io", "score"},
-    {"check", "results", "store"},
-    {"compare", "evaluate"},
-    {"sweep"},
+    {"check", "matches"},
+    {"evaluate", "results", "store"},
+    {"compare", "demo", "sweep"},
     {"__init__"},
 ]
 

@@ -22,6 +22,7 @@ from mapgauge.evaluate import evaluate
 from mapgauge.findings import Finding
 from mapgauge.frames import Instance, MapFrames
 from mapgauge.io import read, write
+from mapgauge.matches import Assignment, Match
 from mapgauge.metrics import Parts, PldResult, average_precision, pld
 from mapgauge.polylines import Polylines
 from mapgauge.protocols import Protocol, protocol
@@ -33,12 +34,14 @@ from mapgauge.version import __version__
 
 __all__ = [
     "Alignment",
+    "Assignment",
     "Comparison",
     "Finding",
     "Instance",
     "InvalidInput",
     "MapFrames",
     "MapgaugeError",
+    "Match",
     "MissingDependency",
     "Parts",
     "PldResult",

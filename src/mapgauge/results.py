@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.checks import check_length
 from mapgauge.errors import InvalidInput
 from mapgauge.findings import Finding
 from mapgauge.frames import MapFrames
+from mapgauge.matches import Assignment, match_frame
 from mapgauge.metrics.average_precision import average_precision
 from mapgauge.metrics.pld import Parts, PldResult
 from mapgauge.polylines import ranges
@@ -218,6 +220,25 @@ class Results:
         for i, name in enumerate(keys):
             groups.setdefault(name, []).append(i)
         return {name: self.of_frames(frames) for name, frames in groups.items()}
+
+    def assignment(self, token: str, *, cutoff: float | None = None) -> Assignment:
+        """Who was assigned to whom in one frame, with the matched points; computed again from the data.
+
+        Args:
+            token: The frame.
+            cutoff: Of SOSPA, metres; the first of the protocol if None.
+        """
+        if self.data is None:
+            raise InvalidInput(
+                "these results came from a file, which does not hold the geometry. "
+                "Load them with load_results(path, predictions, truth)"
+            )
+        if token not in self.tokens:
+            raise InvalidInput(f"no frame {token!r}")
+        if cutoff is None and not self.protocol.cutoffs:
+            raise InvalidInput(f"the protocol {self.protocol.name} has no cutoff. Pass cutoff= in metres")
+        length = self.protocol.cutoffs[0] if cutoff is None else check_length("cutoff", cutoff)
+        return match_frame(*self.data, self.data[1].index[token], self.protocol, length)
 
     def table(self) -> str:
         """The summary as text: one table per metric, a row per class and the mean."""

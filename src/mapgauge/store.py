@@ -6,13 +6,15 @@ No pickle is in it, so a file from anywhere can be opened.
 import io
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.evaluate import Frames, describe, loaded, prepare
 from mapgauge.findings import Finding
 from mapgauge.io._target import save as write_bytes
 from mapgauge.protocols import Protocol
@@ -66,11 +68,15 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
     write_bytes(Path(path), buffer.getvalue())
 
 
-def load_results(path: str | os.PathLike[str]) -> Results:
+def load_results(
+    path: str | os.PathLike[str], predictions: Frames | None = None, truth: Frames | None = None
+) -> Results:
     """Read results that ``Results.save`` wrote.
 
     Args:
         path: The file.
+        predictions: What was evaluated, if assignments are to be looked at; it must be the same as then.
+        truth: The truth it was compared with.
 
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
@@ -81,6 +87,17 @@ def load_results(path: str | os.PathLike[str]) -> Results:
     >>> mg.load_results(file).mean["pld"]
     0.0
     """
+    results = _load(path)
+    if predictions is None or truth is None:
+        return results
+    x, y = loaded(predictions), loaded(truth)
+    for side, then, name in ((x, results.inputs[0], "predictions"), (y, results.inputs[1], "truth")):
+        if describe(side).hash != then.hash:
+            raise InvalidInput(f"{path}: these are not the {name} that were evaluated ({then.name or 'from memory'})")
+    return replace(results, data=prepare(x, y, results.protocol, "ignore")[:2])
+
+
+def _load(path: str | os.PathLike[str]) -> Results:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

@@ -1,5 +1,6 @@
 """Whatever is in two MapFrames, ``check`` answers, and always the same."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -92,5 +93,5 @@ def test_a_new_check_is_a_function_and_a_row(
     predictions: mg.MapFrames, truth: mg.MapFrames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = lambda context: iter([Finding("error", "too-many-frames", f"{len(context.truth)} frames")])
-    monkeypatch.setattr("mapgauge.check.CHECKS", (*CHECKS, row))
+    monkeypatch.setattr(sys.modules[check.__module__], "CHECKS", (*CHECKS, row))
     assert codes(predictions, truth) == {"too-many-frames"}

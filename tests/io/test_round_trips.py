@@ -149,3 +149,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         mg.write(mg.MapFrames.of({"t0": {}}), path, "maptr-truth")
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_a_name_that_utf_8_cannot_hold_is_refused(tmp_path: Path, name: str) -> None:
+    frames = mg.MapFrames.of({"\ud800": {"divider": [[[0, 0], [9, 0.5]]]}}).with_confidence(1)
+    if name != "streammapnet-truth":  # a pickle holds any text
+        with pytest.raises(mg.InvalidInput, match=r"is a name that UTF-8 cannot hold. Rename it"):
+            mg.write(frames, tmp_path / "file", name)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from mapgauge.check.context import Context
+from mapgauge.check.context import Context, Counts
 from mapgauge.findings import Finding
 
 # One class, as different projects and maps call it.
@@ -28,30 +28,22 @@ def common_name(class_name: str) -> str:
 def names(context: Context) -> Iterator[Finding]:
     """Classes that only one side has, and the renaming that helps."""
     x, y = context.offered
-    asked = tuple(dict.fromkeys((*y, *x))) if context.classes is None else context.classes
-    nowhere = [name for name in asked if name not in x and name not in y]
+    known = tuple(dict.fromkeys((*y, *x)))
+    asked = known if context.classes is None else context.classes
+    nowhere = [name for name in asked if name not in known]
     if nowhere:
-        known = ", ".join(dict.fromkeys((*y, *x))) or "none"
-        text = f"neither side has the class {', '.join(nowhere)}. There are: {known}"
+        text = f"neither side has the class {', '.join(nowhere)}. There are: {', '.join(known) or 'none'}"
         yield Finding("error", "classes-unknown", text, len(nowhere))
-    only_x, only_y = [name for name in x if name not in y], [name for name in y if name not in x]
-    renamed: list[dict[str, str]] = [{}, {}]  # on the side of the predictions, of the truth
-    for common in dict.fromkeys(common_name(name) for name in only_y):
-        mine, theirs = ([name for name in only if common_name(name) == common] for only in (only_x, only_y))
-        if not mine or not set(asked) & {*mine, *theirs} or not sum(x[n] for n in mine) + sum(y[n] for n in theirs):
-            continue
-        target = theirs[0] if len(theirs) == 1 else mine[0] if len(mine) == 1 else common
-        for table, own in zip(renamed, (mine, theirs), strict=True):
-            table.update({name: target for name in own if name != target})
+    renamed = _renaming(x, y, asked)
     if any(renamed):
         calls = [f"{side}.rename({table})" for (side, _), table in zip(context.sides, renamed, strict=True) if table]
         pairs = [f"{name} for {target}" for table in renamed for name, target in table.items()]
         text = f"the sides have different names for the same class: {', '.join(pairs)}. Use {' and '.join(calls)}"
         yield Finding("error", "classes-named-differently", text, len(pairs))
     met = {name for table in renamed for pair in table.items() for name in pair}
-    alone_x = [name for name in only_x if name in asked and name not in met and x[name]]
-    alone_y = [name for name in only_y if name in asked and name not in met and y[name]]
-    if alone_x and alone_y and not met and not set(x) & set(y):
+    alone_x = [name for name in x if name not in y and name not in met and name in asked and x[name]]
+    alone_y = [name for name in y if name not in x and name not in met and name in asked and y[name]]
+    if alone_x and alone_y and not met and not x.keys() & y.keys():
         text = (
             f"no class in common: the predictions have {', '.join(alone_x)}, the truth has {', '.join(alone_y)}. "
             "Use .rename({...}) on one side"
@@ -62,7 +54,21 @@ def names(context: Context) -> Iterator[Finding]:
     yield from _alone(alone_y, y, "never-predicted", "the predictions do not know", "all of them count as missed")
 
 
-def _alone(classes: Sequence[str], counts: dict[str, int], code: str, whose: str, effect: str) -> Iterator[Finding]:
+def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """New names for classes of the predictions and of the truth that are the same class under other names."""
+    tables: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for common in dict.fromkeys(common_name(name) for name in y if name not in x):
+        mine = [name for name in x if name not in y and common_name(name) == common]
+        theirs = [name for name in y if name not in x and common_name(name) == common]
+        instances = sum(x[name] for name in mine) + sum(y[name] for name in theirs)
+        if mine and instances and set(asked) & {*mine, *theirs}:
+            target = theirs[0] if len(theirs) == 1 else mine[0] if len(mine) == 1 else common
+            for table, own in zip(tables, (mine, theirs), strict=True):
+                table.update({name: target for name in own if name != target})
+    return tables
+
+
+def _alone(classes: Sequence[str], counts: Counts, code: str, whose: str, effect: str) -> Iterator[Finding]:
     for name in classes:
         text = (
             f"{counts[name]} instances of {name}, a class that {whose}: {effect}. "

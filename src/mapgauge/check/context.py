@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from mapgauge.check.extent import Extent, extent_of
 from mapgauge.check.labels import find_exchange
-from mapgauge.check.neighbours import Neighbours, evenly
+from mapgauge.check.neighbours import Neighbours, evenly, most_confident
 from mapgauge.check.turns import Turn, find_turn
 from mapgauge.errors import InvalidInput
 from mapgauge.frames import MapFrames
 
+Counts: TypeAlias = dict[str, int]  # instances by class
 Box: TypeAlias = tuple[float, float, float, float]  # x_min, y_min, x_max, y_max
 
 EXAMPLES = 3  # named in a finding
@@ -30,7 +31,7 @@ class Context:
 
     predictions: MapFrames
     truth: MapFrames
-    offered: tuple[dict[str, int], dict[str, int]]  # instances by class, also of classes that were not asked for
+    offered: tuple[Counts, Counts]  # also of classes that were not asked for
     region: Box | None = None
     classes: tuple[str, ...] | None = None  # those asked for
 
@@ -73,7 +74,9 @@ class Context:
         Only as many predictions as there are truth instances count, the most confident: others may lie anywhere.
         """
         predictions, truth = self.sampled
-        x, y = extent_of(confident(predictions, len(truth.polylines))), extent_of(truth)
+        everyone = np.arange(len(predictions.polylines))
+        sure = predictions.keep(most_confident(predictions, everyone, len(truth.polylines)))
+        x, y = extent_of(sure), extent_of(truth)
         if x is None or y is None or min(x.instances, y.instances) < _INSTANCES:
             return None
         return x.moved(self.turn), y
@@ -106,14 +109,6 @@ def examples(side: MapFrames, instances: NDArray[np.int64]) -> tuple[str, ...]:
 def percent(part: int, whole: int) -> str:
     """A share, for messages."""
     return f"{100 * part / whole:.3g} %"
-
-
-def confident(predictions: MapFrames, most: int) -> MapFrames:
-    """The most confident predictions, and those as confident as the last of them."""
-    values = predictions.confidence
-    if values is None or not 0 < most < len(values):
-        return predictions
-    return predictions.keep(values >= np.partition(values, -most)[-most])
 
 
 def _only(side: MapFrames, classes: tuple[str, ...] | None) -> MapFrames:

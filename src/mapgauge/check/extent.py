@@ -45,7 +45,7 @@ class Extent(NamedTuple):
         return " x ".join(f"{size:.3g}" if not 1e3 <= size < 1e7 else f"{size:.0f}" for size in self.size.tolist())
 
 
-def boxes(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
+def _boxes(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
     """Which polylines have points, and the lowest and highest x and y of those."""
     rows = np.flatnonzero(np.diff(polylines.offsets))
     if not len(rows):
@@ -60,7 +60,7 @@ def boxes(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
 
 def extent_of(side: MapFrames) -> Extent | None:
     """The extent of one side; None if it has no points."""
-    rows, low, high = boxes(side.polylines)
+    rows, low, high = _boxes(side.polylines)
     if not len(rows):
         return None
     frame = side.frame[rows]

@@ -49,7 +49,8 @@ class Neighbours:
         frames = []
         for i in range(len(truth)):
             y = _spread(truth, _rows(truth, i), _MOST_TRUE)
-            x = _confident(predictions, _rows(predictions, i), _PER_TRUE * len(y))
+            sure = most_confident(predictions, _rows(predictions, i), _PER_TRUE * len(y))
+            x = _spread(predictions, sure, _MOST_PREDICTED)
             if len(x) and len(y):
                 frames.append(Frame(_coarse(truth, y), truth.label[y], _coarse(predictions, x), predictions.label[x]))
         return cls(tuple(frames))
@@ -90,6 +91,15 @@ def evenly(values: Sequence[T], most: int) -> list[T]:
     return [values[i * (len(values) - 1) // (most - 1)] for i in range(most)]
 
 
+def most_confident(predictions: MapFrames, rows: Indices, most: int) -> Indices:
+    """The most confident of some predictions. Those that equal the last of them come along: chance does not choose."""
+    if predictions.confidence is None or not 0 < most < len(rows):
+        return rows
+    confidence = predictions.confidence[rows]
+    sure: Indices = rows[confidence >= np.partition(confidence, -most)[-most]]
+    return sure
+
+
 def _rows(side: MapFrames, frame: int) -> Indices:
     """The instances of one frame that have points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
@@ -100,14 +110,6 @@ def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
     """Some instances, chosen by where they begin: not by their order in the file."""
     first = side.polylines.coords[side.polylines.offsets[rows]]
     return np.array(evenly(rows[np.lexsort(first.T)].tolist(), most), np.int64)
-
-
-def _confident(side: MapFrames, rows: Indices, most: int) -> Indices:
-    """The most confident predictions, and those as confident as the last of them: equal confidences choose nothing."""
-    if side.confidence is not None and len(rows) > most:
-        confidence = side.confidence[rows]
-        rows = rows[confidence >= np.partition(confidence, -most)[-most]]
-    return _spread(side, rows, _MOST_PREDICTED)
 
 
 def _coarse(side: MapFrames, rows: Indices) -> Points:

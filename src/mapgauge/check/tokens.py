@@ -24,7 +24,7 @@ _CHANGES: tuple[tuple[Callable[[str], str], str, str], ...] = (
         "without the log id (MapTR writes logid_timestamp for Argoverse 2, StreamMapNet and MapTracker the timestamp)",
     ),
     (
-        lambda token: re.split(r"[/\\]", token)[-1].partition(".")[0],
+        lambda token: token.split("/")[-1].partition(".")[0],
         'token.split("/")[-1].partition(".")[0]',
         "without folder and file suffix",
     ),
@@ -113,12 +113,12 @@ def _cause(unknown: Sequence[str], missing: Sequence[str]) -> str:
     for change, expression, what in _CHANGES:
         met = {change(token) for token in unknown} & {change(token) for token in missing}
         if met and len(met) >= _ENOUGH * min(len(unknown), len(missing)):
-            sides = (("predictions", unknown), ("truth", missing))
-            changed = next(name for name, tokens in sides if any(change(token) != token for token in tokens))
-            return (
-                f"{len(met)} of these would meet {what}: "
-                f"dataclasses.replace({changed}, tokens=tuple({expression} for token in {changed}.tokens))."
-            )
+            remedies = [
+                f"dataclasses.replace({side}, tokens=tuple({expression} for token in {side}.tokens))"
+                for side, tokens in (("predictions", unknown), ("truth", missing))
+                if any(change(token) != token for token in tokens)
+            ]
+            return f"{len(met)} of these would meet {what}. Use {' and '.join(remedies)}."
     return ""
 
 

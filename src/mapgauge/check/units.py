@@ -78,10 +78,11 @@ def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
     if not 1 / _NO_REGION < factor < _NO_REGION or (known and _meets(context, 1 / known if wrong == 0 else known)):
         name = context.sides[wrong][0]
+        scale = known or factor
         guess = f"The unit seems to be {_UNITS[known]}" if known else "They seem to be scaled"
         text = (
             f"{name}: the instances measure {mine}, those of the other side {other}. {guess}; expected are metres. "
-            f"Divide the coordinates by {known or factor:.4g}"
+            f"{'Divide' if factor > 1 else 'Multiply'} the coordinates by {max(scale, 1 / scale):.4g}"
         )
         yield Finding("error", "coordinates-unit", text, mine.instances)
 

@@ -135,7 +135,11 @@ def write(
     if row.write is None:
         able = ", ".join(row.name for row in FORMATS.values() if row.write)
         raise InvalidInput(f"{target}: the format {row.name} can only be read. Writable: {able}")
-    save(target, row.write(frames, None if classes is None else class_table(classes)))
+    try:
+        data = row.write(frames, None if classes is None else class_table(classes))
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{target}: {error.object!r} is a name that UTF-8 cannot hold. Rename it") from error
+    save(target, data)
 
 
 def _looks_like(content: Content) -> str:

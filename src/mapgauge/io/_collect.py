@@ -285,7 +285,7 @@ class Collector:
         sizes = np.concatenate([none, *self._sizes])
         coords = np.concatenate(self._coords) if self._coords else np.empty((0, 2))
         self._coords.clear()
-        keep, findings = self._judge(frame, position, confidence, sizes, coords)
+        keep, findings = self.judge(frame, position, confidence, sizes, coords)
         if not keep.all():
             coords = coords[np.repeat(keep, sizes)]
             frame, label, confidence, sizes = frame[keep], label[keep], confidence[keep], sizes[keep]
@@ -316,7 +316,7 @@ class Collector:
             raise self.error(f"{len(values)} of {len(self.tokens)} frames have a {what}, expected all or none")
         return make(values) if values else None
 
-    def _judge(
+    def judge(
         self,
         frame: NDArray[np.int64],
         position: NDArray[np.int64],
@@ -326,9 +326,9 @@ class Collector:
     ) -> tuple[NDArray[np.bool_], list[Finding]]:
         """Which instances are sound. The others are an error, or dropped and counted if the caller asked for that."""
         broken = np.zeros(len(frame), np.bool_)
-        finite = np.isfinite(coords).all(axis=1)
+        finite = np.isfinite(coords)
         if not finite.all():
-            broken[np.repeat(np.arange(len(frame)), sizes)[~finite]] = True
+            broken[np.repeat(np.arange(len(frame)), sizes)[~finite.all(axis=1)]] = True
         keep = np.ones(len(frame), np.bool_)
         findings: list[Finding] = []
         for code, bad, what in (

@@ -1,4 +1,4 @@
-"""Parquet: our own columns, which keep everything that ``MapFrames`` hold and load at the speed of the disk.
+"""Parquet: our own columns, which keep everything that ``MapFrames`` hold and load fast.
 
 One row per instance, sorted by frame; a frame without instances is one row without class and geometry. The geometry is
 a GeoArrow linestring, so that GIS tools open the file too. ``docs/reference/parquet.md`` describes the columns. Files
@@ -27,24 +27,22 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
         raise InvalidInput("parquet: classes= is for formats with numeric ids; Parquet has names. Use .rename()")
     pa, pq = pyarrow_modules()
     sink = pa.BufferOutputStream()
-    numbers = ["confidence", *(f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension])]
-    try:
-        schema = _schema(frames)
-        with pq.ParquetWriter(
-            sink,
-            schema,
-            # Model outputs are float32: once their bytes are split, the zeros at the end of each float64 vanish.
-            column_encoding={path: "BYTE_STREAM_SPLIT" for path in numbers if path in schema.names or "." in path},
-            use_dictionary=[name for name in schema.names if name not in ("confidence", "pose", "geometry")],
-            compression="zstd",
-            compression_level=1,
-            write_page_checksum=True,
-        ) as writer:
-            for first, last in _groups(frames):
-                table = _table(frames, first, last, schema)
-                writer.write_table(table, row_group_size=len(table))
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"parquet: {error.object!r} is a name that UTF-8 cannot hold. Rename it") from error
+    numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
+    numbers += [] if frames.confidence is None else ["confidence"]
+    schema = _schema(frames)
+    with pq.ParquetWriter(
+        sink,
+        schema,
+        # Model outputs are float32: once their bytes are split, the zeros at the end of each float64 vanish.
+        column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
+        use_dictionary=[name for name in schema.names if name not in ("confidence", "pose", "geometry")],
+        compression="zstd",
+        compression_level=1,
+        write_page_checksum=True,
+    ) as writer:
+        for first, last in _groups(frames):
+            table = _table(frames, first, last, schema)
+            writer.write_table(table, row_group_size=len(table))
     return bytes(sink.getvalue().to_pybytes())
 
 
@@ -160,7 +158,7 @@ def read(content: Content, settings: Settings) -> MapFrames:
     collector.tokens = list(tokens)
     frame, label, sizes = frame[instance], label[instance], sizes[instance]
     judged = np.ones(len(instance)) if confidence is None else confidence
-    keep, findings = collector._judge(frame, instance - first[frame], judged, sizes, coords)
+    keep, findings = collector.judge(frame, instance - first[frame], judged, sizes, coords)
     if not keep.all():
         coords = coords[np.repeat(keep, sizes)]
         frame, label, sizes = frame[keep], label[keep], sizes[keep]

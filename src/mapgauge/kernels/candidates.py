@@ -11,8 +11,7 @@ import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chamfer import nearest_squares
-from mapgauge.kernels.frechet import open_square
-from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
+from mapgauge.kernels.lines import START, STOP, box_distance_squared, gap_between, length_of
 
 SLACK = 1.0 + 1e-12  # a bound must exceed a limit by more than rounding before it rules a pair out
 
@@ -27,42 +26,31 @@ def _mean_to_box(lines, x, y):
         square = 0.0
         for k in range(dimension):
             p = lines.points[k, i]
-            gap = max(box[k, y] - p, p - box[dimension + k, y], 0.0)
+            gap = gap_between(p, p, box[k, y], box[dimension + k, y])
             square += gap * gap
         total += math.sqrt(square)
     return total / length_of(lines, x)
 
 
 @jit
-def chamfer_within(lines, x, y, reach, scratch):
+def chamfer_within(lines, x, y, reach, nearest):
     """Chamfer distance of lines x and y, or infinity once it is beyond ``reach``."""
     if box_distance_squared(lines.line_box, x, y) > reach * reach * SLACK:
         return np.inf
-    first, second = _mean_to_box(lines, x, y), _mean_to_box(lines, y, x)
-    if 0.5 * (first + second) > reach * SLACK:
+    back = _mean_to_box(lines, x, y)
+    if 0.5 * (_mean_to_box(lines, y, x) + back) > reach * SLACK:
         return np.inf
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
     means = 0.0
-    for a0, a1, b0, b1, other in ((x0, x1, y0, y1, first), (y0, y1, x0, x1, 0.0)):
-        nearest_squares(lines.points, a0, a1, b0, b1, scratch)
+    for a0, a1, b0, b1, rest in ((x0, x1, y0, y1, back), (y0, y1, x0, x1, 0.0)):  # as ``chamfer_of_lines`` adds up
+        nearest_squares(lines.points, a0, a1, b0, b1, nearest)
         total = 0.0
         for j in range(b1 - b0):
-            total += math.sqrt(scratch[j])
+            total += math.sqrt(nearest[j])
         means += 0.5 * total / (b1 - b0)
-        if means + 0.5 * other > reach * SLACK:
+        if means + 0.5 * rest > reach * SLACK:
             return np.inf
     return means
-
-
-@jit
-def _hausdorff_beyond(points, x0, x1, y0, y1, square, scratch):
-    """Whether some point of one line has no point of the other within a squared distance."""
-    for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
-        nearest_squares(points, a0, a1, b0, b1, scratch)
-        for j in range(b1 - b0):
-            if scratch[j] > square:
-                return True
-    return False
 
 
 @jit
@@ -75,7 +63,58 @@ def _square_between(points, i, j):
 
 
 @jit
-def frechet_within(lines, x, y, cyclic, directed, reach, room, square, row):
+def _all_near(points, x0, x1, y0, y1, limit, nearest):
+    """Whether every point of one line has one of the other within a squared distance; Fréchet's cannot be less."""
+    for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
+        nearest_squares(points, a0, a1, b0, b1, nearest)
+        for j in range(b1 - b0):
+            if nearest[j] > limit:
+                return False
+    return True
+
+
+@jit
+def _walk(points, x0, x1, y0, y1, backward, limit, row):
+    """Squared Fréchet distance of two open lines, or infinity if it is beyond ``limit``.
+
+    Only the cells that a walk can reach without a longer leash are visited: in each row those from the first that the
+    row before reached.
+    """
+    m = y1 - y0
+    low, high = ZERO, ONE  # the cells of the last row that were reached lie from low up to high
+    row[ZERO] = _square_between(points, x0, y1 - ONE if backward else y0)
+    if row[ZERO] > limit:
+        return np.inf
+    for i in range(x0, x1):
+        diagonal = left = np.inf
+        first, last = m, low
+        j = low
+        while j < m and (j <= high or left < np.inf):
+            above = row[j] if j < high else np.inf
+            best = min(min(above, diagonal), left)
+            diagonal = above
+            left = max(best, _square_between(points, i, y1 - ONE - j if backward else y0 + j))
+            if left > limit:
+                left = np.inf
+            else:
+                first, last = min(first, j), j + ONE
+            row[j] = left
+            j += ONE
+        if first == m:
+            return np.inf
+        low, high = first, last
+    return row[m - ONE] if high == m else np.inf
+
+
+@jit
+def _ends_apart(points, x0, x1, y0, y1, backward):
+    """The larger squared distance of the two pairs of ends: no walk has a shorter leash."""
+    first, last = (y1 - ONE, y0) if backward else (y0, y1 - ONE)
+    return max(_square_between(points, x0, first), _square_between(points, x1 - ONE, last))
+
+
+@jit
+def frechet_within(lines, x, y, cyclic, directed, reach, room, row):
     """Discrete Fréchet distance, or infinity once it is beyond ``reach``.
 
     With ``cyclic`` the minimum over the cyclic shifts of x, as the evaluator of the paper has it.
@@ -83,35 +122,34 @@ def frechet_within(lines, x, y, cyclic, directed, reach, room, square, row):
     points = lines.points
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
     limit = reach * reach * SLACK
-    if box_distance_squared(lines.line_box, x, y) > limit or _hausdorff_beyond(points, x0, x1, y0, y1, limit, square):
+    if box_distance_squared(lines.line_box, x, y) > limit:
         return np.inf
     n, m = x1 - x0, y1 - y0
-    best = np.inf
-    if not cyclic:
-        for backward in range(ONE if directed else TWO):
-            first, last = (y1 - ONE, y0) if backward == ONE else (y0, y1 - ONE)
-            ends = max(_square_between(points, x0, first), _square_between(points, x1 - ONE, last))
-            if ends < limit:
-                best = min(best, open_square(points, x0, x1, y0, y1, backward == ONE, limit, square, row))
-                limit = min(limit, best)
-        return math.sqrt(best)
-    for k in range(U(points.shape[0])):  # x twice, then y
-        for i in range(n):
-            room[k, i] = room[k, n + i] = points[k, x0 + i]
-        for j in range(m):
-            room[k, TWO * n + j] = points[k, y0 + j]
-    y0, y1 = TWO * n, TWO * n + m
+    shifts = ONE
+    if cyclic:
+        shifts = n
+        for k in range(U(points.shape[0])):  # x twice, then y
+            for i in range(n):
+                room[k, i] = room[k, n + i] = points[k, x0 + i]
+            for j in range(m):
+                room[k, TWO * n + j] = points[k, y0 + j]
+        points = room
+        x0, y0, y1 = ZERO, TWO * n, TWO * n + m
+    best, looked = np.inf, False
     for backward in range(ONE if directed else TWO):
-        first, last = (y1 - ONE, y0) if backward == ONE else (y0, y1 - ONE)
         near, start = np.inf, ZERO
-        for s in range(n):  # the shift whose ends fit best comes first: it rules out most others
-            ends = max(_square_between(room, s, first), _square_between(room, s + n - ONE, last))
+        for s in range(shifts):  # the shift whose ends fit best comes first: it rules out most others
+            ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward == ONE)
             near, start = (ends, s) if ends < near else (near, start)
-        for turn in range(n):
-            s = start + turn if start + turn < n else start + turn - n
-            ends = max(_square_between(room, s, first), _square_between(room, s + n - ONE, last))
-            if ends < limit:
-                best = min(best, open_square(room, s, s + n, y0, y1, backward == ONE, limit, square, row))
+        if near > limit:
+            continue
+        if not looked and not _all_near(points, x0, x0 + n, y0, y1, limit, row):
+            return np.inf
+        looked = True
+        for turn in range(shifts):
+            s = start + turn if start + turn < shifts else start + turn - shifts
+            if _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward == ONE) <= limit:
+                best = min(best, _walk(points, x0 + s, x0 + s + n, y0, y1, backward == ONE, limit, row))
                 limit = min(limit, best)
     return math.sqrt(best)
 
@@ -131,12 +169,12 @@ def chamfer_pairs(lines, bounds, factor, limit, out):
     Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the truth from there to ``bounds[g, 2]``; its pairs
     lie one after the other in ``out``, prediction by prediction. Distances to a truth count ``factor`` times.
     """
-    scratch = np.empty(_longest(lines))
+    nearest = np.empty(_longest(lines))
     at = 0
     for g in range(len(bounds)):
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
             for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
-                out[at] = factor[y] * chamfer_within(lines, x, y, limit / factor[y], scratch)
+                out[at] = factor[y] * chamfer_within(lines, x, y, limit / factor[y], nearest)
                 at += 1
 
 
@@ -144,7 +182,7 @@ def chamfer_pairs(lines, bounds, factor, limit, out):
 def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
     """The same for Fréchet distances; a pair is left as it is where ``out`` is infinite already."""
     longest = _longest(lines)
-    square, row = np.empty(longest), np.empty(longest + ONE)
+    row = np.empty(longest)
     room = np.empty((lines.points.shape[0], 3 * longest))
     at = 0
     for g in range(len(bounds)):
@@ -153,7 +191,7 @@ def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
                 if out[at] < np.inf:
                     cyclic = closed[x] or closed[y]
                     reach = limit / factor[y]
-                    out[at] = factor[y] * frechet_within(lines, x, y, cyclic, directed, reach, room, square, row)
+                    out[at] = factor[y] * frechet_within(lines, x, y, cyclic, directed, reach, room, row)
                 at += 1
 
 

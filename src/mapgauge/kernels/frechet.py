@@ -32,7 +32,7 @@ def _squares_from(points, i, y0, y1, backward, out):
 
 
 @jit
-def open_square(points, x0, x1, y0, y1, backward, limit, square, row):
+def _open(points, x0, x1, y0, y1, backward, limit, square, row):
     """Squared distance between open lines, or infinity once it cannot be below ``limit``."""
     m = y1 - y0
     for i in range(x0, x1):
@@ -110,5 +110,5 @@ def frechet_of_lines(lines, x, y, cyclic, directed):
         if cyclic:
             best = _closed(lines.points, x0, x1, y0, y1, backward == ONE, best, square, row, stepped)
         else:
-            best = min(best, open_square(lines.points, x0, x1, y0, y1, backward == ONE, best, square, row))
+            best = min(best, _open(lines.points, x0, x1, y0, y1, backward == ONE, best, square, row))
     return math.sqrt(best)
