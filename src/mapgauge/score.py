@@ -152,7 +152,8 @@ def score(
 
 def _chamfer(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     distance = np.empty(groups.pairs)
-    kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, _factor(groups, protocol), limit, distance)
+    factor, no_filter = _factor(groups, protocol), protocol.buffers is None
+    kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
     if protocol.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.band.pairs_of_groups(groups.bounds)[near]
@@ -164,7 +165,7 @@ def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     factor = _factor(groups, protocol)
     distance = np.zeros(groups.pairs)
     if protocol.prefilter is not None:
-        kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, distance)
+        kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
         distance[distance >= protocol.prefilter] = np.inf
     kernels.candidates.frechet_pairs(
         groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance

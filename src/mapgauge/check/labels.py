@@ -7,7 +7,7 @@ import numpy as np
 from mapgauge.check.neighbours import Motion, Neighbours
 
 _NEAR = 2.0  # metres from a truth instance within which a prediction says something about its class
-_VOTES = 5  # instances of a class that must have spoken
+_VOTES = 3  # instances of a class that must have spoken
 _WON = 0.6  # share of the votes that names the class
 _OWN = 0.25  # share of the votes for the right class, from which on nothing is exchanged
 

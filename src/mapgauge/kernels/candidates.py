@@ -12,6 +12,7 @@ import numpy as np
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chamfer import nearest_squares
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, gap_between, length_of
+from mapgauge.kernels.sospa import runs_against
 
 SLACK = 1.0 + 1e-12  # a bound must exceed a limit by more than rounding before it rules a pair out
 
@@ -63,14 +64,19 @@ def _square_between(points, i, j):
 
 
 @jit
-def _all_near(points, x0, x1, y0, y1, limit, nearest):
-    """Whether every point of one line has one of the other within a squared distance; Fréchet's cannot be less."""
+def _hausdorff(points, x0, x1, y0, y1, limit, nearest):
+    """The squared distance that some point has to the nearest of the other line, or infinity once beyond ``limit``.
+
+    Fréchet's distance cannot be less.
+    """
+    most = 0.0
     for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
         nearest_squares(points, a0, a1, b0, b1, nearest)
         for j in range(b1 - b0):
-            if nearest[j] > limit:
-                return False
-    return True
+            most = max(most, nearest[j])
+        if most > limit:
+            return np.inf
+    return most
 
 
 @jit
@@ -135,22 +141,29 @@ def frechet_within(lines, x, y, cyclic, directed, reach, room, row):
                 room[k, TWO * n + j] = points[k, y0 + j]
         points = room
         x0, y0, y1 = ZERO, TWO * n, TWO * n + m
-    best, looked = np.inf, False
-    for backward in range(ONE if directed else TWO):
+    best = least = np.inf
+    guess = ONE if not directed and runs_against(lines, x, y, cyclic) else ZERO
+    for either in range(ONE if directed else TWO):
+        backward = (either == ONE) != (
+            guess == ONE
+        )  # the direction that seems right comes first: its result rules out most of the other
         near, start = np.inf, ZERO
-        for s in range(shifts):  # the shift whose ends fit best comes first: it rules out most others
-            ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward == ONE)
+        for s in range(shifts):  # the shift whose ends fit best comes first, for the same reason
+            ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward)
             near, start = (ends, s) if ends < near else (near, start)
         if near > limit:
             continue
-        if not looked and not _all_near(points, x0, x0 + n, y0, y1, limit, row):
-            return np.inf
-        looked = True
+        if least == np.inf:
+            least = _hausdorff(points, x0, x0 + n, y0, y1, limit, row)
+            if least == np.inf:
+                return np.inf
         for turn in range(shifts):
             s = start + turn if start + turn < shifts else start + turn - shifts
-            if _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward == ONE) <= limit:
-                best = min(best, _walk(points, x0 + s, x0 + s + n, y0, y1, backward == ONE, limit, row))
+            if _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward) <= limit:
+                best = min(best, _walk(points, x0 + s, x0 + s + n, y0, y1, backward, limit, row))
                 limit = min(limit, best)
+                if best <= least:
+                    return math.sqrt(best)
     return math.sqrt(best)
 
 
@@ -163,35 +176,40 @@ def _longest(lines):
 
 
 @jit_allocating
-def chamfer_pairs(lines, bounds, factor, limit, out):
+def chamfer_pairs(lines, bounds, factor, limit, nearest_only, out):
     """Chamfer distances of all pairs of all groups; infinity beyond ``limit``.
 
     Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the truth from there to ``bounds[g, 2]``; its pairs
-    lie one after the other in ``out``, prediction by prediction. Distances to a truth count ``factor`` times.
+    lie one after the other in ``out``, prediction by prediction. Distances to a truth count ``factor`` times. With
+    ``nearest_only`` a truth that is farther than another one may be infinitely far.
     """
     nearest = np.empty(_longest(lines))
     at = 0
     for g in range(len(bounds)):
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            reach = limit
             for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
-                out[at] = factor[y] * chamfer_within(lines, x, y, limit / factor[y], nearest)
+                out[at] = factor[y] * chamfer_within(lines, x, y, reach / factor[y], nearest)
+                if nearest_only:
+                    reach = min(reach, out[at])
                 at += 1
 
 
 @jit_allocating
 def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
-    """The same for Fréchet distances; a pair is left as it is where ``out`` is infinite already."""
+    """The same for Fréchet distances, the nearest only; a pair is left out where ``out`` is infinite already."""
     longest = _longest(lines)
     row = np.empty(longest)
     room = np.empty((lines.points.shape[0], 3 * longest))
     at = 0
     for g in range(len(bounds)):
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            reach = limit
             for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
                 if out[at] < np.inf:
                     cyclic = closed[x] or closed[y]
-                    reach = limit / factor[y]
-                    out[at] = factor[y] * frechet_within(lines, x, y, cyclic, directed, reach, room, row)
+                    out[at] = factor[y] * frechet_within(lines, x, y, cyclic, directed, reach / factor[y], room, row)
+                    reach = min(reach, out[at])
                 at += 1
 
 

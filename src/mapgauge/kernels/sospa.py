@@ -55,7 +55,7 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move):
 
 
 @jit
-def _runs_against(lines, x, y, cyclic):
+def runs_against(lines, x, y, cyclic):
     """Whether y seems to run against x: by the ends of open lines, by the signed areas of closed ones."""
     p = lines.points
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
@@ -130,7 +130,7 @@ def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, pairs):
     """Match lines x and y: the number of matched points, the sum of their costs, and whether y is read backwards."""
     if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
         return ZERO, 0.0, False
-    against = not directed and _runs_against(lines, x, y, cyclic)
+    against = not directed and runs_against(lines, x, y, cyclic)
     matched, backward = match(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, pairs)
     x_start, y_start = lines.span[x, START], lines.span[y, START]
     cost = 0.0
@@ -144,7 +144,7 @@ def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band):
     """The heaviest chain's gain alone, in units of ``c^p``, without the matching."""
     if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
         return 0.0
-    against = not directed and _runs_against(lines, x, y, cyclic)
+    against = not directed and runs_against(lines, x, y, cyclic)
     reading, _ = best_reading(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, None)
     return max(reading.gain, 0.0)
 

@@ -1,0 +1,195 @@
+"""How fast is a whole evaluation, and how much memory does it take?
+
+Run it with ``make bench-evaluate``. Predictions and truth are generated (``mapgauge.demo``): as many frames as nuScenes
+val has, about 75 predictions and 12 true instances in each. They lie in memory before the clock starts, and kernels are
+compiled. What is compared takes turns, and the best time of each counts: whatever else the machine does only adds time.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+from benchmarks import plain
+from benchmarks.bench_io import peak_memory
+from benchmarks.tables import heading, machine, row
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.evaluate import describe, prepare, run
+
+FRAMES = 6019  # nuScenes val
+PLAIN = 24  # of them for the baseline, which takes its time
+ROUNDS = 3
+MORE = 10  # times as often run, what takes little time
+SIZES = (100, 300, 1000, 3000)  # frames, and all
+PROTOCOL = mg.protocol("paper-60x30")
+METRICS = {"mPLD at one cutoff": ("pld",), "mPLD, CD-mAP, FD-mAP": ("pld", "ap_chamfer", "ap_frechet")}
+EVERYTHING = METRICS["mPLD, CD-mAP, FD-mAP"]
+
+# Targets of the project, on the machine it is developed on.
+FRAMES_PER_SECOND = {"mPLD at one cutoff": 1500, "mPLD, CD-mAP, FD-mAP": 500}
+TWO_WORKERS = 1.7  # times as fast as one
+FLAT = 1.2  # times the cost of a frame among few
+MEMORY = 1500  # MB
+TOLERANCE = 1e-6  # between us and the baseline
+
+
+def race(*jobs: Callable[[], object]) -> list[float]:
+    """Run the jobs in turn, and keep the best time of each in seconds."""
+    best = [float("inf")] * len(jobs)
+    for _ in range(ROUNDS):
+        for k, job in enumerate(jobs):
+            begin = time.perf_counter()
+            job()
+            best[k] = min(best[k], time.perf_counter() - begin)
+    return best
+
+
+def at_least(value: float, target: float, text: str) -> str:
+    """A number beside its target."""
+    return f"{text} (at least {target:,}: {'ok' if value >= target else 'MISSED'})"
+
+
+def at_most(value: float, target: float, text: str) -> str:
+    """A number beside its target."""
+    return f"{text} (at most {target:,}: {'ok' if value <= target else 'MISSED'})"
+
+
+def scoring(x: mg.MapFrames, y: mg.MapFrames, metrics: tuple[str, ...], workers: int = 1) -> Callable[[], object]:
+    """Scores of frames that are aligned: everything that takes time for each frame, from resampling on."""
+    return partial(run, x, y, PROTOCOL, metrics, (), workers, None)
+
+
+def throughput(predictions: mg.MapFrames, truth: mg.MapFrames, x: mg.MapFrames, y: mg.MapFrames) -> None:
+    """Frames per second."""
+    frames = len(truth)
+    heading(
+        f"Evaluation of {frames:,} frames in memory, protocol {PROTOCOL.name}",
+        *("metrics", "one worker, s", "frames/s", "two workers, s", "speed-up"),
+    )
+    for name, metrics in METRICS.items():
+        one, two = race(scoring(x, y, metrics), scoring(x, y, metrics, workers=2))
+        row(
+            name,
+            f"{one:.2f}",
+            at_least(frames / one, FRAMES_PER_SECOND[name], f"{frames / one:,.0f}"),
+            f"{two:.2f}",
+            at_least(one / two, TWO_WORKERS, f"{one / two:.2f}"),
+        )
+    whole = partial(mg.evaluate, predictions, truth, PROTOCOL)
+    one, two = race(partial(whole, workers=1), partial(whole, workers=2))
+    row(
+        "the whole call `mg.evaluate`, all three",
+        *(f"{one:.2f}", f"{frames / one:,.0f}", f"{two:.2f}", f"{one / two:.2f}"),
+    )
+
+
+def shares(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    """Where the time of a whole call goes, besides scoring."""
+    heading("Besides scoring, a call spends", "on", "s")
+    looking = partial(mg.check, predictions, truth, region=PROTOCOL.region, classes=PROTOCOL.classes)
+    preparing = partial(prepare, predictions, truth, PROTOCOL, "error")
+    hashing = partial(_describe, predictions, truth)
+    checked, prepared, hashed = race(looking, preparing, hashing)
+    row("findings (`mg.check`)", f"{checked:.2f}")
+    row("aligning and sorting", f"{max(prepared - checked, 0):.2f}")
+    row("hashes of the inputs", f"{hashed:.2f}")
+    results = mg.evaluate(predictions, truth, PROTOCOL)
+    begin = time.perf_counter()
+    results.table()
+    row("the summary, when it is asked for", f"{time.perf_counter() - begin:.2f}")
+
+
+def _describe(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    describe(predictions)
+    describe(truth)
+
+
+def flatness(x: mg.MapFrames, y: mg.MapFrames) -> None:
+    """Cost per frame over the number of frames."""
+    heading("Cost of a frame, all three metrics, one worker", "frames", "ms per frame", "to that among the fewest")
+    sizes = [*(size for size in SIZES if size < len(y)), len(y)]
+    parts = [slice(0, size) for size in sizes]
+    seconds = race(*(scoring(x.between(part), y.between(part), EVERYTHING) for part in parts))
+    few = scoring(x.between(parts[0]), y.between(parts[0]), EVERYTHING)
+    seconds[0] = min(seconds[0], *race(*[few] * MORE))
+    costs = [1e3 * time / size for time, size in zip(seconds, sizes, strict=True)]
+    for size, cost in zip(sizes, costs, strict=True):
+        ratio = cost / costs[0]
+        row(f"{size:,}", f"{cost:.3f}", f"{ratio:.2f}" if size < sizes[-1] else at_most(ratio, FLAT, f"{ratio:.2f}"))
+
+
+def against_plain(x: mg.MapFrames, y: mg.MapFrames) -> None:
+    """The straightforward way, on some of the frames; both must find the same."""
+    frames = [i * len(y) // PLAIN for i in range(PLAIN)]
+    x, y = x.at(frames), y.at(frames)
+    groups = {name: plain.groups_of(x, y, name) for name in y.classes}
+    results = mg.evaluate(x, y, PROTOCOL)
+    for name in y.classes:
+        for key, value in plain.evaluate(groups[name], PROTOCOL, EVERYTHING).items():
+            ours = results.classes[name][key]
+            if ours is None or not abs(ours - value) <= TOLERANCE:
+                raise SystemExit(f"{name}, {key}: {ours} and {value} by the baseline. There is nothing to compare")
+    heading(
+        f"Against the straightforward way, {PLAIN} frames, one worker",
+        *("metrics", "straightforward, ms per frame", "mapgauge, ms per frame", "ratio"),
+    )
+    for name, metrics in METRICS.items():
+        theirs, *times = race(partial(_plain, groups, metrics), *[scoring(x, y, metrics)] * MORE)
+        ours = min(times)
+        row(name, *(f"{1e3 * seconds / PLAIN:.2f}" for seconds in (theirs, ours)), f"{theirs / ours:,.0f}")
+
+
+def _plain(groups: dict[str, list[plain.Group]], metrics: tuple[str, ...]) -> None:
+    for group in groups.values():
+        plain.evaluate(group, PROTOCOL, metrics)
+
+
+def memory(frames: int) -> None:
+    """Peak of a fresh process that makes the world and evaluates it."""
+    command = [sys.executable, "-m", "benchmarks.bench_evaluate", "--child", "--frames", str(frames)]
+    made, evaluated = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    heading("Memory of a process", "after", "peak, MB")
+    row("making the frames", f"{made:.0f}")
+    row("evaluating all three metrics", at_most(evaluated, MEMORY, f"{evaluated:.0f}"))
+
+
+def child(frames: int) -> None:
+    """Evaluate in this process, and print its peaks."""
+    predictions, truth = demo_world(frames)
+    made = peak_memory()
+    mg.evaluate(predictions, truth, PROTOCOL).table()
+    print(json.dumps([made, peak_memory()]))
+
+
+def main(frames: int) -> None:
+    """Generate, measure, print."""
+    machine("numpy", "numba", "scipy", "shapely", "mapgauge")
+    begin = time.perf_counter()
+    predictions, truth = demo_world(frames)
+    seconds = time.perf_counter() - begin
+    heading("Generated frames", "what", "value")
+    row("frames", f"{frames:,}")
+    row("predictions in a frame", f"{len(predictions.polylines) / frames:.1f}")
+    row("true instances in a frame", f"{len(truth.polylines) / frames:.1f}")
+    row("made in", f"{seconds:.1f} s")
+    x, y, _ = prepare(predictions, truth, PROTOCOL, "error")
+    few = slice(0, min(frames, 2))
+    mg.evaluate(x.between(few), y.between(few), PROTOCOL)  # compile outside the clock
+    throughput(predictions, truth, x, y)
+    shares(predictions, truth)
+    flatness(x, y)
+    memory(frames)
+    against_plain(x, y)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=FRAMES)
+    parser.add_argument("--child", action="store_true", help="used by the script itself")
+    arguments = parser.parse_args()
+    (child if arguments.child else main)(arguments.frames)

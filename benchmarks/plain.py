@@ -1,0 +1,170 @@
+"""A whole evaluation the plain way, as the field's public tools go about it.
+
+Shapely resamples line by line, numba runs the dense dynamic programmes for every pair, shift and direction, SciPy does
+the rest. It computes values only; the parts of PLD and the matched points come on top in the tools. Results agree with
+``mapgauge.evaluate``, which is what makes the times worth comparing.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from benchmarks import baseline
+from benchmarks.baseline import Floats, jit
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from shapely.geometry import LineString
+
+import mapgauge as mg
+
+CLOSED = 0.1  # metres from the first point to the last
+
+
+class Group(NamedTuple):
+    """One class in one frame."""
+
+    predictions: list[Floats]
+    confidence: Floats
+    truth: list[Floats]
+
+
+def groups_of(predictions: mg.MapFrames, truth: mg.MapFrames, class_name: str) -> list[Group]:
+    """One class of all frames as lists of arrays, as the tools have them after loading."""
+    groups = []
+    for token in truth.tokens:
+        found = [instance for instance in predictions[token] if instance.class_name == class_name]
+        true = [instance.points for instance in truth[token] if instance.class_name == class_name]
+        groups.append(Group([i.points for i in found], np.array([i.confidence for i in found], np.float64), true))
+    return groups
+
+
+def evaluate(groups: Sequence[Group], protocol: mg.Protocol, metrics: Sequence[str]) -> dict[str, float]:
+    """The values of one class, under the names that ``Results`` has for them."""
+    assert protocol.spacing is not None
+    spacing = protocol.spacing
+    lines = [
+        Group(
+            [resampled(points, spacing) for points in group.predictions],
+            group.confidence,
+            [resampled(points, spacing) for points in group.truth],
+        )
+        for group in groups
+    ]
+    values = {}
+    if "pld" in metrics:
+        values["pld"] = _pld(lines, protocol.cutoffs[0])
+    if "ap_chamfer" in metrics:
+        values |= _precisions(lines, "ap_chamfer", _chamfer, protocol.chamfer)
+    if "ap_frechet" in metrics:
+        values |= _precisions(lines, "ap_frechet", _frechet, protocol.frechet)
+    return values
+
+
+def resampled(points: Floats, spacing: float) -> Floats:
+    """Points at equal spacing along a line, and its end."""
+    line = LineString(points)
+    before_end = max(math.ceil(line.length / spacing - 1e-9), 1)
+    samples = [line.interpolate(k * spacing).coords[0] for k in range(before_end)]
+    return np.array([*samples, line.coords[-1]])
+
+
+def _pld(groups: Sequence[Group], cutoff: float) -> float:
+    """Normalised PLD of order 1, pooled over groups."""
+    total = mass = 0.0
+    for predictions, confidence, truth in groups:
+        half = 0.5 * (confidence.sum() + len(truth))
+        saving = np.minimum(confidence[:, None], 1.0) * (1 - _sospa(predictions + truth, len(predictions), cutoff))
+        total += half - saving[linear_sum_assignment(saving, maximize=True)].sum()
+        mass += half
+    return 2 * total / (mass + total)
+
+
+def _precisions(
+    groups: Sequence[Group], name: str, distance: Callable[[Floats, Floats], float], thresholds: Sequence[float]
+) -> dict[str, float]:
+    """Average precision at each threshold."""
+    hits: list[list[Floats]] = [[] for _ in thresholds]
+    for predictions, confidence, truth in groups:
+        distances = np.array([[distance(x, y) for y in truth] for x in predictions])
+        for t, threshold in enumerate(thresholds):
+            hits[t].append(_hits(distances.reshape(len(predictions), len(truth)), confidence, threshold))
+    confidences = np.concatenate([group.confidence for group in groups])
+    count = sum(len(group.truth) for group in groups)
+    return {
+        f"{name}@{threshold:g}": _area(confidences, np.concatenate(hit), count)
+        for threshold, hit in zip(thresholds, hits, strict=True)
+    }
+
+
+def _opened(line: Floats) -> tuple[Floats, bool]:
+    """A line without its closing point, and whether it has one."""
+    closed = len(line) > 2 and math.dist(line[0], line[-1]) <= CLOSED
+    return (line[:-1], True) if closed else (line, False)
+
+
+def _sospa(lines: list[Floats], split: int, cutoff: float) -> Floats:
+    """Normalised SOSPA of all pairs of a prediction (before ``split``) and a truth."""
+    opened = [_opened(line) for line in lines]
+    offsets = np.cumsum([0, *(len(line) for line, _ in opened)], dtype=np.int64)
+    pairs = np.array([(i, j) for i in range(split) for j in range(split, len(lines))], np.int64).reshape(-1, 2)
+    if not len(pairs):
+        return np.empty((split, len(lines) - split))
+    coords, closed = np.concatenate([line for line, _ in opened]), np.array([closed for _, closed in opened])
+    cyclic = closed[pairs].any(axis=1)
+    costs = np.empty(len(pairs))
+    costs[~cyclic] = baseline.undirected_costs(coords, offsets, pairs[~cyclic], cutoff)
+    costs[cyclic] = baseline.closed_costs(coords, offsets, pairs[cyclic], cutoff)
+    return baseline.normalised(costs, offsets, pairs, cutoff).reshape(split, -1)
+
+
+def _chamfer(x: Floats, y: Floats) -> float:
+    distance = cdist(x, y)
+    return float(distance.min(axis=0).mean() + distance.min(axis=1).mean()) / 2
+
+
+def _frechet(x: Floats, y: Floats) -> float:
+    (x, x_closed), (y, y_closed) = _opened(x), _opened(y)
+    distance = cdist(x, y)
+    shifts = len(x) if x_closed or y_closed else 1
+    return min(_shortest_leash(distance, shifts), _shortest_leash(distance[:, ::-1].copy(), shifts))
+
+
+@jit
+def _shortest_leash(distance: Floats, shifts: int) -> float:
+    """Discrete Fréchet distance from a matrix of distances, the best of so many cyclic shifts of its rows."""
+    n, m = distance.shape
+    row = np.empty(m)
+    best = np.inf
+    for shift in range(shifts):
+        for i in range(n):
+            diagonal = left = np.inf
+            for j in range(m):
+                above = row[j] if i > 0 else np.inf
+                reach = 0.0 if i == 0 and j == 0 else min(above, diagonal, left)
+                diagonal = above
+                left = max(reach, distance[(i + shift) % n, j])
+                row[j] = left
+        best = min(best, left)
+    return best
+
+
+def _hits(distance: Floats, confidence: Floats, threshold: float) -> Floats:
+    """From high confidence to low: a prediction hits if its nearest truth is near enough and free."""
+    hits = np.zeros(len(distance))
+    taken = set()
+    for i in np.argsort(-confidence, kind="stable") if distance.shape[1] else ():
+        j = int(distance[i].argmin())
+        if distance[i, j] <= threshold and j not in taken:
+            taken.add(j)
+            hits[i] = 1
+    return hits
+
+
+def _area(confidence: Floats, hits: Floats, truth: int) -> float:
+    """The area under precision over recall; equal confidences are one step."""
+    order = np.argsort(-confidence, kind="stable")
+    last = np.append(np.diff(confidence[order]) != 0, True)
+    found, number = hits[order].cumsum()[last], np.flatnonzero(last) + 1
+    envelope = np.maximum.accumulate((found / number)[::-1])[::-1]
+    return float(np.sum(np.diff(found / max(truth, 1), prepend=0) * envelope))

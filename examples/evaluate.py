@@ -1,0 +1,35 @@
+"""Two detectors in a synthetic world: evaluate both, look at the worst frames, and ask which one is better.
+
+The world is made up (``mapgauge.demo``); with files of your own, their paths take the place of the frames.
+"""
+
+import time
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+
+FRAMES = 80
+WORST = 3
+
+
+def main() -> None:
+    """Evaluate, and print what there is to know."""
+    methods = []
+    for quality in ("good", "poor"):
+        predictions, truth = demo_world(FRAMES, quality=quality)
+        begin = time.perf_counter()
+        results = mg.evaluate(predictions, truth, "paper-60x30", ranges=(0, 10, 20, 30))
+        methods.append(results)
+        seconds = time.perf_counter() - begin
+        print(f"The {quality} detector: {predictions!r} against {truth!r}, {seconds:.2f} s\n")
+        print(results.table())
+        print(f"\nIts worst {WORST} frames:")
+        for row in results.frames(count=WORST):
+            print(f"  {row['token']}: PLD {row['pld']:.3f}, {row['predictions']} predictions, {row['truth']} true")
+        print()
+    print("Which is better? Values, and intervals from drawing scenes again and again:\n")
+    print(mg.compare(methods, names=["good", "poor"]).table())
+
+
+if __name__ == "__main__":
+    main()

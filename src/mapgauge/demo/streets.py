@@ -1,0 +1,202 @@
+"""The map of a scene, and what is seen of it from a car.
+
+A map is drawn along a straight road, in metres along it and to its left, and then bent.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.crop import crop_polylines
+from mapgauge.polylines import Polylines
+from mapgauge.typing import Points
+
+Indices: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Line: TypeAlias = list[tuple[float, float]]  # metres along the road, and to its left
+
+CROSSING, DIVIDER, BOUNDARY = range(3)  # in mapgauge.protocols.CLASSES
+
+REGION = (60.0, 30.0)  # metres around the ego
+SCENE = 10  # frames
+INTERVAL = 500_000  # microseconds from frame to frame
+SHORTEST = 2.0  # metres; what shows less of itself is not there
+
+_LENGTH = 150.0  # metres of road
+_START = 40.0  # metres along it, where the drive begins; the fastest ends 40 m before its end
+_SIDE = 32.0  # metres from the middle of the road to the end of a side road
+_LANE = 3.5  # metres
+_MARGIN = 0.3  # metres from a crossing to the edges of the road
+_STEP = 4.0  # metres between the vertices of a bent line, at most
+
+
+class Road(NamedTuple):
+    """The middle of a winding road."""
+
+    along: Floats  # (n,): metres from its begin
+    middle: Points  # (n, 2): in the world
+    heading: Floats  # (n,): radians
+
+    def place(self, s: Floats, t: Floats) -> tuple[Points, Floats]:
+        """The points ``s`` metres along the road and ``t`` to its left, and the heading there."""
+        heading = np.interp(s, self.along, self.heading)
+        middle = np.stack([np.interp(s, self.along, column) for column in self.middle.T], axis=1)
+        return middle + t[:, None] * np.stack([-np.sin(heading), np.cos(heading)], axis=1), heading
+
+
+class Streets(NamedTuple):
+    """The map of a scene, in the world."""
+
+    road: Road
+    lanes: int  # on the right
+    label: Indices  # of each element
+    polylines: Polylines
+    after: Indices  # for each element, the one that goes on with it behind a junction, or -1
+
+
+class _Junction(NamedTuple):
+    at: float  # metres along the road
+    half: float  # metres, half the width of the side road
+    radius: float  # metres, of the corners
+    depth: float  # metres, of crossings
+    arms: tuple[bool, bool]  # whether the side road goes to the left, to the right
+
+    @property
+    def free(self) -> float:
+        """Metres from the edge of a road to where its dividers begin."""
+        return self.radius + self.depth + 1
+
+
+def draw_streets(rng: np.random.Generator) -> Streets:
+    """A road with junctions."""
+    left, right = np.minimum(rng.integers(1, 4, 2), 2).tolist()  # lanes, more often two than one
+    junctions = _junctions(rng)
+    lines: list[tuple[int, Line]] = []
+    after: list[int] = []
+
+    def draw(label: int, *parts: Line) -> None:
+        """Lines of which each goes on with the one before."""
+        after.extend([*range(len(lines) + 1, len(lines) + len(parts)), -1])
+        lines.extend((label, part) for part in parts)
+
+    ends = [at for j in junctions for at in (j.at - j.half - j.free, j.at + j.half + j.free)]
+    spans = list(zip([0.0, *ends[1::2]], [*ends[::2], _LENGTH], strict=True))
+    for lane in range(1 - right, left):
+        draw(DIVIDER, *([(begin, lane * _LANE), (end, lane * _LANE)] for begin, end in spans))
+    for side, sign, edge in ((0, 1, left * _LANE), (1, -1, right * _LANE)):
+        turns = [j for j in junctions if j.arms[side]]
+        for line in _kerbs(turns, edge):
+            draw(BOUNDARY, [(s, sign * t) for s, t in line])
+        for j in turns:
+            lanes = round(j.half / _LANE)
+            for s in (j.at + lane * _LANE for lane in range(1 - lanes, lanes)):
+                draw(DIVIDER, [(s, sign * (edge + j.free)), (s, sign * _SIDE)])
+    for j in junctions:
+        for line in _crossings(rng, j, left * _LANE, right * _LANE):
+            draw(CROSSING, line)
+    road = _road(rng)
+    dense = [np.array(line) if label == CROSSING else _dense(line) for label, line in lines]
+    points, _ = road.place(*np.concatenate(dense).T)
+    label = np.array([label for label, _ in lines], np.int64)
+    return Streets(road, right, label, Polylines(points, np.cumsum([0, *map(len, dense)])), np.array(after, np.int64))
+
+
+def _road(rng: np.random.Generator) -> Road:
+    step = 0.5
+    along = np.arange(0, _LENGTH + step, step)
+    heading = np.full(len(along), rng.uniform(0, 2 * np.pi))
+    for period, bend in ((180, 0.4), (90, 0.1)):
+        heading += bend * rng.random() * np.sin(2 * np.pi * (along / (period * rng.uniform(1, 2)) + rng.random()))
+    ahead = np.stack([np.cos(heading), np.sin(heading)], axis=1)
+    return Road(along, rng.uniform(-2000, 2000, 2) + step * ahead.cumsum(axis=0), heading)
+
+
+def _junctions(rng: np.random.Generator) -> list[_Junction]:
+    found = []
+    at = rng.uniform(20, 55)
+    while at < _LENGTH - 20:
+        arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
+        half = _LANE * (2 if rng.random() < 0.3 else 1)
+        found.append(_Junction(at, half, rng.uniform(2.5, 5), rng.uniform(3, 4.5), arms))
+        at += rng.uniform(42, 65)
+    return found
+
+
+def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
+    """The left edge of the road, around the corners into the side roads."""
+    quarter = [(float(np.sin(angle)), 1 - float(np.cos(angle))) for angle in np.linspace(0, np.pi / 2, 5)]
+    line: Line = [(0.0, edge)]
+    lines = [line]
+    for j in junctions:
+        before, behind = j.at - j.half, j.at + j.half
+        line += [(before - j.radius * (1 - u), edge + j.radius * v) for u, v in quarter]
+        line.append((before, _SIDE))
+        line = [(behind, _SIDE)]
+        line += [(behind + j.radius * (1 - u), edge + j.radius * v) for u, v in reversed(quarter)]
+        lines.append(line)
+    line.append((_LENGTH, edge))
+    return lines
+
+
+def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float) -> list[Line]:
+    """Two to four rectangles, the first point repeated as the last."""
+    near, far = j.half + j.radius, j.half + j.radius + j.depth
+    across = -right + _MARGIN, left - _MARGIN
+    beside = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
+    boxes = [((j.at + near, j.at + far), across), ((j.at - far, j.at - near), across)]
+    if j.arms[0]:
+        boxes.append((beside, (left + j.radius, left + j.radius + j.depth)))
+    if j.arms[1]:
+        boxes.append((beside, (-right - j.radius - j.depth, -right - j.radius)))
+    chosen = np.argsort(rng.random(len(boxes)))[: rng.integers(2, len(boxes) + 1)]
+    return [[(a, c), (b, c), (b, d), (a, d), (a, c)] for (a, b), (c, d) in (boxes[i] for i in chosen.tolist())]
+
+
+def _dense(line: Line) -> Points:
+    """A line with enough vertices to be bent."""
+    corners = np.array(line)
+    counts = np.ceil(np.hypot(*np.diff(corners, axis=0).T) / _STEP).astype(np.int64).tolist()
+    at = np.concatenate([*(k + np.arange(count) / count for k, count in enumerate(counts)), [len(counts)]])
+    return np.stack([np.interp(at, np.arange(len(corners)), column) for column in corners.T], axis=1)
+
+
+def drive(rng: np.random.Generator, streets: Streets) -> Floats:
+    """The poses ``(frames, 4, 4)`` of a car that keeps to its lane, more or less."""
+    seconds = 1e-6 * INTERVAL * np.arange(SCENE)
+    s = _START + rng.uniform(1, 12) * seconds + rng.uniform(0, 0.5) * seconds**2 / 2
+    t = 0.3 * np.sin(0.4 * seconds + rng.uniform(0, 2 * np.pi)) - _LANE * (rng.integers(streets.lanes) + 0.5)
+    place, heading = streets.road.place(s, t)
+    yaw = heading + rng.normal(0, 0.02, SCENE)
+    poses = np.tile(np.eye(4), (SCENE, 1, 1))
+    poses[:, :2, 0] = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
+    poses[:, :2, 1] = np.stack([-np.sin(yaw), np.cos(yaw)], axis=1)
+    poses[:, :2, 3] = place
+    return np.round(poses, 9)
+
+
+def see(streets: Streets, poses: Floats) -> tuple[Indices, Indices, Polylines]:
+    """What lies in the region of each frame: in which frame, which element it is, and its points around the ego.
+
+    What is left of a crossing at the edge is a polygon, as in the truth of the field's data sets.
+    """
+    world, offsets = streets.polylines.coords, streets.polylines.offsets
+    local = np.einsum("fpk,fkj->fpj", world - poses[:, None, :2, 3], poses[:, :2, :2])
+    near = (np.abs(local) < np.array(REGION) / 2 + 2 * _STEP).all(axis=2)  # cutting is slow; most elements are far
+    frame, element = np.nonzero(np.logical_or.reduceat(near, offsets[:-1], axis=1))
+    starts = offsets[:-1] + len(world) * np.arange(SCENE)[:, None]
+    everywhere = Polylines(local.reshape(-1, 2), np.append(starts, SCENE * len(world)))
+    cut, sources = crop_polylines(everywhere.pick(len(streets.label) * frame + element), REGION)
+    crossing = streets.label[element] == CROSSING
+    # The pieces of a crossing are one polygon again, which ends where it begins.
+    new = np.append(True, (sources[1:] != sources[:-1]) | ~crossing[sources[1:]])
+    rows, bounds = sources[new], np.append(cut.offsets[:-1][new], len(cut.coords))
+    begins = cut.coords[bounds[:-1]]
+    ajar = crossing[rows] & (begins != cut.coords[bounds[1:] - 1]).any(axis=1)
+    points = np.insert(cut.coords, bounds[1:][ajar], begins[ajar], axis=0).round(3)
+    bounds += np.append(0, ajar.cumsum())
+    along = np.append(0, np.hypot(*np.diff(points, axis=0).T).cumsum())
+    kept = along[bounds[1:] - 1] - along[bounds[:-1]] >= SHORTEST
+    kept &= np.diff(bounds) >= np.where(crossing[rows], 4, 2)  # two points and the first again are no polygon
+    rows = rows[kept]
+    return frame[rows], element[rows], Polylines(points, bounds).pick(np.flatnonzero(kept))

@@ -1,0 +1,176 @@
+"""What must not change a number: how the work is divided, and the order in which frames and instances come."""
+
+import importlib
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.check.world import predictions_of, truth_of
+from tests.evaluation.worlds import packed, worlds
+
+import mapgauge as mg
+from mapgauge.protocols import Protocol
+
+FRAMES = 23
+MODULE = importlib.import_module("mapgauge.evaluate")  # whose name in the package is that of its function
+PROTOCOLS = {
+    "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,)),
+    "maptr": mg.protocol("maptr", count=30),
+    "openlanev2": mg.protocol("openlanev2", classes=("divider", "boundary")),
+}
+
+
+@cache
+def sides() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Frames with all that is odd, and frames that look like roads."""
+    rng = np.random.default_rng(7)
+    predictions, truth = worlds(rng, frames=FRAMES - 3)
+    road = truth_of(rng, frames=3)
+    model = predictions_of(rng, road)
+    both = [packed(predictions, truth=False), packed(truth, truth=True)]
+    return joined(both[0], model), joined(both[1], road)
+
+
+def joined(first: mg.MapFrames, second: mg.MapFrames) -> mg.MapFrames:
+    names = tuple(dict.fromkeys(first.classes + second.classes))
+    first, second = first.as_classes(names), second.as_classes(names)
+    confidence = None
+    if first.confidence is not None and second.confidence is not None:
+        confidence = np.concatenate([first.confidence, second.confidence])
+    return mg.MapFrames(
+        first.tokens + second.tokens,
+        names,
+        np.concatenate([first.frame, second.frame + len(first)]),
+        np.concatenate([first.label, second.label]),
+        first.polylines.and_then(second.polylines),
+        confidence,
+    )
+
+
+def evaluated(predictions: mg.MapFrames, truth: mg.MapFrames, protocol: Protocol, workers: int = 1) -> mg.Results:
+    return mg.evaluate(predictions, truth, protocol, ranges=(0, 5, 20), workers=workers)
+
+
+@cache
+def expected(name: str) -> mg.Results:
+    return evaluated(*sides(), PROTOCOLS[name])
+
+
+def assert_same_values(found: mg.Results, other: mg.Results) -> None:
+    assert found.classes == other.classes
+    assert found.mean == other.mean
+
+
+def assert_same_rows(found: mg.Results, other: mg.Results) -> None:
+    assert found.tokens == other.tokens
+    for column in ("predicted", "true", "parts", "ring_parts", "confidence"):
+        assert np.array_equal(getattr(found.scores, column), getattr(other.scores, column)), column
+    assert found.scores.hits.keys() == other.scores.hits.keys()
+    for name, hits in found.scores.hits.items():
+        assert np.array_equal(hits, other.scores.hits[name]), name
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize(("workers", "chunk"), [(1, 1), (1, 7), (2, 1), (2, 5), (5, 3), (5, 48), (2, 1000)])
+def test_workers_and_chunks_do_not_change_a_bit(
+    name: str, workers: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = expected(name)
+    monkeypatch.setattr(MODULE, "CHUNK", chunk)
+    divided = evaluated(*sides(), PROTOCOLS[name], workers)
+    assert_same_rows(divided, whole)
+    assert_same_values(divided, whole)
+    assert divided.to_dict() == whole.to_dict()
+
+
+def by_frame(results: mg.Results) -> list[dict[str, object]]:
+    return results.frames("token")
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("shuffled", ["predictions", "truth", "both"])
+def test_the_order_of_frames_does_not_change_a_bit(name: str, shuffled: str, rng: np.random.Generator) -> None:
+    predictions, truth = sides()
+    if shuffled in ("predictions", "both"):
+        predictions = predictions.at(rng.permutation(len(predictions)).tolist())
+    if shuffled in ("truth", "both"):
+        truth = truth.at(rng.permutation(len(truth)).tolist())
+    found = evaluated(predictions, truth, PROTOCOLS[name])
+    assert_same_values(found, expected(name))
+    assert by_frame(found) == by_frame(expected(name))
+    assert found.tokens == truth.tokens
+
+
+def within_frames(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
+    """Another order of the instances of each frame."""
+    places = zip(frames.offsets[:-1], frames.offsets[1:], strict=True)
+    return frames.keep(np.concatenate([start + rng.permutation(stop - start) for start, stop in places]))
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("shuffled", ["predictions", "truth", "both"])
+def test_the_order_of_instances_in_a_frame_does_not_change_a_bit(
+    name: str, shuffled: str, rng: np.random.Generator
+) -> None:
+    predictions, truth = sides()
+    if shuffled in ("predictions", "both"):
+        predictions = within_frames(predictions, rng)
+    if shuffled in ("truth", "both"):
+        truth = within_frames(truth, rng)
+    found = evaluated(predictions, truth, PROTOCOLS[name])
+    assert_same_values(found, expected(name))
+    assert by_frame(found) == by_frame(expected(name))
+    for column in ("predicted", "true", "parts", "ring_parts"):
+        assert np.array_equal(getattr(found.scores, column), getattr(expected(name).scores, column)), column
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_order_and_number_of_classes_does_not_change_a_bit(name: str) -> None:
+    classes = PROTOCOLS[name].classes
+    assert classes is not None
+    backwards = evaluated(*sides(), PROTOCOLS[name].replace(classes=classes[::-1]))
+    assert backwards.class_names == classes[::-1]
+    assert backwards.classes == expected(name).classes
+    assert backwards.mean == expected(name).mean
+    alone = evaluated(*sides(), PROTOCOLS[name].replace(classes=classes[:1]))
+    assert alone.classes[classes[0]] == expected(name).classes[classes[0]]
+
+
+def test_parts_of_the_frames_give_the_rows_and_values_of_an_evaluation_of_those_frames() -> None:
+    predictions, truth = sides()
+    group = {token: k % 3 for k, token in enumerate(truth.tokens)}
+    parts = expected("paper").by(group)
+    assert sorted(parts) == [0, 1, 2]
+    for key, part in parts.items():
+        tokens = [token for token in truth.tokens if group[token] == key]
+        alone = evaluated(
+            predictions.at([predictions.index[token] for token in tokens if token in predictions.index]),
+            truth.at([truth.index[token] for token in tokens]),
+            PROTOCOLS["paper"],
+        )
+        assert_same_rows(part, alone)
+        assert_same_values(part, alone)
+
+
+def test_parts_of_the_frames_pool_to_the_whole() -> None:
+    whole = expected("paper")
+    parts = whole.by({token: k % 3 for k, token in enumerate(whole.tokens)}).values()
+    for c, name in enumerate(whole.class_names):
+        for k, cutoff in enumerate(whole.protocol.cutoffs):
+            rows = np.concatenate([part.scores.parts[k, :, c] for part in parts])
+            assert whole.pool(rows, cutoff).normalised == whole.classes[name][f"pld@{cutoff:g}"]
+
+
+def test_every_row_is_what_pld_says_of_that_frame_alone() -> None:
+    predictions, truth = sides()
+    results = expected("paper")
+    for f, token in enumerate(results.tokens):
+        for c, name in enumerate(results.class_names):
+            found = [line for line in (predictions[token] if token in predictions.index else []) if line.class_name == name]
+            alone = mg.pld(
+                [mg.resample(line.points, spacing=0.5) for line in found],
+                [mg.resample(line.points, spacing=0.5) for line in truth[token] if line.class_name == name],
+                confidence=np.array([line.confidence for line in found], np.float64),
+                cutoff=1.5,
+            )
+            assert results.scores.parts[0, f, c].tolist() == [*alone.parts, alone.mass], (token, name)
