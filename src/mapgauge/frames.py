@@ -76,6 +76,8 @@ class MapFrames:
             if column is not None and len(column) != rows:
                 of = "instances" if rows is count else "frames"
                 raise InvalidInput(f"{name} has {len(column)} rows, expected one for each of {rows} {of}")
+        if self.dimension not in (2, 3):
+            raise InvalidInput(f"points have {self.dimension} coordinates, expected 2 or 3")
         if len(set(self.classes)) < len(self.classes):
             raise InvalidInput(f"classes must differ from each other, got {', '.join(self.classes)}")
         if count and (self.frame[0] < 0 or self.frame[-1] >= frames or np.any(np.diff(self.frame) < 0)):

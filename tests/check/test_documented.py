@@ -1,0 +1,18 @@
+"""Every code of a finding is on the page that explains them."""
+
+import re
+from pathlib import Path
+
+import mapgauge
+
+PACKAGE = Path(mapgauge.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
+
+
+def test_every_code_is_documented() -> None:
+    sources = [*(PACKAGE / "check").glob("*.py"), *(PACKAGE / "io").glob("*.py")]
+    text = "\n".join(path.read_text() for path in sources)
+    codes = set(re.findall(r'Finding\(\s*"(?:error|warning|note)",\s*"([a-z-]+)"', text))
+    assert len(codes) > 30
+    documented = set(re.findall(r"`([a-z-]+)`", PAGE.read_text()))
+    assert codes <= documented
