@@ -115,7 +115,7 @@ def compare(
     >>> good = mg.evaluate(truth.with_confidence(0.9), truth, settings)
     >>> poor = mg.evaluate(truth.with_confidence(0.5), truth, settings)
     >>> print(mg.compare([good, poor], names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"])
-    +0.305 [+0.305, +0.305]
+    +0.400 [+0.400, +0.400]
     """
     methods = _same_frames(list(results))
     called = _names(methods, names)

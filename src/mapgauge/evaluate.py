@@ -67,7 +67,7 @@ def evaluate(
     >>> predictions = mg.MapFrames.of({"a": {"divider": [[[0, 0.5], [9, 0.5]]]}}, confidence={"a": {"divider": [1]}})
     >>> results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]))
     >>> round(results.mean["pld"], 3), results.mean["ap_chamfer@0.5"]
-    (0.75, 0.5)
+    (0.8, 0.5)
     """
     settings = protocol_of(protocol)
     chosen = chosen_metrics(settings, metrics)

@@ -1,0 +1,210 @@
+"""Confidence intervals against a bootstrap that repeats the drawn frames and evaluates them anew."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.check.world import placed, predictions_of, truth_of
+from tests.evaluation.worlds import packed, worlds
+
+import mapgauge as mg
+from mapgauge.compare import Estimate
+
+PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
+SCENES = 5
+SAMPLES = 60
+SEED = 11
+
+
+@cache
+def methods(scenes: bool = True) -> tuple[mg.Results, ...]:
+    """A good method, the same with other noise, and one that is half a metre off."""
+    rng = np.random.default_rng(5)
+    truth = truth_of(rng, frames=12)
+    good = predictions_of(rng, truth)
+    known = {token: f"scene {k % SCENES}" for k, token in enumerate(truth.tokens)} if scenes else None
+    sides = (good, predictions_of(rng, truth), placed(predictions_of(rng, truth), shift=(0.5, 0.5)))
+    return tuple(mg.evaluate(side, truth, PROTOCOL, scenes=known) for side in sides)
+
+
+def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> NDArray[np.int64]:
+    """How often each scene or frame is drawn in each sample."""
+    return np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), samples)
+
+
+def repeated(results: mg.Results, units: list[str], times: NDArray[np.int64]) -> mg.Results:
+    """The results of frames that come as often as their unit was drawn."""
+    often = dict(zip(sorted(set(units)), times.tolist(), strict=True))
+    return results.of_frames([frame for frame, unit in enumerate(units) for _ in range(often[unit])])
+
+
+def samples_of(results: mg.Results) -> list[mg.Results]:
+    """The results of every sample."""
+    units = list(results.scenes or results.tokens)
+    return [repeated(results, units, times) for times in draws(len(set(units)))]
+
+
+def slow_values(samples: list[mg.Results], name: str, key: str) -> NDArray[np.float64]:
+    """One value of every sample."""
+    values = [(sample.mean if name == "mean" else sample.classes[name])[key] for sample in samples]
+    return np.array([np.nan if value is None else value for value in values])
+
+
+def middle(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+    low, high = np.nanpercentile(values, [50 * (1 - level), 50 * (1 + level)])
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("scenes", [True, False])
+def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
+    results = methods(scenes)[0]
+    samples = samples_of(results)
+    comparison = mg.compare([results], samples=SAMPLES, seed=SEED, level=0.8)
+    assert (comparison.drawn, comparison.units) == (("scene", SCENES) if scenes else ("frame", 12))
+    assert (comparison.samples, comparison.level) == (SAMPLES, 0.8)
+    for name, by_key in comparison.estimates[0].items():
+        for key, estimate in by_key.items():
+            values = results.mean if name == "mean" else results.classes[name]
+            assert estimate.value == values[key]
+            expected = middle(slow_values(samples, name, key), 0.8)
+            assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12), (name, key)
+
+
+def test_every_main_value_has_an_interval() -> None:
+    comparison = mg.compare([methods()[0]], samples=5)
+    keys = {"pld", "localisation", "detection", "ap_chamfer", "ap_chamfer@0.5", "ap_frechet@1", "ap_sospa"}
+    for name in ("ped_crossing", "divider", "boundary", "mean"):
+        assert keys <= set(comparison.estimates[0][name])
+
+
+def test_differences_are_paired() -> None:
+    """Both methods are drawn alike: the interval of a difference is that of the differences of the same samples."""
+    good, _, moved = methods()
+    both = [samples_of(results) for results in (good, moved)]
+    comparison = mg.compare([good, moved], names=["good", "moved"], samples=SAMPLES, seed=SEED)
+    for name in ("divider", "mean"):
+        for key in ("pld", "localisation", "ap_chamfer", "ap_frechet@1"):
+            first, second = (slow_values(samples, name, key) for samples in both)
+            difference = comparison.differences["good", "moved"][name][key]
+            assert (difference.low, difference.high) == pytest.approx(middle(second - first), abs=1e-12)
+            estimates = [found[name][key] for found in comparison.estimates]
+            assert difference.value == estimates[1].value - estimates[0].value
+
+
+def test_repeating_rows_is_evaluating_repeated_frames() -> None:
+    """What the slow bootstrap above rests on."""
+    predictions, truth = worlds(np.random.default_rng(8), frames=6)
+    results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=True), PROTOCOL)
+    for times in draws(6, samples=4):
+        tokens = [token for token, often in zip(sorted(truth), times, strict=True) for _ in range(often)]
+        again = [
+            {f"{k}": side[token] for k, token in enumerate(tokens) if token in side} for side in (predictions, truth)
+        ]
+        expected = mg.evaluate(packed(again[0], truth=False), packed(again[1], truth=True), PROTOCOL)
+        found = repeated(results, list(results.tokens), times)
+        assert found.classes == expected.classes
+        assert found.mean == expected.mean
+
+
+def test_a_class_that_a_sample_lacks_is_left_out_of_its_mean() -> None:
+    """As in every other mean: evaluating the drawn frames would leave it out too."""
+    line, other = [[0, 0], [9, 0]], [[0, 0.4], [9, 0.4]]
+    truth = mg.MapFrames.of({f"t{k}": {"divider": [line], "boundary": [line] if k == 0 else []} for k in range(4)})
+    guess = {f"t{k}": {"divider": [other if k % 2 else line], "boundary": [line] if k == 0 else []} for k in range(4)}
+    results = mg.evaluate(mg.MapFrames.of(guess).with_confidence(0.9), truth, PROTOCOL)
+    samples = samples_of(results)
+    comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
+    for key in ("pld", "ap_chamfer@0.5"):
+        expected = middle(slow_values(samples, "mean", key))
+        estimate = comparison.estimates[0]["mean"][key]
+        assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12), key
+
+
+def test_a_class_without_truth_has_ap_0_in_every_sample() -> None:
+    line = [[0, 0], [9, 0]]
+    truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
+    guess = mg.MapFrames.of({t: {"divider": [line], "boundary": [line]} for t in "ab"}).with_confidence(1)
+    comparison = mg.compare([mg.evaluate(guess, truth, PROTOCOL)], samples=20)
+    assert comparison.estimates[0]["boundary"]["ap_chamfer"] == Estimate(0, 0, 0)
+    assert comparison.estimates[0]["mean"]["ap_chamfer"] == Estimate(0.5, 0.5, 0.5)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_class_that_only_one_method_has_can_be_compared(backwards: bool) -> None:
+    """There is no truth of it: one method predicts some, the other none."""
+    line = [[0, 0], [9, 0]]
+    truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
+    guess = mg.MapFrames.of({t: {"divider": [line], "boundary": [line]} for t in "ab"}).with_confidence(1)
+    both = [mg.evaluate(side, truth, PROTOCOL) for side in (guess, guess.select(["divider"]))]
+    comparison = mg.compare(both[::-1] if backwards else both, names=["first", "second"], samples=20)
+    assert comparison.differences["first", "second"]["divider"]["pld"].value == 0
+    assert comparison.table()
+
+
+def test_methods_that_differ_by_noise_cannot_be_told_apart_and_others_can() -> None:
+    good, alike, moved = methods()
+    comparison = mg.compare([good, alike, moved], names=["good", "alike", "moved"])
+    noise = comparison.differences["good", "alike"]["mean"]["pld"]
+    assert not noise.told_apart
+    assert str(noise).endswith("(cannot be told apart)")
+    for first in ("good", "alike"):
+        clear = comparison.differences[first, "moved"]["mean"]["pld"]
+        assert clear.told_apart
+        assert clear.low > 0
+        assert "cannot" not in str(clear)
+    lines = comparison.table(["pld"]).splitlines()
+    assert [line.split(" minus ")[0] for line in lines if " minus " in line] == ["alike", "moved", "moved"]
+    assert ["cannot be told apart" in line for line in lines if " minus " in line] == [True, False, False]
+
+
+def test_a_method_cannot_be_told_from_itself() -> None:
+    comparison = mg.compare([methods()[0]] * 2, names=["a", "b"], samples=20)
+    for by_key in comparison.differences["a", "b"].values():
+        for difference in by_key.values():
+            assert tuple(difference) == (0, 0, 0)
+            assert not difference.told_apart
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
+    one, same, other = (mg.compare(methods()[:2], names=["a", "b"], samples=40, seed=seed) for seed in (3, 3, 4))
+    assert one.estimates == same.estimates
+    assert one.differences == same.differences
+    assert one.estimates != other.estimates
+
+
+def test_the_order_of_frames_in_the_results_does_not_matter(rng: np.random.Generator) -> None:
+    good, _, moved = methods()
+    shuffled = moved.of_frames(rng.permutation(len(moved.tokens)).tolist())
+    expected = mg.compare([good, moved], names=["good", "moved"], samples=40)
+    found = mg.compare([good, shuffled], names=["good", "moved"], samples=40)
+    for name, by_key in expected.differences["good", "moved"].items():
+        for key, difference in by_key.items():
+            assert found.differences["good", "moved"][name][key] == pytest.approx(difference, abs=1e-12)
+
+
+def test_one_scene_leaves_nothing_to_draw() -> None:
+    truth = truth_of(np.random.default_rng(1), frames=3)
+    results = mg.evaluate(truth.with_confidence(0.5), truth, PROTOCOL, scenes=dict.fromkeys(truth.tokens, "only"))
+    estimate = mg.compare([results], samples=10).estimates[0]["mean"]["pld"]
+    assert estimate.low == pytest.approx(estimate.value)
+    assert estimate.high == pytest.approx(estimate.value)
+
+
+def test_higher_orders_have_intervals_of_the_value_alone() -> None:
+    truth = truth_of(np.random.default_rng(1), frames=4)
+    predictions = predictions_of(np.random.default_rng(2), truth)
+    results = mg.evaluate(predictions, truth, PROTOCOL.replace(order=2))
+    comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
+    assert "localisation" not in comparison.estimates[0]["mean"]
+    expected = middle(slow_values(samples_of(results), "divider", "pld"))
+    estimate = comparison.estimates[0]["divider"]["pld"]
+    assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_different_truths_are_noted() -> None:
+    truth = truth_of(np.random.default_rng(1), frames=3)
+    predictions = predictions_of(np.random.default_rng(2), truth)
+    both = [mg.evaluate(predictions, side, PROTOCOL) for side in (truth, placed(truth, shift=(0.1, 0)))]
+    assert "2 different truths" in mg.compare(both, names=["a", "b"], samples=5).table()
+    assert mg.compare(both[:1] * 2, names=["a", "b"], samples=5).notes == ()

@@ -1,0 +1,92 @@
+"""PLD by rings around the ego, against the twin on points that were picked by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.evaluation.twin import Shape, pld_terms, pld_values, shapes_of
+from tests.evaluation.worlds import packed, worlds
+
+import mapgauge as mg
+
+FEW = settings(max_examples=max(settings().max_examples // 25, 1))  # the twin is slow
+PAPER = mg.protocol("paper-60x30", chamfer=(), frechet=())
+RINGS = (0.0, 3.0, 5.5, 9.0, math.inf)
+PROTOCOLS = {
+    "paper": PAPER,
+    "as given": PAPER.replace(spacing=None),
+    "all closed": PAPER.replace(closed=True),
+    "none closed": PAPER.replace(closed=False),
+    "order 2": PAPER.replace(order=2, cutoffs=(2.0, 1.0)),
+}
+
+
+def in_ring(shapes: list[Shape], inner: float, outer: float) -> list[Shape]:
+    """What is left of each line with the points in a ring; a closed line of which some are not is open."""
+    left = []
+    for shape in shapes:
+        there = np.array([inner <= math.hypot(point[0], point[1]) < outer for point in shape.points], np.bool_)
+        if there.any():
+            points = shape.points[there]
+            left.append(Shape(points, points, shape.closed and bool(there.all()), shape.confidence))
+    return left
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("name", PROTOCOLS)
+@FEW
+@given(seed=st.integers(0, 2**32 - 1))
+def test_rings_compare_the_points_in_them(name: str, dimension: int, seed: int) -> None:
+    protocol = PROTOCOLS[name]
+    predictions, truth = worlds(np.random.default_rng(seed), dimension=dimension)
+    results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=True), protocol, ranges=RINGS)
+    for c, class_name in enumerate(results.class_names):
+        for k, (inner, outer) in enumerate(zip(RINGS, RINGS[1:], strict=False)):
+            terms = []
+            for f, token in enumerate(results.tokens):
+                sides = (
+                    shapes_of(side.get(token, {}).get(class_name, ()), protocol) for side in (predictions, truth)
+                )
+                found = pld_terms(*(in_ring(side, inner, outer) for side in sides), protocol, protocol.cutoffs[0])
+                np.testing.assert_allclose(results.scores.ring_parts[k, f, c], found, atol=1e-9)
+                terms.append(found)
+            value = results.classes[class_name][f"pld:{inner:g}-{outer:g}m"]
+            if sum(row[5] for row in terms):
+                expected = pld_values([sum(column) for column in zip(*terms, strict=True)], protocol)["pld"]
+                assert value == pytest.approx(expected, abs=1e-9)
+            else:
+                assert value is None
+
+
+def test_a_line_that_is_right_near_the_ego_and_wrong_far_from_it() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [10, 0]]]}})
+    predictions = mg.MapFrames.of({"a": {"divider": [[[0, 0], [5, 0], [5, 9], [10, 9]]]}}).with_confidence(1)
+    results = mg.evaluate(predictions, truth, ranges=(0, 4.9, 5.6, 50, 60))
+    assert results.classes["divider"]["pld:0-4.9m"] == 0
+    assert (results.classes["divider"]["pld:5.6-50m"] or 0) > 0.9
+    assert results.classes["divider"]["pld:50-60m"] is None
+    assert results.mean["pld:50-60m"] is None
+    assert "pld:0-4.9m" in results.table()
+
+
+def test_a_ring_around_everything_gives_pld_itself() -> None:
+    predictions, truth = worlds(np.random.default_rng(3), frames=12)
+    results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=True), PAPER, ranges=(0, 1e6))
+    lines = [line for groups in (*predictions.values(), *truth.values()) for group in groups.values() for line in group]
+    assert any(not len(line.points) for line in lines)  # which are in no ring, so take them out of the comparison
+    kept = [
+        {t: {n: [x for x in g if len(x.points)] for n, g in groups.items()} for t, groups in side.items()}
+        for side in (predictions, truth)
+    ]
+    whole = mg.evaluate(packed(kept[0], truth=False), packed(kept[1], truth=True), PAPER)
+    for name in whole.class_names:
+        assert results.classes[name]["pld:0-1e+06m"] == whole.classes[name]["pld"]
+
+
+def test_an_instance_counts_with_its_whole_confidence_in_every_ring_it_is_in() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [10, 0]]]}})
+    results = mg.evaluate(truth.with_confidence(0.6), truth, ranges=(0, 5, 20))
+    divider = results.class_names.index("divider")
+    assert results.scores.ring_parts[:, 0, divider, 5].tolist() == [0.8, 0.8]
