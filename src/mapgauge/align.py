@@ -38,7 +38,7 @@ def align(
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
     >>> predictions = mg.MapFrames.of({"a": {"divider": [[[0, 1], [9, 1]]]}}, confidence={"a": {"divider": [0.7]}})
-    >>> x, y = mg.align(predictions, truth)
+    >>> x, y = align(predictions, truth)
     >>> x.tokens == y.tokens == ("a", "b")
     True
     """

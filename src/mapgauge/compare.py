@@ -114,7 +114,7 @@ def compare(
     >>> settings = mg.protocol("paper-60x30", classes=["divider"])
     >>> good = mg.evaluate(truth.with_confidence(0.9), truth, settings)
     >>> poor = mg.evaluate(truth.with_confidence(0.5), truth, settings)
-    >>> print(mg.compare([good, poor], names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"])
+    >>> print(compare([good, poor], names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"])
     +0.400 [+0.400, +0.400]
     """
     methods = _same_frames(list(results))

@@ -65,7 +65,7 @@ def evaluate(
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 0], [0, 9]]]}})
     >>> predictions = mg.MapFrames.of({"a": {"divider": [[[0, 0.5], [9, 0.5]]]}}, confidence={"a": {"divider": [1]}})
-    >>> results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]))
+    >>> results = evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]))
     >>> round(results.mean["pld"], 3), results.mean["ap_chamfer@0.5"]
     (0.8, 0.5)
     """

@@ -87,7 +87,7 @@ def sweep(
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> moved = mg.MapFrames.of({"a": {"divider": [[[0, 0.3], [9, 0.3]]]}}, confidence={"a": {"divider": [1]}})
     >>> settings = mg.protocol("paper-60x30", classes=["divider"])
-    >>> print(mg.sweep(moved, truth, settings, cutoffs=[0.5, 1.5], metrics=["pld"]).table())
+    >>> print(sweep(moved, truth, settings, cutoffs=[0.5, 1.5], metrics=["pld"]).table())
     region  sampling  cutoff    pld  localisation  detection
     60x30      0.5 m     0.5  0.857         0.857      0.000
     60x30      0.5 m     1.5  0.500         0.500      0.000
