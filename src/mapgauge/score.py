@@ -85,6 +85,12 @@ class Groups:
         lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
         return lines
 
+    @cached_property
+    def by_confidence(self) -> Indices:
+        """All instances: group by group, predictions before truth, from high confidence to low."""
+        part = np.repeat(np.arange(2 * len(self.bounds)), np.diff(self.bounds, axis=1).ravel())
+        return np.lexsort((-self.confidence, part))
+
     @property
     def pairs(self) -> int:
         """Number of pairs of a prediction and a truth of the same group."""
@@ -123,16 +129,7 @@ def score(
     is_prediction = np.zeros(len(groups.confidence), np.bool_)
     for begin, split, _ in groups.bounds.tolist():
         is_prediction[begin:split] = True
-    hits = {}
-    for name in metrics:
-        if name in DISTANCES:
-            found = np.zeros(len(groups.confidence), np.uint16)
-            thresholds = thresholds_of(protocol, name)
-            distance = DISTANCES[name](groups, protocol, max(thresholds))
-            kernels.candidates.hits_of_groups(
-                groups.bounds, groups.confidence, distance, np.array(thresholds), protocol.strict, found
-            )
-            hits[name] = found[is_prediction]
+    hits = {name: _hits(groups, protocol, name)[is_prediction] for name in metrics if name in DISTANCES}
     cutoffs = protocol.cutoffs if "pld" in metrics else ()
     parts = np.zeros((len(cutoffs), shape[0] * shape[1], PARTS))
     for k, cutoff in enumerate(cutoffs):
@@ -148,6 +145,19 @@ def score(
         groups.confidence[is_prediction],
         hits,
     )
+
+
+def _hits(groups: Groups, protocol: Protocol, metric: str) -> NDArray[np.uint16]:
+    """Which predictions hit, as bits; truth never does."""
+    count = len(groups.confidence)
+    thresholds = thresholds_of(protocol, metric)
+    distance = DISTANCES[metric](groups, protocol, max(thresholds))
+    hits = np.zeros(count, np.uint16)
+    kernels.candidates.hits_of_groups(
+        *(groups.bounds, groups.by_confidence, distance, np.array(thresholds), protocol.strict),
+        *(np.empty(count, np.int64), np.empty(count), np.empty(count, np.bool_), hits),
+    )
+    return hits
 
 
 def _chamfer(groups: Groups, protocol: Protocol, limit: float) -> Floats:

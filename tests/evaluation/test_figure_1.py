@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: a map that is a metre off and has a scrambled instance is perfect to Chamfer-AP, not to PLD."""
+"""Figure 1 of the paper: to Chamfer-AP a map is perfect that is a metre off and has a scrambled instance."""
 
 import numpy as np
 import pytest
@@ -46,6 +46,8 @@ def test_what_the_scrambling_alone_costs_only_pld_and_frechet_see(rng: np.random
     assert results.mean["ap_chamfer"] == 1
     assert results.mean["ap_frechet"] == 0
     assert (results.mean["pld"] or 0) > 0.7
-    intact = mg.evaluate(mg.MapFrames.of({"frame": truth}).with_confidence(1), mg.MapFrames.of({"frame": truth}), settings)
+    intact = mg.evaluate(
+        mg.MapFrames.of({"frame": truth}).with_confidence(1), mg.MapFrames.of({"frame": truth}), settings
+    )
     assert intact.mean["pld"] == pytest.approx(0, abs=1e-12)
     assert intact.mean["ap_frechet"] == 1

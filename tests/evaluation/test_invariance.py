@@ -166,7 +166,9 @@ def test_every_row_is_what_pld_says_of_that_frame_alone() -> None:
     results = expected("paper")
     for f, token in enumerate(results.tokens):
         for c, name in enumerate(results.class_names):
-            found = [line for line in (predictions[token] if token in predictions.index else []) if line.class_name == name]
+            found = [
+                line for line in (predictions[token] if token in predictions.index else []) if line.class_name == name
+            ]
             alone = mg.pld(
                 [mg.resample(line.points, spacing=0.5) for line in found],
                 [mg.resample(line.points, spacing=0.5) for line in truth[token] if line.class_name == name],

@@ -1,6 +1,8 @@
 """Odd cases small enough to work out by hand."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +20,10 @@ def offset(y: float) -> list[list[float]]:
 
 
 def one_class(
-    predictions: dict[str, list[tuple[object, float]]],
-    truth: dict[str, list[object]],
+    predictions: Mapping[str, Sequence[tuple[Any, float]]],
+    truth: Mapping[str, Sequence[Any]],
     protocol: Protocol = PAPER,
-    **options: object,
+    **options: Any,
 ) -> mg.Results:
     """Dividers by token; each prediction with its confidence."""
     x = mg.MapFrames.of(
@@ -30,7 +32,7 @@ def one_class(
         classes=["divider"],
     )
     y = mg.MapFrames.of({token: {"divider": lines} for token, lines in truth.items()}, classes=["divider"])
-    return mg.evaluate(x, y, protocol, **options)  # type: ignore[arg-type]
+    return mg.evaluate(x, y, protocol, **options)
 
 
 def value(results: mg.Results, key: str) -> float:
@@ -75,7 +77,7 @@ def test_a_frame_without_truth_costs_precision() -> None:
 
 
 def test_a_missing_frame_is_an_empty_frame() -> None:
-    truth: dict[str, list[object]] = {"a": [LINE], "b": [FAR], "c": []}
+    truth: dict[str, list[Any]] = {"a": [LINE], "b": [FAR], "c": []}
     missing, empty = one_class({"a": [(LINE, 1)]}, truth), one_class({"a": [(LINE, 1)], "b": [], "c": []}, truth)
     assert missing.classes == empty.classes
     assert missing.to_dict()["frames"] == {"evaluated": 3, "missing": 2, "ignored": 0, "without_truth": 1}
@@ -134,7 +136,7 @@ def test_zero_confidence_carries_no_pld_but_a_place_in_the_ranking() -> None:
 @pytest.mark.parametrize("backwards", [False, True])
 def test_equal_confidences_are_one_step_of_the_curve(backwards: bool) -> None:
     frames = {"a": [(LINE, 0.5)], "b": [(FAR, 0.5)]}
-    truth: dict[str, list[object]] = {"a": [LINE], "b": [LINE]}
+    truth = {"a": [LINE], "b": [LINE]}
     if backwards:
         frames, truth = dict(reversed(frames.items())), dict(reversed(truth.items()))
     # One of two predictions hits one of two truths: precision 1/2 at recall 1/2, whichever comes first.
@@ -170,7 +172,7 @@ def test_a_point_at_the_cutoff_is_not_matched() -> None:
 
 
 def test_the_direction_of_a_line_matters_only_if_the_protocol_says_so() -> None:
-    frames: dict[str, list[tuple[object, float]]] = {"a": [(LINE[::-1], 1)]}
+    frames = {"a": [(LINE[::-1], 1)]}
     assert value(one_class(frames, {"a": [LINE]}), "pld") == 0
     directed = one_class(frames, {"a": [LINE]}, PAPER.replace(directed=True))
     assert value(directed, "pld") > 0.8
@@ -205,6 +207,11 @@ def test_lines_without_points_equal_each_other_and_hit_nothing() -> None:
     assert (row["hits:ap_chamfer@0.5"], row["hits:ap_frechet@1"]) == (1, 1)
 
 
+def test_lines_without_points_have_no_dimension() -> None:
+    results = one_class({"a": [(np.empty((0, 3)), 1)]}, {"a": [[[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]]]})
+    assert (value(results, "false"), value(results, "missed")) == (0.5, 0.5)
+
+
 def test_what_touches_the_region_in_one_point_is_not_there_once_cropped() -> None:
     corner = [[29.0, 16.0], [31.0, 14.0]]  # touches the region's corner (30, 15)
     leaves_and_returns = [[25.0, 0.0], [35.0, 5.0], [25.0, 10.0]]
@@ -220,7 +227,10 @@ def test_buffers_with_flat_caps_leave_out_what_lies_ahead() -> None:
     with_buffers = mg.protocol("maptr", classes=["divider"])
     hits = "hits:ap_chamfer@1.5"
     assert one_class({"a": [(second, 1)]}, {"a": [first]}, with_buffers).frames("token")[0][hits] == 0
-    assert one_class({"a": [(second, 1)]}, {"a": [first]}, with_buffers.replace(buffers=None)).frames("token")[0][hits] == 1
+    assert (
+        one_class({"a": [(second, 1)]}, {"a": [first]}, with_buffers.replace(buffers=None)).frames("token")[0][hits]
+        == 1
+    )
 
 
 def test_far_truth_is_easier_where_distances_are_relaxed() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -65,6 +66,11 @@ def test_every_value_and_row_comes_back(name: str, scenes: bool, tmp_path: Path)
     assert_equal(mg.load_results(saved(results, tmp_path)), results)
 
 
+def test_an_unbounded_ring_comes_back(tmp_path: Path) -> None:
+    results = results_of(ranges=(0, 5, math.inf))
+    assert_equal(mg.load_results(saved(results, tmp_path)), results)
+
+
 def test_an_evaluation_of_frames_with_nothing_comes_back(tmp_path: Path) -> None:
     nothing = mg.MapFrames.of({"a": {}, "b": {}}, classes=["divider"])
     results = mg.evaluate(nothing.with_confidence([]), nothing)
@@ -125,7 +131,7 @@ def test_a_file_is_small(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_a_folder_and_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(mg.UnreadableFile, match="nowhere.mg: .*No such file"):
+    with pytest.raises(mg.UnreadableFile, match="nowhere.mg: .*[Nn]o such file"):
         mg.load_results(tmp_path / "nowhere.mg")
     with pytest.raises(mg.UnreadableFile, match="directory"):
         mg.load_results(tmp_path)
@@ -174,7 +180,9 @@ def test_a_newer_layout_says_to_update(tmp_path: Path) -> None:
         mg.load_results(path)
 
 
-@pytest.mark.parametrize("array", ["header", "predicted", "true", "parts", "ring_parts", "confidence", "hits/ap_chamfer"])
+@pytest.mark.parametrize(
+    "array", ["header", "predicted", "true", "parts", "ring_parts", "confidence", "hits/ap_chamfer"]
+)
 def test_a_file_that_lacks_something_is_refused(array: str, tmp_path: Path) -> None:
     path = saved(results_of(), tmp_path)
     rewritten(path, lambda arrays: arrays.pop(array))
@@ -249,9 +257,8 @@ def test_a_file_with_changed_bytes_is_refused_or_read_as_it_was(tmp_path: Path, 
         path.write_bytes(damaged.tobytes())
         try:
             found = mg.load_results(path)
-        except mg.UnreadableFile as error:
+        except mg.UnreadableFile:
             refused += 1
-            assert str(path) in str(error)
         else:
             assert_equal(found, results_of())
     assert refused > 300
@@ -274,5 +281,5 @@ def test_loaded_results_take_up_the_data_they_came_from(tmp_path: Path) -> None:
     assert [match.distance for match in found.matches] == [match.distance for match in expected.matches]
     with pytest.raises(mg.InvalidInput, match="not the predictions that were evaluated"):
         mg.load_results(path, predictions.with_confidence(1), truth)
-    with pytest.raises(mg.InvalidInput, match="not the truth that was|not the truth that were"):
+    with pytest.raises(mg.InvalidInput, match="not the truth that"):
         mg.load_results(path, predictions, truth.rotate(90))

@@ -117,7 +117,7 @@ def test_all_five_parts_are_those_of_the_independent_evaluation(region: str, cut
 @pytest.mark.parametrize("region", THRESHOLDS)
 def test_mpld_is_the_authors(region: str) -> None:
     mean = paper(region).mean
-    over_cutoffs = np.mean([mean[f"pld@{cutoff:g}"] for cutoff in THRESHOLDS[region]])  # type: ignore[arg-type]
+    over_cutoffs = np.mean([mean[f"pld@{cutoff:g}"] for cutoff in THRESHOLDS[region]])
     assert over_cutoffs == pytest.approx(reference(region)["sospa_public"]["PLD"]["mPLD"], abs=1e-7)
 
 
@@ -184,6 +184,7 @@ def test_paths_and_frames_give_the_same_results(region: str) -> None:
     sides = [mg.read(path) for path in files(region)]
     results = mg.evaluate(sides[0], sides[1], paper(region).protocol)
     assert results.to_dict() == paper(region).to_dict()
-    as_text = mg.evaluate(*(str(path) for path in files(region)), f"paper-{region}", metrics=["pld"])
+    predictions, truth = (str(path) for path in files(region))
+    as_text = mg.evaluate(predictions, truth, f"paper-{region}", metrics=["pld"])
     assert as_text.inputs == results.inputs
     assert as_text.mean["pld"] == results.mean["pld@1.5"]

@@ -109,7 +109,9 @@ def pieces_inside(points: Points, length: float, width: float) -> list[Points]:
                 elif end < 0:
                     leave = min(leave, start / (start - end))
         if enter < leave:
-            first, last = (a + share * (b - a) if 0 < share < 1 else (a if share == 0 else b) for share in (enter, leave))
+            first, last = (
+                a + share * (b - a) if 0 < share < 1 else (a if share == 0 else b) for share in (enter, leave)
+            )
             if pieces and enter == 0 and np.array_equal(pieces[-1][-1], a):
                 pieces[-1].append(last)
             else:
@@ -216,7 +218,8 @@ def pld_terms(predictions: list[Shape], truth: list[Shape], protocol: Protocol, 
     saving = np.zeros((len(predictions), len(truth)))
     for (i, j), (distance, _) in pairs.items():
         saving[i, j] = min(predictions[i].confidence, truth[j].confidence) * (1 - distance**p)
-    matches = [(i, j) for i, j in zip(*linear_sum_assignment(saving, maximize=True), strict=True) if saving[i, j] > 0]
+    assigned = np.stack(linear_sum_assignment(saving, maximize=True), axis=1)
+    matches = [(i, j) for i, j in assigned.tolist() if saving[i, j] > 0]  # what saves nothing is no match
     near = apart = confidence = 0.0
     for i, j in matches:
         r, s = predictions[i].confidence, truth[j].confidence
@@ -304,7 +307,9 @@ def values_of(rows: list[Row], protocol: Protocol) -> Values:
     for k, cutoff in enumerate(protocol.cutoffs):
         found = dict(NOTHING)
         if predictions + truth:
-            found = pld_values([sum(column) for column in zip(*(row.terms[cutoff] for row in rows), strict=True)], protocol)
+            found = pld_values(
+                [sum(column) for column in zip(*(row.terms[cutoff] for row in rows), strict=True)], protocol
+            )
             each = [pld_values(row.terms[cutoff], protocol)["pld"] or 0.0 for row in rows]
             found["pld_frame_mean"] = sum(each) / len(each)
         if k == 0:
@@ -330,9 +335,9 @@ def pld_values(terms: Sequence[float], protocol: Protocol) -> Values:
     if mass == 0:
         values: Values = dict.fromkeys(NOTHING, 0.0)
     else:
-        share = 2 / (mass ** (1 / p) + value)
-        parts = [share * term for term in terms[:5]]
-        values = {"pld": share * value, "localisation": parts[0], "detection": sum(parts[1:])}
+        total = mass ** (1 / p) + value
+        parts = [2 * term / total for term in terms[:5]]
+        values = {"pld": 2 * value / total, "localisation": parts[0], "detection": sum(parts[1:])}
         values |= dict(zip(PARTS, parts, strict=True))
     if p != 1:  # only the normalised value of order 1 splits
         values = dict(NOTHING) | {"pld": values["pld"]}

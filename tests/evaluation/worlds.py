@@ -5,10 +5,10 @@ the nearest truth are unique. What ties there are come from exact copies and fro
 """
 
 import numpy as np
+from tests.evaluation.twin import Frames, Line
 
 import mapgauge as mg
 from mapgauge.typing import Points
-from tests.evaluation.twin import Frames, Line
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 LEVELS = (0.0, 0.25, 0.5, 0.5, 1.0)  # confidences that many predictions share
@@ -33,7 +33,9 @@ def wander(rng: np.random.Generator, dimension: int) -> Points:
     """A line of some metres."""
     n = int(rng.integers(2, 7))
     heading = rng.uniform(0, 2 * np.pi) + np.cumsum(rng.normal(0, 0.4, n))
-    steps = rng.uniform(0.3, 2.5, (n, 1)) * np.c_[np.cos(heading), np.sin(heading), rng.normal(0, 0.1, n)][:, :dimension]
+    steps = (
+        rng.uniform(0.3, 2.5, (n, 1)) * np.c_[np.cos(heading), np.sin(heading), rng.normal(0, 0.1, n)][:, :dimension]
+    )
     points: Points = rng.uniform(-7, 7, dimension) + np.cumsum(steps, axis=0)
     return points
 
@@ -54,8 +56,8 @@ def drawn(rng: np.random.Generator, name: str, dimension: int) -> Points:
         return wander(rng, dimension)[:1]  # one point
     if kind < 0.08:
         return np.repeat(wander(rng, dimension)[:1], 3, axis=0)  # no length
-    if kind < 0.11:
-        return np.empty((0, dimension))
+    if kind < 0.11 and dimension == 2:
+        return np.empty((0, 2))
     if kind < 0.2 or (name == "ped_crossing" and kind < 0.9):
         return polygon(rng, dimension)
     return wander(rng, dimension)
@@ -89,7 +91,9 @@ def worlds(
     truth: World = {}
     predictions: World = {}
     # A class may lack predictions, truth or both, over all frames.
-    without = {name: rng.choice(["neither", "predictions", "truth", "both"], p=[0.8, 0.07, 0.07, 0.06]) for name in classes}
+    without = {
+        name: rng.choice(["neither", "predictions", "truth", "both"], p=[0.8, 0.07, 0.07, 0.06]) for name in classes
+    }
     for k in range(frames):
         token = f"frame {k}"
         truth[token] = {}

@@ -213,29 +213,36 @@ def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
                 at += 1
 
 
-@jit_allocating
-def hits_of_groups(bounds, confidence, distance, thresholds, strict, hits):
-    """Which predictions are true positives at each threshold, as bits of ``hits``.
-
-    ``distance`` is as ``chamfer_pairs`` gives it. From high confidence to low, a prediction takes the nearest truth if
-    that is near enough and still free; there is no second choice. Among equal confidences it does not matter who
-    comes first: one takes the truth, the others do not.
-    """
+@jit
+def _nearest_truth(bounds, distance, nearest, least):
+    """For each prediction the place of its nearest truth, -1 if none is within the limit, and its distance."""
     at = 0
     for g in range(len(bounds)):
-        begin, split, end = bounds[g, 0], bounds[g, 1], bounds[g, 2]
-        nearest, least = np.full(split - begin, -1), np.full(split - begin, np.inf)
-        for i in range(split - begin):
-            for j in range(end - split):
-                if distance[at] < least[i]:
-                    least[i], nearest[i] = distance[at], j
+        for x in range(bounds[g, 0], bounds[g, 1]):
+            nearest[x], least[x] = -1, np.inf
+            for y in range(bounds[g, 1], bounds[g, 2]):
+                if distance[at] < least[x]:
+                    nearest[x], least[x] = y, distance[at]
                 at += 1
-        order = np.argsort(-confidence[begin:split])
-        for t in range(len(thresholds)):
-            taken = np.zeros(end - split, np.bool_)
-            for i in order:
-                j = nearest[i]
-                near = least[i] < thresholds[t] if strict else least[i] <= thresholds[t]
-                if j >= 0 and near and not taken[j]:
-                    taken[j] = True
-                    hits[begin + i] |= 1 << t
+
+
+@jit
+def hits_of_groups(bounds, order, distance, thresholds, strict, nearest, least, taken, hits):
+    """Which predictions are true positives at each threshold, as bits of ``hits``.
+
+    ``distance`` is as ``chamfer_pairs`` gives it; ``order`` are all instances, those of a group one after the other,
+    from high confidence to low. In this order a prediction takes its nearest truth if that is near enough and still
+    free; there is no second choice. Among equal confidences it does not matter who comes first: one takes the truth,
+    the others do not. ``nearest``, ``least`` and ``taken`` are room to work in, as long as there are instances.
+    """
+    _nearest_truth(bounds, distance, nearest, least)
+    for t in range(len(thresholds)):
+        for y in range(len(taken)):
+            taken[y] = False
+        for g in range(len(bounds)):
+            for i in range(bounds[g, 0], bounds[g, 1]):
+                x = order[i]
+                near = least[x] < thresholds[t] if strict else least[x] <= thresholds[t]
+                if nearest[x] >= 0 and near and not taken[nearest[x]]:
+                    taken[nearest[x]] = True
+                    hits[x] |= 1 << t

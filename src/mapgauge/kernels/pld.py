@@ -176,4 +176,6 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, ou
         xs = _in_order(lines, confidence, U(bounds[g, 0]), U(bounds[g, 1]))
         ys = _in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2]))
         partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
-        out[g] = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
+        parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
+        for k in range(len(parts)):  # not a slice, which takes seconds to compile
+            out[g, k] = parts[k]

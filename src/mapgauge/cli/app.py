@@ -1,0 +1,42 @@
+"""The commands under one name."""
+
+from typing import Annotated
+
+import typer
+
+from mapgauge.cli.compare import compare
+from mapgauge.cli.demo import demo
+from mapgauge.cli.evaluate import evaluate
+from mapgauge.cli.files import convert, inspect
+from mapgauge.cli.lists import formats, protocols
+from mapgauge.cli.look import report, show
+from mapgauge.cli.sweep import sweep
+from mapgauge.version import __version__
+
+# Help in plain text: it needs no terminal, and rich would take longer to import than all the rest.
+app = typer.Typer(
+    name="mapgauge",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mapgauge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """How good is an online HD map? Compare predicted with true polylines."""
+
+
+for _command in (evaluate, compare, sweep, show, report, inspect, convert, formats, protocols, demo):
+    app.command()(_command)

@@ -1,0 +1,27 @@
+"""Figures of results and frames, for papers: matplotlib ``Figure`` objects, which you save, change or show.
+
+Nothing here touches pyplot or any other state of the program: no display is needed, and figures can be made in threads.
+
+>>> import mapgauge as mg
+>>> import mapgauge.plot
+>>> from mapgauge.demo import demo_world
+>>> results = mg.evaluate(*demo_world(10), metrics=["pld"])
+>>> worst = results.frames(count=1)[0]
+>>> figure = mapgauge.plot.frame(results.assignment(worst["token"]), values={"pld": worst["pld"]})
+>>> import pathlib, tempfile
+>>> mapgauge.plot.save(figure, pathlib.Path(tempfile.mkdtemp()) / "worst.svg")
+"""
+
+from mapgauge.errors import MissingDependency
+
+try:
+    import matplotlib as _  # noqa: F401
+except ImportError as error:
+    raise MissingDependency("figures need matplotlib. Install it with: pip install 'mapgauge[plot]'") from error
+
+from mapgauge.plot.birdseye import frame
+from mapgauge.plot.curves import cutoffs, precision_recall, ranges
+from mapgauge.plot.distributions import histogram, parts
+from mapgauge.plot.saving import save
+
+__all__ = ["cutoffs", "frame", "histogram", "parts", "precision_recall", "ranges", "save"]

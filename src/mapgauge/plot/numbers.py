@@ -1,0 +1,80 @@
+"""Where to write numbers beside lines, so that they cover little and not each other."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.typing import Points
+
+Floats: TypeAlias = NDArray[np.float64]
+
+SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line: the middle first
+GAP = 1.2  # points between a line and its number
+
+
+class Box(NamedTuple):
+    """A rectangle of text, in points."""
+
+    x: float  # of its centre
+    y: float
+    width: float
+    height: float
+
+
+def place_beside(
+    lines: Sequence[Points], size: tuple[float, float], ink: Points, weight: Floats, panel: Box, taken: Sequence[Box]
+) -> list[Box]:
+    """A box for each line: on one of its sides, where the least is covered.
+
+    Boxes are placed one after the other, so the first lines get the best places. A line outside the panel has its box
+    at the nearest place inside.
+
+    Args:
+        lines: ``(n, 2)`` points each, in points of the page, as everything here.
+        size: Width and height of the boxes.
+        ink: Points that had better not be covered.
+        weight: How bad it is to cover each of them.
+        panel: Where boxes may be.
+        taken: Boxes that are there already.
+    """
+    boxes = np.array(taken, np.float64).reshape(-1, 4)
+    room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 1
+    centre = np.array([panel.x, panel.y])
+    placed = []
+    for line in lines:
+        near = np.abs(line - centre) <= np.array([panel.width, panel.height]) / 2
+        inside = line[near.all(axis=1)]
+        wanted = _beside(inside if len(inside) else line, size)
+        spots = np.clip(wanted, centre - room, centre + room)
+        cost = 0.01 * np.arange(len(spots)) + 0.2 * np.abs(spots - wanted).sum(axis=1)
+        cost += (np.abs(ink[None] - spots[:, None]) < np.array(size) / 2 + 0.5).all(axis=2) @ weight
+        apart = np.abs(boxes[None, :, :2] - spots[:, None])
+        overlap = np.maximum((boxes[None, :, 2:] + size) / 2 - apart, 0).prod(axis=2).sum(axis=1)
+        cost += 100 * overlap / (size[0] * size[1])
+        best = Box(*spots[np.argmin(cost)].tolist(), *size)
+        boxes = np.vstack([boxes, best])
+        placed.append(best)
+    return placed
+
+
+def _beside(line: Points, size: tuple[float, float]) -> Points:
+    """Centres of boxes that touch a line from either side."""
+    at = np.unique(np.rint(np.array(SHARES) * (len(line) - 1)).astype(np.int64), return_index=True)
+    at = at[0][np.argsort(at[1])]
+    step = line[np.minimum(at + 1, len(line) - 1)] - line[np.maximum(at - 1, 0)]
+    length = np.hypot(*step.T)[:, None]
+    along = np.divide(step, length, out=np.tile([1.0, 0.0], (len(at), 1)), where=length > 0)
+    normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    reach = (np.abs(normal) * np.array(size) / 2).sum(axis=1, keepdims=True) + GAP
+    beside: Points = np.stack([line[at] + reach * normal, line[at] - reach * normal], axis=1).reshape(-1, 2)
+    return beside
+
+
+def emptiest_corner(size: tuple[float, float], ink: Points, weight: Floats, panel: Box) -> Box:
+    """A box in the corner of the panel where it covers the least; the upper left one if all are alike."""
+    room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 3
+    corners = np.array([panel.x, panel.y]) + room * np.array([[-1, 1], [1, 1], [-1, -1], [1, -1]])
+    covered = (np.abs(ink[None] - corners[:, None]) < np.array(size) / 2 + 1).all(axis=2) @ weight
+    return Box(*corners[np.argmin(covered)].tolist(), *size)

@@ -1,0 +1,138 @@
+"""The report: one HTML file to read and to explore, without network or server.
+
+``page.html`` is the frame of the page, the scripts next to it run in it. Python writes the tables, the scripts the
+list of frames and the drawings, from arrays inside the page (``pack``).
+"""
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from mapgauge.compare import compare
+from mapgauge.errors import InvalidInput
+from mapgauge.io._target import save
+from mapgauge.metrics.pld import Parts
+from mapgauge.report.colours import PART_COLOURS, class_colours
+from mapgauge.report.drawings import choose, drawings
+from mapgauge.report.pack import pack
+from mapgauge.report.scalars import hit_keys, scalars
+from mapgauge.report.summary import summary
+from mapgauge.results import Results
+
+FRAMES = 200
+SCRIPTS = ("data.js", "list.js", "histogram.js", "drawing.js", "explorer.js")  # one scope, in this order
+
+
+def write_report(
+    results: Results | Sequence[Results],
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    frames: int = FRAMES,
+    title: str | None = None,
+) -> None:
+    """Write results as one self-contained HTML page.
+
+    Args:
+        results: Of one method, or of several on the same frames and by the same protocol.
+        path: The file to write.
+        names: What to call the methods; the names of their files if None.
+        frames: How many frames can be looked at: a quarter each of the worst, the best, the median and random ones, by
+            PLD of the first method. The values of all frames are always there. Drawing needs the data; results from a
+            file have it if they are loaded with predictions and truth.
+        title: Of the page.
+    """
+    methods = [results] if isinstance(results, Results) else list(results)
+    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
+        raise InvalidInput(f"frames must be a whole number of at least 0, got {frames!r}")
+    comparison = compare(methods, names=names)  # refuses what does not compare
+    first = methods[0]
+    methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
+    chosen = choose(first, frames)
+    drawn = list(chosen) if all(method.data is not None for method in methods) else []
+    arrays = {}
+    for k, method in enumerate(methods):
+        columns = scalars(method) | (drawings(method, drawn) if drawn else {})
+        arrays |= {f"{k}.{key}": column for key, column in columns.items()}
+    directory, data = pack(arrays)
+    heading = title or "mapgauge report"
+    meta = {
+        "title": heading,
+        "methods": comparison.names,
+        "classes": first.class_names,
+        "colours": class_colours(first.class_names),
+        "parts": [{"key": key, "colour": PART_COLOURS[key]} for key in Parts._fields],
+        "tokens": first.tokens,
+        "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
+        "pld": "pld" in first.metrics,
+        "order": first.protocol.order,
+        "hits": hit_keys(first),
+        "drawn": drawn,
+        "kinds": [chosen[frame] for frame in drawn],
+        "matched": bool(first.protocol.cutoffs),
+        "region": first.protocol.region,
+        "arrays": directory,
+    }
+    page = _page(heading, summary(methods, comparison), _said_of_drawings(methods, drawn), meta, data)
+    # A name from a file system may hold what is no text; it is shown as numbers rather than refused.
+    save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
+
+
+def _in_order_of(first: Results, method: Results) -> Results:
+    """Results with their frames in the order of the first."""
+    if method.tokens == first.tokens:
+        return method
+    place = {token: i for i, token in enumerate(method.tokens)}
+    return method.of_frames([place[token] for token in first.tokens])
+
+
+def _said_of_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
+    """What the page says of the frames that it can draw."""
+    total = len(methods[0].tokens)
+    if any(method.data is None for method in methods):
+        return (
+            "No frame can be drawn, because these results came from a file, which does not hold the geometry. "
+            "Load them with load_results(path, predictions, truth) and write the report again. "
+            f"The values of all {total:,} frames are here."
+        )
+    if len(drawn) == total:
+        return f"All {total:,} frames can be drawn."
+    how = (
+        f"a quarter each of the worst, the best, the median and random ones, by PLD of {methods[0].inputs[0].name}"
+        if "pld" in methods[0].metrics
+        else "chosen at random"
+    )
+    return (
+        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list. The values of all "
+        "frames are here. write_report(..., frames=...) draws more."
+    )
+
+
+def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str) -> str:
+    """The parts of the page put together. Its policy lets only its own script run, and nothing be loaded."""
+    script = "\n" + "\n".join(_resource(name) for name in SCRIPTS)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(_resource("page.html")).substitute(
+        title=escape(heading),
+        policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'",
+        style=_resource("page.css"),
+        summary=top,
+        drawing=escape(drawing),
+        meta=json.dumps(meta).replace("<", "\\u003c"),
+        data=data,
+        script=script,
+    )
+
+
+def _resource(name: str) -> str:
+    return files("mapgauge.report").joinpath(name).read_text(encoding="utf-8")
+
+
+__all__ = ["write_report"]

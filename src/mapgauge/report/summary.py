@@ -1,0 +1,221 @@
+"""The top of the page, which needs no script: what was evaluated and how, findings, values with intervals, bars."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from mapgauge.compare import Comparison, Difference, Estimate
+from mapgauge.metrics.pld import Parts
+from mapgauge.report.colours import PART_COLOURS
+from mapgauge.results import Results
+from mapgauge.score import thresholds_of
+from mapgauge.tables import number
+
+TITLES = {
+    "pld": "PLD (lower is better)",
+    "ap_chamfer": "Chamfer-AP (higher is better)",
+    "ap_frechet": "Fréchet-AP (higher is better)",
+    "ap_sospa": "SOSPA-AP (higher is better)",
+}
+LEVELS = ("error", "warning", "note")
+
+
+def summary(methods: Sequence[Results], comparison: Comparison) -> str:
+    """All sections above the explorer, as HTML."""
+    sections = [
+        _section("Values", "values", _values(methods, comparison)),
+        _section("What the error is made of", "parts", _bars(methods, comparison.names)),
+        _section("Findings", "findings", _findings(methods, comparison.names)),
+        _section("What was compared, and how", "inputs", _inputs(methods, comparison.names)),
+    ]
+    return "\n".join(sections)
+
+
+def _section(title: str, name: str, body: str) -> str:
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
+
+
+def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
+    """A table of cells that are HTML already; the first ``heads`` cells of a row name it."""
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in header)
+    body = "".join(
+        "<tr>"
+        + "".join(f'<th scope="row">{cell}</th>' if k < heads else f"<td>{cell}</td>" for k, cell in enumerate(row))
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table><caption>{caption}</caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _values(methods: Sequence[Results], comparison: Comparison) -> str:
+    """One table per metric with intervals, and one of the differences between each two methods."""
+    first = methods[0]
+    text = [
+        f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
+        f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
+        + (" So few say little about the spread." if comparison.units < 10 else "")
+        + "</p>",
+        *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
+    ]
+    for metric in first.metrics:
+        keys = _keys(first, metric)
+        rows = [
+            [
+                f"{escape(name)}",
+                escape(called),
+                *(_estimate(found.get(name, {}).get(key), result, name, key) for key in keys),
+            ]
+            for name in (*first.class_names, "mean")
+            for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
+        ]
+        text.append(_table(TITLES[metric], ["class", "method", *map(_label, keys)], rows, heads=2))
+    for (one, other), found in comparison.differences.items():
+        keys = [metric for metric in first.metrics if metric in found["mean"]]
+        if keys:
+            rows = [
+                [escape(name), *(_difference(found[name].get(key)) for key in keys)]
+                for name in (*first.class_names, "mean")
+                if name in found
+            ]
+            caption = f"{escape(other)} minus {escape(one)}, on the same samples"
+            text.append(_table(caption, ["class", *map(_label, keys)], rows))
+    return "".join(text)
+
+
+def _keys(results: Results, metric: str) -> list[str]:
+    if metric == "pld":
+        split = ["localisation", "detection"] if results.protocol.order == 1 else []
+        more = [f"pld@{cutoff:g}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
+        return ["pld", *split, *more, *(key for key in results.mean if key.startswith("pld:"))]
+    return [metric, *(f"{metric}@{threshold:g}" for threshold in thresholds_of(results.protocol, metric))]
+
+
+def _label(key: str) -> str:
+    """A key as the head of a column."""
+    name, _, threshold = key.partition("@")
+    name = {"pld": "PLD", "ap_chamfer": "AP", "ap_frechet": "AP", "ap_sospa": "AP"}.get(name, name.replace("_", " "))
+    return escape(f"{name} at {threshold}" if threshold else name.replace("pld:", "PLD at "))
+
+
+def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
+    """A value with its interval where there is one."""
+    if found is None:
+        value = (results.mean if name == "mean" else results.classes[name]).get(key)
+        return number(value)
+    return f"{found.value:.3f} <small>[{found.low:.3f}, {found.high:.3f}]</small>"
+
+
+def _difference(found: Difference | None) -> str:
+    if found is None:
+        return number(None)
+    text = f"{found.value:+.3f} <small>[{found.low:+.3f}, {found.high:+.3f}]</small>"
+    return text if found.told_apart else f'{text}<br><em class="unsure">cannot be told apart</em>'
+
+
+def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """The five parts of PLD as stacked bars, and the same as numbers."""
+    first = methods[0]
+    if "pld" not in first.metrics:
+        return "<p>PLD was not computed, so there are no parts to show.</p>"
+    if first.protocol.order != 1:
+        return "<p>The normalised value splits into parts for order 1 only.</p>"
+    legend = "".join(
+        f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
+        f'fill="{PART_COLOURS[part]}"/></svg> {part.replace("_", " ")}</li>'
+        for part in Parts._fields
+    )
+    rows = [
+        (name, called, result.mean if name == "mean" else result.classes[name])
+        for name in (*first.class_names, "mean")
+        for called, result in zip(names, methods, strict=True)
+    ]
+    cells = [
+        [escape(name), escape(called), _bar(values), *(number(values[part]) for part in Parts._fields)]
+        for name, called, values in rows
+    ]
+    header = ["class", "method", "PLD from 0 to 1", *(part.replace("_", " ") for part in Parts._fields)]
+    caption = "Five parts of normalised PLD; they add up to it"
+    return f'<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=2)
+
+
+def _bar(values: dict[str, float | None]) -> str:
+    """One stacked bar, 0 to 1. The numbers stand beside it, so a screen reader need not hear of it."""
+    parts = [values[part] for part in Parts._fields]
+    if any(part is None for part in parts):
+        return number(None)
+    at = 0.0
+    boxes = []
+    for part, value in zip(Parts._fields, parts, strict=True):
+        width = 100 * (value or 0)
+        boxes.append(
+            f'<rect class="part" x="{at:.2f}" y="1" width="{width:.2f}" height="14" fill="{PART_COLOURS[part]}">'
+            f"<title>{part.replace('_', ' ')} {value:.3f}</title></rect>"
+        )
+        at += width
+    return (
+        '<svg class="bar" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="track" width="100" height="16"/>{"".join(boxes)}</svg>'
+    )
+
+
+def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """What was noticed about the data: the worst first; what is true of several methods once."""
+    whose: dict[str, list[str]] = {}
+    levels: dict[str, str] = {}
+    for called, result in zip(names, methods, strict=True):
+        for finding in result.findings:
+            text = str(finding).removeprefix(f"{finding.level}: ")
+            levels[text] = finding.level
+            owners = whose.setdefault(text, [])
+            if called not in owners:
+                owners.append(called)
+    if not whose:
+        return "<p>None: the checks noticed nothing.</p>"
+    items = [
+        f'<li class="finding {levels[text]}"><strong>{levels[text]}</strong> {escape(text)}'
+        + (f" <small>({escape(', '.join(owners))})</small>" if len(names) > 1 else "")
+        + "</li>"
+        for text, owners in sorted(whose.items(), key=lambda item: LEVELS.index(levels[item[0]]))
+    ]
+    return f'<ul class="findings">{"".join(items)}</ul>'
+
+
+def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """Files, frames and instances of each side, and every setting of the protocol."""
+    first = methods[0]
+    rows = []
+    for called, result in zip(names, methods, strict=True):
+        for side, given in zip(("predictions", "truth"), result.inputs, strict=True):
+            counts = ", ".join(f"{count:,} {name}" for name, count in given.counts.items())
+            cells = [called, side, given.name or "in memory", given.format or "-", f"{given.frames:,}", counts or "-"]
+            rows.append([*map(escape, cells), f"<code>{escape(given.hash[:12])}</code>"])
+    header = ["method", "side", "file", "format", "frames", "instances", "hash"]
+    text = [_table("Inputs", header, rows, heads=2)]
+    empty = int((first.scores.true.sum(axis=1) == 0).sum())
+    for called, result in zip(names, methods, strict=True):
+        text.append(
+            f"<p>{escape(called)}: {len(result.tokens):,} frames compared; {result.frames_missing:,} of them lack "
+            f"predictions and count as predicted empty; {result.frames_ignored:,} predicted frames without truth were "
+            f"left out; {empty:,} frames have no truth.</p>"
+        )
+    if first.without_value:
+        lacking = escape(", ".join(first.without_value))
+        text.append(f"<p>Neither predictions nor truth, so no value: {lacking}.</p>")
+    settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.to_dict().items()]
+    text.append(
+        f"<details><summary>Protocol {escape(first.protocol.name)}: all settings</summary>"
+        + _table("Settings", ["setting", "value"], settings)
+        + f"</details><p>mapgauge {escape(first.version)}.</p>"
+    )
+    return "".join(text)
+
+
+def _setting(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_setting, value)) or "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
