@@ -61,7 +61,8 @@ def align(
             f"{len(lacking)} of {len(truth)} frames of the truth have no predictions (first: {lacking[0]}). "
             'Pass missing="empty" to count them as predicted empty.'
         )
-    if len(predictions.polylines) and len(truth.polylines) and predictions.dimension != truth.dimension:
+    points = len(predictions.polylines.coords) and len(truth.polylines.coords)
+    if points and predictions.dimension != truth.dimension:
         raise InvalidInput(
             f"predictions are {predictions.dimension}-D and truth is {truth.dimension}-D. "
             "Call .planar() on the one with height to compare in the plane."

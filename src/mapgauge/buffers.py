@@ -24,8 +24,11 @@ def buffers_meet(polylines: Polylines, pairs: Pairs, width: float) -> Flags:
         ) from error
     used, index = np.unique(pairs, return_inverse=True)
     picked = polylines.pick(used)
-    owner = np.repeat(np.arange(len(picked)), np.diff(picked.offsets))
-    lines: Any = shapely.linestrings(picked.coords[:, :2], indices=owner) if len(used) else np.empty(0, object)
+    sizes = np.diff(picked.offsets)
+    doubled = np.where(sizes == 1, 2, 1)  # shapely has no line of one point
+    owner = np.repeat(np.arange(len(picked)), sizes * doubled)
+    points = np.repeat(picked.coords[:, :2], np.repeat(doubled, sizes), axis=0)
+    lines: Any = shapely.linestrings(points, indices=owner) if len(used) else np.empty(0, object)
     areas = shapely.buffer(lines, width, cap_style="flat", join_style="mitre")
     at = index.reshape(pairs.shape)
     return np.asarray(shapely.intersects(areas[at[:, 0]], areas[at[:, 1]]), np.bool_)

@@ -77,6 +77,12 @@ class Comparison:
             class_name: Of which class; the mean over classes if not given.
         """
         shown = [key for key in self.estimates[0]["mean"] if "@" not in key] if keys is None else list(keys)
+        for found in self.estimates:
+            if class_name not in found:
+                raise InvalidInput(f"no values of {class_name!r} for every method. There are: {', '.join(found)}")
+            unknown = [key for key in shown if key not in found[class_name]]
+            if unknown:
+                raise InvalidInput(f"no value {', '.join(unknown)}. There are: {', '.join(found[class_name])}")
         rows = [
             [name, *(str(found[class_name][key]) for key in shown)]
             for name, found in zip(self.names, self.estimates, strict=True)
@@ -117,9 +123,11 @@ def compare(
     >>> print(compare([good, poor], names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"])
     +0.400 [+0.400, +0.400]
     """
+    if isinstance(results, Results):
+        raise InvalidInput("results must be a sequence of results. Put it in a list")
     methods = _same_frames(list(results))
     called = _names(methods, names)
-    if not isinstance(samples, int) or samples < 1 or not 0 < level < 1:
+    if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     keys = methods[0].tokens if scenes is None else scenes
@@ -145,6 +153,7 @@ def compare(
                 if key in columns[i][name]
             }
             for name, by_key in columns[j].items()
+            if name in columns[i]
         }
         for i, j in combinations(range(len(methods)), 2)
     }
@@ -209,8 +218,16 @@ def _drawn(results: Results, unit_of_frame: NDArray[np.int64], weights: Floats) 
             if metric != "pld":
                 values |= _precisions(results, metric, c, unit_of_frame, weights)
         found[name] = values
-    mean = {key: np.mean([values[key] for values in found.values()], axis=0) for key in next(iter(found.values()), {})}
+    mean = {key: _mean([values[key] for values in found.values()]) for key in next(iter(found.values()), {})}
     return found | {"mean": mean}
+
+
+def _mean(columns: Sequence[Floats]) -> Floats:
+    """The mean over classes, in each sample over those that have a value there."""
+    stacked = np.stack(columns)
+    there = np.isfinite(stacked)
+    total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
+    return np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
 
 
 def _pld_values(sums: Floats, order: float) -> dict[str, Floats]:
@@ -238,8 +255,8 @@ def _precisions(
     values = {}
     for t, threshold in enumerate(thresholds):
         hit = ((results.scores.hits[metric][mine][order] >> t) & 1).astype(np.float64)
-        values[f"{metric}@{threshold:g}"] = np.empty(len(weights))
+        values[f"{metric}@{threshold}"] = np.empty(len(weights))
         kernels.resampling.weighted_average_precision(
-            owner, hit, last, weights, truth, values[f"{metric}@{threshold:g}"]
+            owner, hit, last, weights, truth, values[f"{metric}@{threshold}"]
         )
     return {metric: np.mean(list(values.values()), axis=0)} | values

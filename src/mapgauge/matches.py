@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.distances import sospa_align
+from mapgauge.distances.sospa import align_two_lines
 from mapgauge.frames import Instance, MapFrames
 from mapgauge.protocols import Protocol
 from mapgauge.score import group
@@ -53,23 +53,18 @@ def match_frame(predictions: MapFrames, truth: MapFrames, frame: int, protocol: 
                 Instance(class_name, points[i], None if certain else float(groups.confidence[i])) for i in rows
             )
         polylines = groups.polylines.pick(np.arange(begin, end))
-        stops = polylines.offsets[1:] - groups.repeats[begin:end]
-        lines = kernels.lines.index_lines(
-            np.ascontiguousarray(polylines.coords.T), polylines.offsets[:-1].astype(np.uint64), stops.astype(np.uint64)
-        )
+        starts = polylines.offsets[:-1].astype(np.uint64)
+        stops = (polylines.offsets[1:] - groups.repeats[begin:end]).astype(np.uint64)
+        lines = kernels.lines.index_lines(np.ascontiguousarray(polylines.coords.T), starts, stops)
         closed = groups.closed[begin:end]
         _, truth_of = kernels.pld.pld_of_lines(
             *(lines, closed, groups.confidence[begin:end], split - begin, protocol.directed, cutoff, protocol.order)
         )
         for i in np.flatnonzero(truth_of >= 0).tolist():
             j = int(truth_of[i])
-            alignment = sospa_align(
-                points[begin + i],
-                points[split + j],
-                cutoff=cutoff,
-                order=protocol.order,
-                closed=bool(closed[i] or closed[split - begin + j]),
-                directed=protocol.directed,
-            )
+            two = [i, split - begin + j]
+            pair = kernels.lines.index_lines(lines.points, starts[two], stops[two])
+            cyclic = bool(closed[two].any())
+            alignment = align_two_lines(pair, cyclic, protocol.directed, cutoff, protocol.order)
             matches.append(Match(class_name, first[0] + i, first[1] + j, alignment.normalised, alignment.pairs))
     return Assignment(truth.tokens[frame], *sides, matches)

@@ -15,6 +15,7 @@ from mapgauge.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")
+MOST_THRESHOLDS = 16  # of one metric: a result holds one bit for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +57,35 @@ class Protocol:
             checked = tuple(check_length(name, value) for value in values)
             if len(set(checked)) < len(checked):
                 raise InvalidInput(f"{name} must differ from each other, got {values!r}")
+            if name != "cutoffs" and len(checked) > MOST_THRESHOLDS:
+                raise InvalidInput(f"{name} must be at most {MOST_THRESHOLDS} thresholds, got {len(checked)}")
             object.__setattr__(self, name, checked)
         if self.classes is not None:
             names: Any = self.classes
-            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
                 raise InvalidInput(f"classes must be a tuple of names, got {self.classes!r}")
             object.__setattr__(self, "classes", tuple(self.classes))
             if not self.classes or len(set(self.classes)) < len(self.classes):
                 raise InvalidInput(f"classes must be one or more different names, got {self.classes!r}")
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
-        if self.spacing is not None:
-            check_length("spacing", self.spacing)
+        for name in ("spacing", "buffers", "prefilter"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_length(name, getattr(self, name)))
         if self.count is not None:
-            check_count(self.count)
+            object.__setattr__(self, "count", check_count(self.count))
         if self.region is not None:
             check_region(self.region)
             object.__setattr__(self, "region", tuple(float(value) for value in self.region))
-        check_closed(self.closed)
-        check_tolerance(self.closed_tolerance)
-        check_order(self.order)
+        object.__setattr__(self, "closed", check_closed(self.closed))
+        object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
+        object.__setattr__(self, "order", check_order(self.order))
         for name in ("crop", "directed", "strict", "relaxed"):
-            check_flag(name, getattr(self, name))
+            object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:
             raise InvalidInput("crop needs a region")
         if self.sospa and not self.cutoffs:
             raise InvalidInput("sospa thresholds need a cutoff")
-        for name in ("buffers", "prefilter"):
-            if getattr(self, name) is not None:
-                check_length(name, getattr(self, name))
         if self.interpolation not in ("area", "11-point"):
             raise InvalidInput(f"interpolation must be 'area' or '11-point', got {self.interpolation!r}")
 
@@ -169,7 +170,7 @@ def protocol(name: str | Protocol, **settings: Any) -> Protocol:
     0.25
     """
     if not isinstance(name, Protocol):
-        if name not in PROTOCOLS:
+        if not isinstance(name, str) or name not in PROTOCOLS:
             raise InvalidInput(f"unknown protocol {name!r}. Known: {', '.join(PROTOCOLS)}")
         name = PROTOCOLS[name]
     return name.replace(**settings) if settings else name

@@ -93,7 +93,7 @@ class Results:
                 found["pld_frame_mean"] = self.frame_mean(k, c) if predicted + true else None
                 values |= found if k == 0 else {}
                 if len(self.protocol.cutoffs) > 1:
-                    values |= {f"{key}@{cutoff:g}": value for key, value in found.items()}
+                    values |= {f"{key}@{cutoff}": value for key, value in found.items()}
             for k, (inner, outer) in enumerate(zip(self.ranges, self.ranges[1:], strict=False)):
                 parts = scores.ring_parts[k, :, c]
                 there = parts[:, 5].any()
@@ -115,7 +115,7 @@ class Results:
                 ]
                 values[name] = float(np.mean(each)) if predicted + true else None
                 for threshold, value in zip(thresholds, each, strict=True):
-                    values[f"{name}@{threshold:g}"] = value if predicted + true else None
+                    values[f"{name}@{threshold}"] = value if predicted + true else None
         return values
 
     @cached_property
@@ -149,7 +149,7 @@ class Results:
 
         Args:
             sort: A key of the rows: ``token``, ``scene``, ``predictions``, ``truth``, ``pld``, ``localisation``,
-                ``detection``, a part, or ``hits:ap_chamfer@1`` and the like. Numbers fall, text rises.
+                ``detection``, a part, or ``hits:ap_chamfer@1.0`` and the like. Numbers fall, text rises.
             class_name: Only this class; otherwise counts are added and PLD pools the classes of a frame.
             count: At most so many rows.
         """
@@ -169,11 +169,11 @@ class Results:
         for name, hits in self.scores.hits.items():
             for t, threshold in enumerate(thresholds_of(self.protocol, name)):
                 found = np.bincount(frame, weights=(hits[kept] >> t) & 1, minlength=len(self.tokens))
-                columns[f"hits:{name}@{threshold:g}"] = found.astype(np.int64).tolist()
+                columns[f"hits:{name}@{threshold}"] = found.astype(np.int64).tolist()
         if sort not in columns:
             raise InvalidInput(f"no column {sort!r} to sort by. There are: {', '.join(columns)}")
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        rows.sort(key=lambda row: row[sort], reverse=not isinstance(columns[sort][0], str))
+        rows.sort(key=lambda row: (row[sort] is not None, row[sort]), reverse=not isinstance(columns[sort][0], str))
         return rows[:count]
 
     def _classes_at(self, class_name: str | None) -> list[int]:
@@ -316,11 +316,11 @@ def _columns(metric: str, results: Results) -> list[str]:
     """What a table of a metric shows."""
     if metric == "pld":
         further = (
-            [f"pld@{cutoff:g}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
+            [f"pld@{cutoff}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
         )
         rings = [key for key in results.mean if key.startswith("pld:")]
         return ["pld", "localisation", "detection", *Parts._fields, *further, *rings]
-    return [metric, *(f"{metric}@{threshold:g}" for threshold in thresholds_of(results.protocol, metric))]
+    return [metric, *(f"{metric}@{threshold}" for threshold in thresholds_of(results.protocol, metric))]
 
 
 def _count(value: float | None) -> str:

@@ -4,8 +4,10 @@ No pickle is in it, so a file from anywhere can be opened.
 """
 
 import io
+import math
 import os
 import zipfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,11 @@ import numpy as np
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.evaluate import Frames, describe, loaded, prepare
 from mapgauge.findings import Finding
+from mapgauge.io._source import Content
 from mapgauge.io._target import save as write_bytes
 from mapgauge.protocols import Protocol
 from mapgauge.results import Input, Results
-from mapgauge.score import Scores
+from mapgauge.score import METRICS, PARTS, Scores, thresholds_of
 
 VERSION = 1  # of the layout; a later one is refused
 
@@ -32,11 +35,16 @@ class _Header(msgspec.Struct):
     class_names: tuple[str, ...]
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
-    ranges: tuple[float, ...]
+    ranges: tuple[float | None, ...]  # None for infinity, which JSON lacks
     inputs: tuple[Input, Input]
     frames_missing: int
     frames_ignored: int
     findings: tuple[Finding, ...]
+
+
+class _Layout(msgspec.Struct):
+    layout: int
+    mapgauge: str
 
 
 def save_results(results: Results, path: str | os.PathLike[str]) -> None:
@@ -55,7 +63,7 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
         results.class_names,
         results.tokens,
         results.scenes,
-        results.ranges,
+        tuple(None if math.isinf(bound) else bound for bound in results.ranges),
         results.inputs,
         results.frames_missing,
         results.frames_ignored,
@@ -97,38 +105,61 @@ def load_results(
     return replace(results, data=prepare(x, y, results.protocol, "ignore")[:2])
 
 
+# What Python's zip archives and numpy raise for a damaged file, beside ValueError.
+_BROKEN = (OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError)
+
+
 def _load(path: str | os.PathLike[str]) -> Results:
+    content = Content(path)
+    data = content.data  # as a whole, so that no file stays open behind an error
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        header = msgspec.json.decode(arrays.pop("header").tobytes(), type=_Header)
-        if header.layout > VERSION:
-            raise UnreadableFile(f"{path}: written by a newer mapgauge ({header.mapgauge}). Update mapgauge")
-        return _results(header, arrays)
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, msgspec.MsgspecError) as error:
-        if isinstance(error, UnreadableFile):
-            raise
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableFile(f"{path}: not a file of results: {reason}") from error
+        text = arrays.pop("header").tobytes()
+        written = msgspec.json.decode(text, type=_Layout)
+        if written.layout > VERSION:
+            raise content.error(f"written by a newer mapgauge ({written.mapgauge}). Update mapgauge")
+        return _results(msgspec.json.decode(text, type=_Header), arrays)
+    except UnreadableFile:
+        raise
+    except (ValueError, *_BROKEN) as error:
+        raise content.error(f"not a file of results: {error}") from error
 
 
 def _results(header: _Header, arrays: dict[str, Any]) -> Results:
     hits = {name.removeprefix("hits/"): arrays.pop(name) for name in list(arrays) if name.startswith("hits/")}
     scores = Scores(**arrays, hits=hits)
-    shape = (len(header.tokens), len(header.class_names))
-    records = int(scores.predicted.sum())
-    fits = scores.predicted.shape == scores.true.shape == shape and len(scores.confidence) == records
-    if not fits or any(len(column) != records for column in hits.values()):
-        raise ValueError("its columns do not fit together")
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in header.protocol.items()}
+    protocol = Protocol(**settings)
+    frames, classes = shape = (len(header.tokens), len(header.class_names))
+    records = int(scores.predicted.sum()) if scores.predicted.dtype == np.int64 else -1
+    cutoffs = len(protocol.cutoffs) if "pld" in header.metrics else 0
+    rings = max(len(header.ranges) - 1, 0)
+    expected: list[tuple[Any, tuple[int, ...], type]] = [
+        (scores.predicted, shape, np.int64),
+        (scores.true, shape, np.int64),
+        (scores.parts, (cutoffs, frames, classes, PARTS), np.float64),
+        (scores.ring_parts, (rings, frames, classes, PARTS), np.float64),
+        (scores.confidence, (records,), np.float64),
+        *((column, (records,), np.uint16) for column in hits.values()),
+    ]
+    named = all(name == "pld" or thresholds_of(protocol, name) for name in header.metrics if name in METRICS)
+    if (
+        any(column.shape != size or column.dtype != kind for column, size, kind in expected)
+        or not named
+        or set(header.metrics) - {"pld"} != set(hits)
+        or not set(header.metrics) <= set(METRICS)
+        or (header.scenes is not None and len(header.scenes) != frames)
+    ):
+        raise ValueError("its columns do not fit together")
     return Results(
-        Protocol(**settings),
+        protocol,
         header.metrics,
         header.class_names,
         header.tokens,
         header.scenes,
         scores,
-        header.ranges,
+        tuple(math.inf if bound is None else bound for bound in header.ranges),
         header.inputs,
         header.frames_missing,
         header.frames_ignored,

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluate import Frames, evaluate, loaded
 from mapgauge.protocols import Protocol
@@ -27,7 +29,7 @@ class Sweep:
             protocol = results.protocol
             setting: dict[str, Any] = {"region": protocol.region, "spacing": protocol.spacing, "count": protocol.count}
             for cutoff in protocol.cutoffs or (None,):
-                suffix = f"@{cutoff:g}" if len(protocol.cutoffs) > 1 else ""
+                suffix = f"@{cutoff}" if len(protocol.cutoffs) > 1 else ""
                 values = {key: results.mean[f"{key}{suffix}"] for key in _PLD if f"{key}{suffix}" in results.mean}
                 values |= {name: results.mean[name] for name in results.metrics if name != "pld"}
                 rows.append(setting | {"cutoff": cutoff} | values)
@@ -93,14 +95,18 @@ def sweep(
     60x30      0.5 m     1.5  0.500         0.500      0.000
     """
     settings = protocol_of(protocol)
-    if cutoffs is not None:
-        settings = settings.replace(cutoffs=tuple(cutoffs))
-    samplings: list[dict[str, Any]] = [{"spacing": spacing} for spacing in spacings or ()]
-    samplings += [{"count": count} for count in counts or ()]
-    areas: list[dict[str, Any]] = [{"region": tuple(region), "crop": True} for region in regions or ()]
     for name, given in (("cutoffs", cutoffs), ("spacings", spacings), ("counts", counts), ("regions", regions)):
+        if given is not None and np.ndim(given) == 0:
+            raise InvalidInput(f"{name} must be several values, got {given!r}. Put it in a list")
         if given is not None and not len(given):
             raise InvalidInput(f"{name} is empty; give some, or None for the protocol's")
+    if cutoffs is not None:
+        settings = settings.replace(cutoffs=tuple(cutoffs))
+    samplings: list[dict[str, Any]] = [{"spacing": spacing} for spacing in (() if spacings is None else spacings)]
+    samplings += [{"count": count} for count in (() if counts is None else counts)]
+    areas: list[dict[str, Any]] = [
+        {"region": tuple(region), "crop": True} for region in (() if regions is None else regions)
+    ]
     x, y = loaded(predictions), loaded(truth)
     return Sweep(
         tuple(

@@ -73,7 +73,7 @@ def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
 
 def test_every_main_value_has_an_interval() -> None:
     comparison = mg.compare([methods()[0]], samples=5)
-    keys = {"pld", "localisation", "detection", "ap_chamfer", "ap_chamfer@0.5", "ap_frechet@1", "ap_sospa"}
+    keys = {"pld", "localisation", "detection", "ap_chamfer", "ap_chamfer@0.5", "ap_frechet@1.0", "ap_sospa"}
     for name in ("ped_crossing", "divider", "boundary", "mean"):
         assert keys <= set(comparison.estimates[0][name])
 
@@ -84,7 +84,7 @@ def test_differences_are_paired() -> None:
     both = [samples_of(results) for results in (good, moved)]
     comparison = mg.compare([good, moved], names=["good", "moved"], samples=SAMPLES, seed=SEED)
     for name in ("divider", "mean"):
-        for key in ("pld", "localisation", "ap_chamfer", "ap_frechet@1"):
+        for key in ("pld", "localisation", "ap_chamfer", "ap_frechet@1.0"):
             first, second = (slow_values(samples, name, key) for samples in both)
             difference = comparison.differences["good", "moved"][name][key]
             assert (difference.low, difference.high) == pytest.approx(middle(second - first), abs=1e-12)

@@ -158,7 +158,7 @@ def test_parts_of_the_frames_pool_to_the_whole() -> None:
     for c, name in enumerate(whole.class_names):
         for k, cutoff in enumerate(whole.protocol.cutoffs):
             rows = np.concatenate([part.scores.parts[k, :, c] for part in parts])
-            assert whole.pool(rows, cutoff).normalised == whole.classes[name][f"pld@{cutoff:g}"]
+            assert whole.pool(rows, cutoff).normalised == whole.classes[name][f"pld@{cutoff}"]
 
 
 def test_every_row_is_what_pld_says_of_that_frame_alone() -> None:

@@ -140,7 +140,7 @@ def test_equal_confidences_are_one_step_of_the_curve(backwards: bool) -> None:
     if backwards:
         frames, truth = dict(reversed(frames.items())), dict(reversed(truth.items()))
     # One of two predictions hits one of two truths: precision 1/2 at recall 1/2, whichever comes first.
-    assert value(one_class(frames, truth), "ap_chamfer@1") == 0.25
+    assert value(one_class(frames, truth), "ap_chamfer@1.0") == 0.25
 
 
 def test_of_duplicates_one_hits_and_the_others_are_false() -> None:
@@ -187,7 +187,7 @@ def test_an_open_prediction_of_a_closed_truth_may_begin_anywhere() -> None:
     begun_elsewhere = np.roll(dense[:-1], 9, axis=0)  # open: 0.5 m from its end to its start
     results = one_class({"a": [(begun_elsewhere, 1)]}, {"a": [ring]})
     assert value(results, "pld") == pytest.approx(0, abs=1e-12)
-    assert value(results, "ap_frechet@1") == 1
+    assert value(results, "ap_frechet@1.0") == 1
     never = one_class({"a": [(begun_elsewhere, 1)]}, {"a": [ring]}, PAPER.replace(closed=False))
     assert value(never, "pld") > 0.3
 
@@ -204,7 +204,7 @@ def test_lines_without_points_equal_each_other_and_hit_nothing() -> None:
     results = one_class({"a": [(empty, 1), (LINE, 1)]}, {"a": [empty, LINE]})
     assert value(results, "pld") == 0
     row = results.frames()[0]
-    assert (row["hits:ap_chamfer@0.5"], row["hits:ap_frechet@1"]) == (1, 1)
+    assert (row["hits:ap_chamfer@0.5"], row["hits:ap_frechet@1.0"]) == (1, 1)
 
 
 def test_lines_without_points_have_no_dimension() -> None:
@@ -240,7 +240,14 @@ def test_far_truth_is_easier_where_distances_are_relaxed() -> None:
     for name, (start, end) in {"near": near, "far": far}.items():
         moved = [[start[0], 1.3], [end[0], 1.3]]
         found[name] = one_class({"a": [(moved, 1)]}, {"a": [[start, end]]}, settings).frames("token")[0]
-    assert (found["near"]["hits:ap_frechet@1"], found["far"]["hits:ap_frechet@1"]) == (0, 1)  # 1.3 * 0.99, 1.3 * 0.7
+    assert (found["near"]["hits:ap_frechet@1.0"], found["far"]["hits:ap_frechet@1.0"]) == (0, 1)  # 1.3 * 0.99, 1.3 * 0.7
+
+
+@pytest.mark.parametrize(("prefilter", "hits"), [(1.0, 0), (1.1, 1)])
+def test_a_pair_as_far_apart_as_the_prefilter_is_none(prefilter: float, hits: int) -> None:
+    settings = mg.protocol("openlanev2", classes=["divider"], relaxed=False, prefilter=prefilter)
+    row = one_class({"a": [(offset(1.0), 1)]}, {"a": [LINE]}, settings).frames("token")[0]
+    assert row["hits:ap_frechet@2.0"] == hits
 
 
 def test_eleven_point_precision_is_the_mean_over_recalls() -> None:
@@ -286,4 +293,4 @@ def test_thresholds_that_no_distance_is_near_to_give_0_or_1() -> None:
     settings = PAPER.replace(chamfer=(1e-6, 50.0), frechet=(1e-6, 50.0), sospa=(1e-6, 1.0))
     results = one_class({"a": [(offset(2), 1)]}, {"a": [LINE]}, settings)
     assert [value(results, f"ap_{m}@{t}") for m in ("chamfer", "frechet") for t in ("1e-06", "50")] == [0, 1, 0, 1]
-    assert math.isclose(value(results, "ap_sospa@1"), 1)
+    assert math.isclose(value(results, "ap_sospa@1.0"), 1)

@@ -315,14 +315,14 @@ def values_of(rows: list[Row], protocol: Protocol) -> Values:
         if k == 0:
             values |= found
         if len(protocol.cutoffs) > 1:
-            values |= {f"{key}@{cutoff:g}": value for key, value in found.items()}
+            values |= {f"{key}@{cutoff}": value for key, value in found.items()}
     for metric in ("ap_chamfer", "ap_frechet", "ap_sospa"):
         thresholds = getattr(protocol, metric.removeprefix("ap_"))
         each = []
         for threshold in thresholds:
             records = [record for row in rows for record in row.records[metric, threshold]]
             each.append(average_precision(records, truth, protocol.interpolation))
-            values[f"{metric}@{threshold:g}"] = each[-1] if predictions + truth else None
+            values[f"{metric}@{threshold}"] = each[-1] if predictions + truth else None
         if thresholds:
             values[metric] = sum(each) / len(each) if predictions + truth else None
     return values

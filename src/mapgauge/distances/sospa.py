@@ -1,6 +1,7 @@
 """SOSPA, the order-aware distance between two polylines (paper, sections 3.1 and 3.2)."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,9 @@ from mapgauge.distances.pack import index, pack_pair, pack_sets, settings
 from mapgauge.errors import InvalidInput
 from mapgauge.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
+
+if TYPE_CHECKING:
+    from mapgauge.kernels.lines import Lines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,9 +100,14 @@ def sospa_align(
     """
     way, cut, power = settings(cutoff, order, directed)
     lines, flags = index(pack_pair(x, y), closed, closed_tolerance)
+    return align_two_lines(lines, bool(flags.any()), way, cut, power)
+
+
+def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float, order: float) -> Alignment:
+    """``sospa_align`` of two lines whose closing points are dropped already."""
     n, m = (int(stop - start) for start, stop in lines.span[:, :2])
-    found = kernels.sospa.align_two(lines, bool(flags.any()), way, cut, power)
-    return _alignment(found, n, m, cut, power, closed=bool(flags.any()))
+    found = kernels.sospa.align_two(lines, cyclic, directed, cutoff, order)
+    return _alignment(found, n, m, cutoff, order, closed=cyclic)
 
 
 def sospa_from_distances(

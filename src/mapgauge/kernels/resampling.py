@@ -33,4 +33,7 @@ def weighted_average_precision(owner, hit, last, weights, truth, out):
             best = max(best, found[i] / number[i])
             before = found[i - 1] if i > 0 else 0.0
             area += (found[i] - before) * best
-        out[b] = area / total if total > 0.0 else np.nan
+        if total > 0.0:
+            out[b] = area / total
+        else:  # predictions without truth are worth 0; without either there is no value
+            out[b] = 0.0 if count > 0.0 else np.nan
