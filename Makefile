@@ -4,10 +4,11 @@ BIN := .venv/bin
 MAPGAUGE_FUZZ_CASES ?= 1000000
 MAPGAUGE_FUZZ_FILES ?= 5000
 
-.PHONY: demo test lint types fuzz bench bench-io clean
+.PHONY: demo test lint types fuzz bench bench-io bench-evaluate clean
 
 demo: .venv/installed
 	$(BIN)/python examples/table_1.py
+	$(BIN)/python examples/evaluate.py
 
 test: lint types .venv/tested
 	$(BIN)/python -m pytest -n 2 -q
@@ -29,6 +30,9 @@ bench: .venv-bench/installed
 
 bench-io: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_io
+
+bench-evaluate: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_evaluate
 
 clean:
 	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -29,7 +29,7 @@ def test_a_shifted_map_with_a_scrambled_instance_has_cd_map_1_and_a_bad_mpld(rng
     certain = mg.MapFrames.of({"frame": predictions}).with_confidence(1)
     results = mg.evaluate(certain, mg.MapFrames.of({"frame": truth}), "paper-100x50")
     assert results.protocol.chamfer == (1.0, 1.5, 2.0)
-    assert [results.mean[f"ap_chamfer@{threshold}"] for threshold in ("1", "1.5", "2")] == [1, 1, 1]
+    assert [results.mean[f"ap_chamfer@{threshold}"] for threshold in ("1.0", "1.5", "2.0")] == [1, 1, 1]
     assert results.mean["ap_chamfer"] == 1
     for name in truth:
         assert (results.classes[name]["pld"] or 0) > 0.6, name

@@ -292,5 +292,5 @@ def test_the_normalised_value_of_order_2_has_no_parts() -> None:
 def test_thresholds_that_no_distance_is_near_to_give_0_or_1() -> None:
     settings = PAPER.replace(chamfer=(1e-6, 50.0), frechet=(1e-6, 50.0), sospa=(1e-6, 1.0))
     results = one_class({"a": [(offset(2), 1)]}, {"a": [LINE]}, settings)
-    assert [value(results, f"ap_{m}@{t}") for m in ("chamfer", "frechet") for t in ("1e-06", "50")] == [0, 1, 0, 1]
+    assert [value(results, f"ap_{m}@{t}") for m in ("chamfer", "frechet") for t in ("1e-06", "50.0")] == [0, 1, 0, 1]
     assert math.isclose(value(results, "ap_sospa@1.0"), 1)
