@@ -7,7 +7,6 @@ of each counts. What they read must be equal.
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from benchmarks.tables import heading, machine, row
+from benchmarks.tables import heading, machine, peak_memory, row
 from numpy.typing import NDArray
 
 import mapgauge as mg
@@ -94,18 +93,6 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "plain_streammapnet": plain_streammapnet,
     "plain_maptr": plain_maptr,
 }
-
-
-def peak_memory() -> float:
-    """The largest resident memory of this process so far, MB.
-
-    On Linux not from ``getrusage``, which also counts what the parent had when it started this process.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return float(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def child(way: str, path: Path) -> None:

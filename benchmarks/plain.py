@@ -39,8 +39,8 @@ def groups_of(predictions: mg.MapFrames, truth: mg.MapFrames, class_name: str) -
     return groups
 
 
-def evaluate(groups: Sequence[Group], protocol: mg.Protocol, metrics: Sequence[str]) -> dict[str, float]:
-    """The values of one class, under the names that ``Results`` has for them."""
+def evaluate(groups: Sequence[Group], protocol: mg.Protocol, metrics: Sequence[str]) -> dict[str, list[float]]:
+    """The values of one class by metric: PLD at the first cutoff, average precision at each threshold."""
     assert protocol.spacing is not None
     spacing = protocol.spacing
     lines = [
@@ -53,11 +53,11 @@ def evaluate(groups: Sequence[Group], protocol: mg.Protocol, metrics: Sequence[s
     ]
     values = {}
     if "pld" in metrics:
-        values["pld"] = _pld(lines, protocol.cutoffs[0])
+        values["pld"] = [_pld(lines, protocol.cutoffs[0])]
     if "ap_chamfer" in metrics:
-        values |= _precisions(lines, "ap_chamfer", _chamfer, protocol.chamfer)
+        values["ap_chamfer"] = _precisions(lines, _chamfer, protocol.chamfer)
     if "ap_frechet" in metrics:
-        values |= _precisions(lines, "ap_frechet", _frechet, protocol.frechet)
+        values["ap_frechet"] = _precisions(lines, _frechet, protocol.frechet)
     return values
 
 
@@ -81,8 +81,8 @@ def _pld(groups: Sequence[Group], cutoff: float) -> float:
 
 
 def _precisions(
-    groups: Sequence[Group], name: str, distance: Callable[[Floats, Floats], float], thresholds: Sequence[float]
-) -> dict[str, float]:
+    groups: Sequence[Group], distance: Callable[[Floats, Floats], float], thresholds: Sequence[float]
+) -> list[float]:
     """Average precision at each threshold."""
     hits: list[list[Floats]] = [[] for _ in thresholds]
     for predictions, confidence, truth in groups:
@@ -91,10 +91,7 @@ def _precisions(
             hits[t].append(_hits(distances.reshape(len(predictions), len(truth)), confidence, threshold))
     confidences = np.concatenate([group.confidence for group in groups])
     count = sum(len(group.truth) for group in groups)
-    return {
-        f"{name}@{threshold:g}": _area(confidences, np.concatenate(hit), count)
-        for threshold, hit in zip(thresholds, hits, strict=True)
-    }
+    return [_area(confidences, np.concatenate(hit), count) for hit in hits]
 
 
 def _opened(line: Floats) -> tuple[Floats, bool]:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -35,3 +36,15 @@ def _processor() -> str:
     lines = cpus.read_text().splitlines() if cpus.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def peak_memory() -> float:
+    """The largest resident memory of this process so far, MB.
+
+    On Linux not from ``getrusage``, which also counts what the parent had when it started this process.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return float(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -21,7 +21,7 @@ def main() -> None:
         results = mg.evaluate(predictions, truth, "paper-60x30", ranges=(0, 10, 20, 30))
         methods.append(results)
         seconds = time.perf_counter() - begin
-        print(f"The {quality} detector: {predictions!r} against {truth!r}, {seconds:.2f} s\n")
+        print(f"The {quality} detector, {FRAMES} frames evaluated in {seconds:.2f} s\n")
         print(results.table())
         print(f"\nIts worst {WORST} frames:")
         for row in results.frames(count=WORST):

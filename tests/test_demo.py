@@ -30,11 +30,9 @@ def uncut(frames: mg.MapFrames) -> NDArray[np.bool_]:
     return within
 
 
-def means(world: World, *keys: str, ranges: tuple[float, ...] = ()) -> list[float]:
-    mean = mg.evaluate(*world, ranges=ranges).mean
-    values = [mean[key] for key in keys]
-    assert None not in values
-    return [value for value in values if value is not None]
+def means(world: World, *keys: str) -> list[float]:
+    mean = mg.evaluate(*world).mean
+    return [value for key in keys if (value := mean[key]) is not None]
 
 
 def test_the_same_seed_makes_the_same_world(world: World) -> None:
@@ -67,6 +65,16 @@ def test_both_detectors_see_the_same_truth(world: World) -> None:
     assert not np.array_equal(predictions.polylines.coords, world[0].polylines.coords)
 
 
+def test_the_number_of_predictions_does_not_change_the_truth(world: World) -> None:
+    assert_equal(demo_world(FRAMES, predictions=5)[1], world[1])
+
+
+def test_every_scene_has_a_road_of_its_own(world: World) -> None:
+    poses = world[1].poses
+    assert poses is not None
+    assert len(np.unique(poses[::SCENE], axis=0)) == FRAMES / SCENE
+
+
 def test_the_good_detector_is_better(world: World) -> None:
     keys = ("pld", "ap_chamfer", "ap_frechet")
     good, poor = means(world, *keys), means(demo_world(FRAMES, quality="poor"), *keys)
@@ -79,6 +87,14 @@ def test_the_good_detector_is_better(world: World) -> None:
 def test_every_frame_has_as_many_predictions_as_asked_for(count: int) -> None:
     predictions, _ = demo_world(20, predictions=count)
     assert np.diff(predictions.offsets).tolist() == [count] * 20
+
+
+def test_the_most_confident_predictions_come_first_and_stay_where_few_are_asked_for() -> None:
+    many, few = (demo_world(10, predictions=count)[0].confidence for count in (75, 8))
+    assert many is not None
+    assert few is not None
+    assert (np.diff(many.reshape(10, 75), axis=1) <= 0).all()
+    assert few.min() > np.median(many)
 
 
 def test_about_twelve_true_instances_are_in_a_frame(world: World) -> None:
@@ -189,7 +205,8 @@ def test_confidences_mean_something(world: World, rng: np.random.Generator) -> N
 
 
 def test_predictions_far_from_the_ego_are_worse(world: World) -> None:
-    near, far = means(world, "pld:0-10m", "pld:20-30m", ranges=(0, 10, 20, 30))
+    mean = mg.evaluate(*world, metrics=["pld"], ranges=(0, 10, 20, 30)).mean
+    near, _, far = (value for key, value in mean.items() if key.startswith("pld:") and value is not None)
     assert near < far
 
 

@@ -9,6 +9,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.polylines import Polylines
 from mapgauge.typing import Points
 
+Indices: TypeAlias = NDArray[np.int64]
 Region: TypeAlias = tuple[float, float] | tuple[float, float, float, float]
 
 
@@ -27,63 +28,77 @@ def check_region(region: object) -> tuple[float, float, float, float]:
     return x_min, y_min, x_max, y_max
 
 
-def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, NDArray[np.int64]]:
+def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Indices]:
     """Cut polylines at the edge of a region; returns the pieces inside, and of which polyline each is a piece.
 
     The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces; what only
     touches the edge in a point gives none. If a polyline that repeats its first point as its last (a polygon) is cut,
     the pieces before and after that point are one. Height is interpolated.
     """
-    x_min, y_min, x_max, y_max = check_region(region)
+    box = check_region(region)
+    low, high = np.array(box[:2]), np.array(box[2:])
     coords, offsets = polylines.coords, polylines.offsets
-    outside = ((coords[:, :2] < (x_min, y_min)) | (coords[:, :2] > (x_max, y_max))).any(axis=1)
+    outside = np.flatnonzero(((coords[:, :2] < low) | (coords[:, :2] > high)).any(axis=1))
+    crossing = np.unique(np.searchsorted(offsets, outside, side="right") - 1)
+    if not len(crossing):
+        return polylines, np.arange(len(polylines))
+    whole = np.delete(np.arange(len(polylines)), crossing)
+    pieces, owner = _cut(polylines.pick(crossing), low, high)
+    sources = np.concatenate([whole, crossing[owner]])
+    order = np.argsort(sources, kind="stable")
+    return polylines.pick(whole).and_then(pieces).pick(order), sources[order]
+
+
+def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:
+    """The pieces of polylines inside a box, and of which each is one (Liang and Barsky's clipping of all segments)."""
+    coords, offsets = polylines.coords, polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
-    # Most polylines lie inside as a whole and are copied in runs. The others are few, and cut one by one.
-    blocks: list[Points] = []
-    sizes: list[NDArray[np.int64]] = []
-    sources: list[NDArray[np.int64]] = []
-    done = 0
-    for i in [*np.unique(owner[outside]).tolist(), len(polylines)]:
-        blocks.append(coords[offsets[done] : offsets[i]])
-        sizes.append(np.diff(offsets[done : i + 1]))
-        sources.append(np.arange(done, i))
-        done = i + 1
-        if i < len(polylines):
-            pieces = _cut(polylines[i], (x_min, y_min), (x_max, y_max))
-            blocks += pieces
-            sizes.append(np.array([len(piece) for piece in pieces], np.int64))
-            sources.append(np.full(len(pieces), i))
-    ends = np.concatenate([[0], *sizes]).cumsum()
-    return Polylines(np.concatenate(blocks), ends), np.concatenate(sources)
-
-
-def _cut(points: Points, low: tuple[float, float], high: tuple[float, float]) -> list[Points]:
-    """The pieces of one polyline inside a box (Liang and Barsky's clipping, all segments at once)."""
-    start, end = points[:-1], points[1:]
-    step = end - start
-    enter, leave = np.zeros(len(step)), np.ones(len(step))
+    first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
+    start, step = coords[first], coords[first + 1] - coords[first]
+    enter, leave = np.zeros(len(first)), np.ones(len(first))
     for k in range(2):
         with np.errstate(divide="ignore", invalid="ignore"):
-            first, second = (low[k] - start[:, k]) / step[:, k], (high[k] - start[:, k]) / step[:, k]
+            one, two = (low[k] - start[:, k]) / step[:, k], (high[k] - start[:, k]) / step[:, k]
         flat = step[:, k] == 0
-        outside = flat & ((start[:, k] < low[k]) | (start[:, k] > high[k]))
-        enter = np.where(flat, enter, np.maximum(enter, np.minimum(first, second)))
-        leave = np.where(flat, leave, np.minimum(leave, np.maximum(first, second)))
-        leave[outside] = -1
-    pieces: list[list[Points]] = []
-    for i in np.flatnonzero(enter < leave).tolist():
-        a = start[i] if enter[i] == 0 else _on_edge(start[i] + enter[i] * step[i], low, high)
-        b = end[i] if leave[i] == 1 else _on_edge(start[i] + leave[i] * step[i], low, high)
-        if pieces and enter[i] == 0 and np.array_equal(pieces[-1][-1], a):
-            pieces[-1].append(b)
-        else:
-            pieces.append([a, b])
-    if len(pieces) > 1 and np.array_equal(points[0], points[-1]) and np.array_equal(pieces[0][0], pieces[-1][-1]):
-        pieces[0] = pieces.pop() + pieces[0][1:]
-    return [np.array(piece) for piece in pieces]
+        enter = np.where(flat, enter, np.maximum(enter, np.minimum(one, two)))
+        leave = np.where(flat, leave, np.minimum(leave, np.maximum(one, two)))
+        leave[flat & ((start[:, k] < low[k]) | (start[:, k] > high[k]))] = -1
+    kept = np.flatnonzero(enter < leave)
+    first, start, step, enter, leave = first[kept], start[kept], step[kept], enter[kept, None], leave[kept, None]
+    # A computed crossing is moved onto the edge where rounding left it outside.
+    a, b = start + enter * step, start + leave * step
+    for points in (a, b):
+        points[:, :2] = np.clip(points[:, :2], low, high)
+    a, b = np.where(enter == 0, start, a), np.where(leave == 1, coords[first + 1], b)
+    line = owner[first]
+    new = np.ones(len(kept), np.bool_)  # segments that do not go on with the one before
+    new[1:] = (line[1:] != line[:-1]) | (enter[1:, 0] > 0) | (a[1:] != b[:-1]).any(axis=1)
+    number = new.cumsum() - 1  # of the piece
+    at = np.arange(len(kept)) + number + 1  # where a segment ends in the list of all points
+    points = np.empty((len(kept) + np.count_nonzero(new), coords.shape[1]))
+    points[at] = b
+    points[at[new] - 1] = a[new]
+    return _across_the_start(polylines, points, np.sort(np.concatenate([number, number[new]])), line[new])
 
 
-def _on_edge(point: Points, low: tuple[float, float], high: tuple[float, float]) -> Points:
-    """A computed crossing, moved onto the edge where rounding left it outside."""
-    point[:2] = np.clip(point[:2], low, high)
-    return point
+def _across_the_start(
+    polylines: Polylines, points: Points, number: Indices, line: Indices
+) -> tuple[Polylines, Indices]:
+    """Pieces of polygons that meet where the polygon begins, made one; ``number`` is the piece of each point."""
+    begins = np.searchsorted(number, np.arange(len(line) + 1))
+    lead = np.flatnonzero(np.diff(line, prepend=-1))  # the first piece of each line
+    last = np.append(lead[1:], len(line))[: len(lead)] - 1
+    ends = polylines.coords[polylines.offsets[line[lead]]], polylines.coords[polylines.offsets[line[lead] + 1] - 1]
+    meets = (lead < last) & (ends[0] == ends[1]).all(axis=1)
+    meets &= (points[begins[lead]] == points[begins[last + 1] - 1]).all(axis=1)
+    lead, last = lead[meets], last[meets]
+    target = np.arange(len(line))
+    target[last] = lead
+    moved = np.isin(number, last)
+    keep = np.ones(len(points), np.bool_)
+    keep[begins[lead]] = False
+    order = np.lexsort((~moved, target[number]))
+    order = order[keep[order]]
+    sizes = np.bincount(target[number[order]], minlength=len(line))
+    there = sizes > 0
+    return Polylines(points[order], np.concatenate([[0], sizes[there]]).cumsum()), line[there]

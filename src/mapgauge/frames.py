@@ -186,6 +186,8 @@ class MapFrames:
     def at(self, frames: Sequence[int]) -> "MapFrames":
         """Some of the frames, in the order given."""
         order = np.asarray(frames, np.int64)
+        if np.array_equal(order, np.arange(len(self))):
+            return self
         counts = np.diff(self.offsets)[order]
         rows = ranges(self.offsets[order], counts)
         return self._rows(
@@ -242,6 +244,8 @@ class MapFrames:
     def as_classes(self, classes: Sequence[str]) -> "MapFrames":
         """These classes, in this order; those that are not there are added without instances, others are left out."""
         wanted = _class_names(classes)
+        if wanted == self.classes:
+            return self
         code = np.array([wanted.index(name) if name in wanted else -1 for name in self.classes] or [-1], np.int64)
         kept = self.keep(code[self.label] >= 0)
         return replace(kept, classes=wanted, label=code[kept.label])

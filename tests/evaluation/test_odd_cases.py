@@ -240,7 +240,10 @@ def test_far_truth_is_easier_where_distances_are_relaxed() -> None:
     for name, (start, end) in {"near": near, "far": far}.items():
         moved = [[start[0], 1.3], [end[0], 1.3]]
         found[name] = one_class({"a": [(moved, 1)]}, {"a": [[start, end]]}, settings).frames("token")[0]
-    assert (found["near"]["hits:ap_frechet@1.0"], found["far"]["hits:ap_frechet@1.0"]) == (0, 1)  # 1.3 * 0.99, 1.3 * 0.7
+    assert (found["near"]["hits:ap_frechet@1.0"], found["far"]["hits:ap_frechet@1.0"]) == (
+        0,
+        1,
+    )  # 1.3 * 0.99, 1.3 * 0.7
 
 
 @pytest.mark.parametrize(("prefilter", "hits"), [(1.0, 0), (1.1, 1)])
@@ -287,6 +290,13 @@ def test_the_normalised_value_of_order_2_has_no_parts() -> None:
     assert value(results, "pld") == pytest.approx(2 * distance / (1 + distance), abs=1e-12)
     assert results.classes["divider"]["localisation"] is None
     assert "-" in results.table()
+
+
+def test_thresholds_that_differ_in_the_eighth_digit_have_values_of_their_own() -> None:
+    settings = PAPER.replace(chamfer=(0.30000001, 0.29999999), frechet=(), cutoffs=())
+    results = one_class({"a": [(offset(0.3), 1)]}, {"a": [LINE]}, settings)
+    found = [value(results, key) for key in results.classes["divider"] if key.startswith("ap_chamfer@")]
+    assert found == [1, 0]
 
 
 def test_thresholds_that_no_distance_is_near_to_give_0_or_1() -> None:
