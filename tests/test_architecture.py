@@ -23,6 +23,9 @@ LAYERS = [
     {"check", "matches"},
     {"evaluate", "results", "store"},
     {"compare", "demo", "sweep"},
+    {"plot", "report"},
+    {"cli"},
+    {"__main__"},
     {"__init__"},
 ]
 

@@ -89,8 +89,8 @@ class Comparison:
         ]
         draws = f"{class_name}, {self.level:.0%} of {self.samples} draws of {self.units} {self.drawn}s"
         text = [text_table([draws, *shown], rows)]
-        for (first, second), found in self.differences.items():
-            text.append(f"{second} minus {first}: " + "; ".join(f"{key} {found[class_name][key]}" for key in shown))
+        for (first, second), apart in self.differences.items():
+            text.append(f"{second} minus {first}: " + "; ".join(f"{key} {apart[class_name][key]}" for key in shown))
         return "\n".join([*text, *self.notes])
 
 
@@ -227,7 +227,8 @@ def _mean(columns: Sequence[Floats]) -> Floats:
     stacked = np.stack(columns)
     there = np.isfinite(stacked)
     total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
-    return np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+    mean: Floats = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+    return mean
 
 
 def _pld_values(sums: Floats, order: float) -> dict[str, Floats]:

@@ -18,13 +18,14 @@ def weighted_average_precision(owner, hit, last, weights, truth, out):
         total = 0.0
         for u in range(len(truth)):
             total += weights[b, u] * truth[u]
-        hits = count = 0.0
+        hits = count = reached = 0.0
         steps = 0
         for i in range(len(hit)):
             weight = weights[b, owner[i]]
             count += weight
             hits += weight * hit[i]
-            if last[i] and count > 0.0:
+            if last[i] and hits > reached:  # a step without a new hit changes nothing
+                reached = hits
                 found[steps], number[steps] = hits, count
                 steps += 1
         area = best = 0.0

@@ -20,7 +20,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.io._target import save
 from mapgauge.metrics.pld import Parts
 from mapgauge.report.colours import PART_COLOURS, class_colours
-from mapgauge.report.drawings import choose, drawings
+from mapgauge.report.drawings import Arrays, choose, drawings
 from mapgauge.report.pack import pack
 from mapgauge.report.scalars import hit_keys, scalars
 from mapgauge.report.summary import summary
@@ -48,6 +48,14 @@ def write_report(
             PLD of the first method. The values of all frames are always there. Drawing needs the data; results from a
             file have it if they are loaded with predictions and truth.
         title: Of the page.
+
+    >>> import pathlib, tempfile
+    >>> import mapgauge as mg
+    >>> from mapgauge.demo import demo_world
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_report(mg.evaluate(*demo_world(2)), page)
+    >>> page.stat().st_size < 100_000
+    True
     """
     methods = [results] if isinstance(results, Results) else list(results)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
@@ -57,7 +65,7 @@ def write_report(
     methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
     chosen = choose(first, frames)
     drawn = list(chosen) if all(method.data is not None for method in methods) else []
-    arrays = {}
+    arrays: Arrays = {}
     for k, method in enumerate(methods):
         columns = scalars(method) | (drawings(method, drawn) if drawn else {})
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
@@ -80,7 +88,9 @@ def write_report(
         "region": first.protocol.region,
         "arrays": directory,
     }
-    page = _page(heading, summary(methods, comparison), _said_of_drawings(methods, drawn), meta, data)
+    page = _page(
+        heading, summary(methods, comparison), _said_of_drawings(methods, comparison.names[0], drawn), meta, data
+    )
     # A name from a file system may hold what is no text; it is shown as numbers rather than refused.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -93,7 +103,7 @@ def _in_order_of(first: Results, method: Results) -> Results:
     return method.of_frames([place[token] for token in first.tokens])
 
 
-def _said_of_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
+def _said_of_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int]) -> str:
     """What the page says of the frames that it can draw."""
     total = len(methods[0].tokens)
     if any(method.data is None for method in methods):
@@ -105,7 +115,7 @@ def _said_of_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     if len(drawn) == total:
         return f"All {total:,} frames can be drawn."
     how = (
-        f"a quarter each of the worst, the best, the median and random ones, by PLD of {methods[0].inputs[0].name}"
+        f"a quarter each of the worst, the best, the median and random ones, by PLD of {name}"
         if "pld" in methods[0].metrics
         else "chosen at random"
     )

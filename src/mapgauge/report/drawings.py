@@ -1,5 +1,6 @@
 """Which frames are drawn, and what is drawn of them: instances as they were compared, and who was assigned to whom."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from mapgauge.frames import MapFrames
 from mapgauge.matches import Match
+from mapgauge.protocols import Protocol
 from mapgauge.report.pack import steps
 from mapgauge.report.scalars import frame_pld
 from mapgauge.results import Results
@@ -54,29 +56,32 @@ def drawings(results: Results, frames: list[int]) -> Arrays:
     for frame in frames:
         token = results.tokens[frame]
         place = results.data[1].index[token]
-        shapes = _shapes(*(side.between(slice(place, place + 1)) for side in results.data), results)
+        x, y = (side.between(slice(place, place + 1)) for side in results.data)
+        shapes = _shapes(x, y, results.protocol)
         sides[0].append(shapes[0])
         sides[1].append(shapes[1])
         matches.append(results.assignment(token).matches if results.protocol.cutoffs else [])
     found: Arrays = {}
     for name, side in zip(("predictions", "truth"), sides, strict=True):
         found |= {f"{name}.{key}": column for key, column in _columns(side).items()}
-    return found | {f"matches.{key}": column for key, column in _match_columns(matches, *sides, results).items()}
+    return found | {
+        f"matches.{key}": column for key, column in _match_columns(matches, *sides, results.protocol).items()
+    }
 
 
+@dataclass
 class _Shapes:
     """Instances of one side of one frame, class by class."""
 
-    def __init__(self) -> None:
-        self.lines: list[NDArray[np.float64]] = []
-        self.label: list[int] = []
-        self.closed: list[bool] = []
-        self.confidence: list[float] = []
+    lines: list[NDArray[np.float64]] = field(default_factory=list)
+    label: list[int] = field(default_factory=list)
+    closed: list[bool] = field(default_factory=list)
+    confidence: list[float] = field(default_factory=list)
 
 
-def _shapes(predictions: MapFrames, truth: MapFrames, results: Results) -> tuple[_Shapes, _Shapes]:
+def _shapes(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[_Shapes, _Shapes]:
     """Both sides of one frame in the order of an ``Assignment``, which does not say what is closed."""
-    groups = group(predictions, truth, results.protocol)
+    groups = group(predictions, truth, protocol)
     offsets, repeats = groups.polylines.offsets.tolist(), groups.repeats.tolist()
     sides = (_Shapes(), _Shapes())
     for label, (begin, split, end) in enumerate(groups.bounds.tolist()):
@@ -106,13 +111,11 @@ def _columns(frames: list[_Shapes]) -> Arrays:
 
 
 def _match_columns(
-    frames: list[list[Match]], predictions: list[_Shapes], truth: list[_Shapes], results: Results
+    frames: list[list[Match]], predictions: list[_Shapes], truth: list[_Shapes], protocol: Protocol
 ) -> Arrays:
     matches = [match for found in frames for match in found]
     costs = [
-        _costs(match, x, y, results)
-        for found, x, y in zip(frames, predictions, truth, strict=True)
-        for match in found
+        _costs(match, x, y, protocol) for found, x, y in zip(frames, predictions, truth, strict=True) for match in found
     ]
     offsets = _offsets([len(match.pairs) for match in matches])
     pairs = np.concatenate([np.empty((0, 2), np.int64), *(match.pairs for match in matches)])
@@ -127,9 +130,9 @@ def _match_columns(
     }
 
 
-def _costs(match: Match, predictions: _Shapes, truth: _Shapes, results: Results) -> tuple[float, float, float]:
+def _costs(match: Match, predictions: _Shapes, truth: _Shapes, protocol: Protocol) -> tuple[float, float, float]:
     """What a match adds to the parts of its class, unnormalised: matched points, unmatched points, confidence."""
-    order, cutoff = results.protocol.order, results.protocol.cutoffs[0]
+    order, cutoff = protocol.order, protocol.cutoffs[0]
     x, y = predictions.lines[match.prediction], truth.lines[match.truth]
     r, s = predictions.confidence[match.prediction], truth.confidence[match.truth]
     gaps = x[match.pairs[:, 0]] - y[match.pairs[:, 1]]

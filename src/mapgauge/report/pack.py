@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+LEVEL = 6  # 9 takes seven times as long to save a fiftieth
 ALIGNMENT = 8  # bytes; a typed array must begin at a multiple of its item's size
 
 Directory = dict[str, tuple[str, int, int]]  # by name: type, first byte, number of items
@@ -22,8 +23,8 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[Directory, str]:
     >>> directory, text = pack({"a": np.array([1, 2], np.int16), "b": np.array([1, 2], np.int16)})
     >>> directory
     {'a': ('int16', 0, 2), 'b': ('int16', 0, 2)}
-    >>> gzip.decompress(base64.b64decode(text))
-    b'\\x01\\x00\\x02\\x00'
+    >>> list(gzip.decompress(base64.b64decode(text)))
+    [1, 0, 2, 0]
     """
     directory: Directory = {}
     places: dict[tuple[str, bytes], int] = {}
@@ -36,7 +37,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[Directory, str]:
             places[key] = len(block)
             block += data
         directory[name] = (array.dtype.name, places[key], array.size)
-    return directory, base64.b64encode(gzip.compress(block, mtime=0)).decode()
+    return directory, base64.b64encode(gzip.compress(block, LEVEL, mtime=0)).decode()
 
 
 def steps(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from mapgauge.score import thresholds_of
 def hit_keys(results: Results) -> list[str]:
     """Names of the numbers of hits, as ``Results.frames`` has them."""
     return [
-        f"hits:{name}@{threshold:g}"
+        f"hits:{name}@{threshold}"
         for name in results.scores.hits
         for threshold in thresholds_of(results.protocol, name)
     ]
@@ -48,4 +48,5 @@ def frame_pld(results: Results) -> NDArray[np.float64] | None:
         return None
     sums = results.scores.parts[0].sum(axis=1)
     value, mass = (part ** (1 / results.protocol.order) for part in (sums[:, :5].sum(axis=1), sums[:, 5]))
-    return np.divide(2 * value, mass + value, out=np.zeros_like(mass), where=mass > 0)
+    values: NDArray[np.float64] = np.divide(2 * value, mass + value, out=np.zeros_like(mass), where=mass > 0)
+    return values

@@ -1,5 +1,6 @@
 """The top of the page, which needs no script: what was evaluated and how, findings, values with intervals, bars."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -21,14 +22,39 @@ LEVELS = ("error", "warning", "note")
 
 
 def summary(methods: Sequence[Results], comparison: Comparison) -> str:
-    """All sections above the explorer, as HTML."""
+    """All sections above the explorer, as HTML. Findings come first if there is something to worry about."""
+    names = comparison.names
+    findings = _section("Findings", "findings", _findings(methods, names))
     sections = [
         _section("Values", "values", _values(methods, comparison)),
-        _section("What the error is made of", "parts", _bars(methods, comparison.names)),
-        _section("Findings", "findings", _findings(methods, comparison.names)),
-        _section("What was compared, and how", "inputs", _inputs(methods, comparison.names)),
+        _section("What the error is made of", "parts", _bars(methods, names)),
+        _section("What was compared, and how", "inputs", _inputs(methods, names)),
     ]
-    return "\n".join(sections)
+    worrying = any(finding.level != "note" for method in methods for finding in method.findings)
+    sections.insert(0 if worrying else 2, findings)
+    return "\n".join([_opening(methods, names), *sections])
+
+
+def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """What this page is about, in two sentences."""
+    first = methods[0]
+    scenes = next((method.scenes for method in methods if method.scenes is not None), None)
+    of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
+    settings = first.protocol
+    sampled = (
+        f"points every {settings.spacing:g} m"
+        if settings.spacing is not None
+        else "points as they are"
+        if settings.count is None
+        else f"{settings.count} points per polyline"
+    )
+    cutoff = f", cutoff {settings.cutoffs[0]:g} m" if "pld" in first.metrics else ""
+    files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
+    return (
+        f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
+        f"Protocol {escape(settings.name)}: {sampled}{cutoff}. "
+        '<a href="#explorer">Go to the frames</a></p>'
+    )
 
 
 def _section(title: str, name: str, body: str) -> str:
@@ -37,9 +63,9 @@ def _section(title: str, name: str, body: str) -> str:
 
 def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
     """A table of cells that are HTML already; the first ``heads`` cells of a row name it."""
-    top = "".join(f'<th scope="col">{cell}</th>' for cell in header)
+    top = "".join(f'<th scope="col"{" class=text" if k < heads else ""}>{cell}</th>' for k, cell in enumerate(header))
     body = "".join(
-        "<tr>"
+        f"<tr{' class=mean' if row[0] == 'mean' else ''}>"
         + "".join(f'<th scope="row">{cell}</th>' if k < heads else f"<td>{cell}</td>" for k, cell in enumerate(row))
         + "</tr>"
         for row in rows
@@ -52,7 +78,8 @@ def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *
 
 def _values(methods: Sequence[Results], comparison: Comparison) -> str:
     """One table per metric with intervals, and one of the differences between each two methods."""
-    first = methods[0]
+    first, several = methods[0], len(methods) > 1
+    tables: list[str] = []
     text = [
         f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
         f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
@@ -64,14 +91,15 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         keys = _keys(first, metric)
         rows = [
             [
-                f"{escape(name)}",
-                escape(called),
+                escape(name),
+                *([escape(called)] if several else []),
                 *(_estimate(found.get(name, {}).get(key), result, name, key) for key in keys),
             ]
             for name in (*first.class_names, "mean")
             for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
-        text.append(_table(TITLES[metric], ["class", "method", *map(_label, keys)], rows, heads=2))
+        header = ["class", *(["method"] if several else []), *(_label(key, metric) for key in keys)]
+        tables.append(_table(TITLES[metric], header, rows, heads=1 + several))
     for (one, other), found in comparison.differences.items():
         keys = [metric for metric in first.metrics if metric in found["mean"]]
         if keys:
@@ -81,38 +109,42 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 if name in found
             ]
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
-            text.append(_table(caption, ["class", *map(_label, keys)], rows))
-    return "".join(text)
+            tables.append(_table(caption, ["class", *(TITLES[key].split(" (")[0] for key in keys)], rows))
+    return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
 
 def _keys(results: Results, metric: str) -> list[str]:
     if metric == "pld":
         split = ["localisation", "detection"] if results.protocol.order == 1 else []
-        more = [f"pld@{cutoff:g}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
+        more = [f"pld@{cutoff}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
         return ["pld", *split, *more, *(key for key in results.mean if key.startswith("pld:"))]
-    return [metric, *(f"{metric}@{threshold:g}" for threshold in thresholds_of(results.protocol, metric))]
+    return [metric, *(f"{metric}@{threshold}" for threshold in thresholds_of(results.protocol, metric))]
 
 
-def _label(key: str) -> str:
-    """A key as the head of a column."""
-    name, _, threshold = key.partition("@")
-    name = {"pld": "PLD", "ap_chamfer": "AP", "ap_frechet": "AP", "ap_sospa": "AP"}.get(name, name.replace("_", " "))
-    return escape(f"{name} at {threshold}" if threshold else name.replace("pld:", "PLD at "))
+def _label(key: str, metric: str) -> str:
+    """A key as the head of a column in the table of its metric."""
+    name = key.replace(metric, "PLD" if metric == "pld" else "AP", 1)
+    return name.replace("@", " at ").replace(":", " at ")
 
 
 def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
     """A value with its interval where there is one."""
     if found is None:
-        value = (results.mean if name == "mean" else results.classes[name]).get(key)
-        return number(value)
-    return f"{found.value:.3f} <small>[{found.low:.3f}, {found.high:.3f}]</small>"
+        return number((results.mean if name == "mean" else results.classes[name]).get(key))
+    return f"{found.value:.3f}" + (f" <small>[{found.low:.3f}, {found.high:.3f}]</small>" if _is_known(found) else "")
 
 
 def _difference(found: Difference | None) -> str:
     if found is None:
         return number(None)
-    text = f"{found.value:+.3f} <small>[{found.low:+.3f}, {found.high:+.3f}]</small>"
-    return text if found.told_apart else f'{text}<br><em class="unsure">cannot be told apart</em>'
+    interval = f" <small>[{found.low:+.3f}, {found.high:+.3f}]</small>" if _is_known(found) else ""
+    unsure = "" if found.told_apart else '<br><em class="unsure">cannot be told apart</em>'
+    return f"{found.value:+.3f}{interval}{unsure}"
+
+
+def _is_known(found: Estimate | Difference) -> bool:
+    """Whether there is an interval: no sample may have had a value."""
+    return math.isfinite(found.low) and math.isfinite(found.high)
 
 
 def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:
@@ -132,13 +164,20 @@ def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:
         for name in (*first.class_names, "mean")
         for called, result in zip(names, methods, strict=True)
     ]
+    several = len(methods) > 1
     cells = [
-        [escape(name), escape(called), _bar(values), *(number(values[part]) for part in Parts._fields)]
+        [
+            escape(name),
+            *([escape(called)] if several else []),
+            _bar(values),
+            *(number(values[part]) for part in Parts._fields),
+        ]
         for name, called, values in rows
     ]
-    header = ["class", "method", "PLD from 0 to 1", *(part.replace("_", " ") for part in Parts._fields)]
+    header = ["class", *(["method"] if several else []), "PLD from 0 to 1"]
+    header += [part.replace("_", " ") for part in Parts._fields]
     caption = "Five parts of normalised PLD; they add up to it"
-    return f'<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=2)
+    return f'<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=1 + several)
 
 
 def _bar(values: dict[str, float | None]) -> str:
@@ -195,12 +234,16 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
     header = ["method", "side", "file", "format", "frames", "instances", "hash"]
     text = [_table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
+    if empty:
+        text.append(f"<p>{empty:,} frames have no truth; what is predicted there is false.</p>")
     for called, result in zip(names, methods, strict=True):
-        text.append(
-            f"<p>{escape(called)}: {len(result.tokens):,} frames compared; {result.frames_missing:,} of them lack "
-            f"predictions and count as predicted empty; {result.frames_ignored:,} predicted frames without truth were "
-            f"left out; {empty:,} frames have no truth.</p>"
-        )
+        if result.frames_missing:
+            text.append(
+                f"<p>{escape(called)}: {result.frames_missing:,} frames lack predictions and count as predicted "
+                "empty.</p>"
+            )
+        if result.frames_ignored:
+            text.append(f"<p>{escape(called)}: {result.frames_ignored:,} predicted frames have no truth; left out.</p>")
     if first.without_value:
         lacking = escape(", ".join(first.without_value))
         text.append(f"<p>Neither predictions nor truth, so no value: {lacking}.</p>")

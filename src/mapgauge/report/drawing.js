@@ -1,0 +1,302 @@
+// The chosen frame from above, x to the right and y up, one panel per method. All panels show the same place.
+
+const METRE = 100; // centimetres, in which coordinates come
+const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "points without partner" };
+const MARGIN = 1.06;
+const panels = []; // one per method: { figure, values, svg, tip, scale, none, width, nodes, instances }
+let whole = null; // { x, y, width, height } in metres: what "whole" shows
+let pointed = null; // the instance that is looked at: { panel, instance }
+
+// The region of the protocol, and all truth that can be drawn: a frame may lie elsewhere than the protocol expects.
+function wholeView() {
+  let [left, right, bottom, top] = meta.region
+    ? [-meta.region[0] / 2, meta.region[0] / 2, -meta.region[1] / 2, meta.region[1] / 2]
+    : [Infinity, -Infinity, Infinity, -Infinity];
+  for (let place = 0; place < meta.drawn.length; place++) {
+    for (const { line } of instancesOf(0, place, "truth")) {
+      for (let i = 0; i < line.x.length; i++) {
+        left = Math.min(left, line.x[i] / METRE);
+        right = Math.max(right, line.x[i] / METRE);
+        bottom = Math.min(bottom, line.y[i] / METRE);
+        top = Math.max(top, line.y[i] / METRE);
+      }
+    }
+  }
+  if (left > right) [left, right, bottom, top] = [-30, 30, -15, 15];
+  const width = Math.max(right - left, (top - bottom) / 2, 4) * MARGIN;
+  const height = Math.max((top - bottom) * MARGIN, width / 4);
+  return { x: (left + right) / 2, y: (bottom + top) / 2, width, height };
+}
+
+function buildPanels(onView) {
+  whole = wholeView();
+  meta.methods.forEach((name, method) => {
+    const values = element("span");
+    const svg = drawn("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
+    svg.style.aspectRatio = `${whole.width} / ${whole.height}`;
+    svg.style.maxHeight = "75vh";
+    const tip = element("div", { className: "tip", hidden: true });
+    const scale = element("div", { className: "scale", ariaHidden: "true" });
+    const none = element("p", { className: "none", hidden: true });
+    const stage = element("div", {}, svg, tip, scale, none);
+    stage.style.position = "relative";
+    const caption = element("figcaption", {}, element("strong", { textContent: name }), values);
+    const figure = element("figure", { className: "panel" }, caption, stage);
+    const panel = { method, figure, values, svg, tip, scale, none, width: 0, nodes: [], instances: [] };
+    panels.push(panel);
+    document.getElementById("panels").append(figure);
+    listen(panel, onView);
+  });
+}
+
+function pathOf(line, closed) {
+  let path = "";
+  for (let i = 0; i < line.x.length; i++) path += `${i ? "L" : "M"}${line.x[i] / METRE} ${-line.y[i] / METRE}`;
+  return line.x.length === 1 ? `${path}h0` : closed ? `${path}Z` : path;
+}
+
+const dotsOf = (line, places) => places.map((i) => `M${line.x[i] / METRE} ${-line.y[i] / METRE}h0`).join("");
+
+function withoutPartner(instance) {
+  const all = Array.from(instance.line.x.keys());
+  if (!instance.match) return all;
+  const taken = new Set(instance.side === "truth" ? instance.match.pairs.y : instance.match.pairs.x);
+  return all.filter((i) => !taken.has(i));
+}
+
+function pairsPath({ prediction, truth, pairs }) {
+  let path = "";
+  for (let k = 0; k < pairs.x.length; k++) {
+    const [i, j] = [pairs.x[k], pairs.y[k]];
+    path += `M${prediction.line.x[i] / METRE} ${-prediction.line.y[i] / METRE}`;
+    path += `L${truth.line.x[j] / METRE} ${-truth.line.y[j] / METRE}`;
+  }
+  return path;
+}
+
+function background() {
+  const nodes = [];
+  const from = (middle, size) => Math.floor((middle - 1.5 * size) / 10) * 10;
+  const [left, bottom] = [from(whole.x, whole.width), from(whole.y, whole.height)];
+  for (let x = left; x <= whole.x + 1.5 * whole.width; x += 10) {
+    nodes.push(drawn("line", { class: "metre", x1: x, x2: x, y1: -bottom, y2: bottom - 2 * whole.y }));
+  }
+  for (let y = bottom; y <= whole.y + 1.5 * whole.height; y += 10) {
+    nodes.push(drawn("line", { class: "metre", x1: left, x2: 2 * whole.x - left, y1: -y, y2: -y }));
+  }
+  if (meta.region) {
+    const [width, height] = meta.region;
+    nodes.push(drawn("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
+  }
+  nodes.push(drawn("path", { class: "ego", d: "M-1 0H1M0 -1V1" }, drawn("title", {}, "the ego")));
+  return nodes;
+}
+
+// Put one frame into a panel. `nodes` remember what they show, so that layers can hide them.
+function drawScene(panel, frame) {
+  const place = drawnAt[frame];
+  leave();
+  panel.svg.style.display = place < 0 ? "none" : "";
+  panel.scale.hidden = place < 0;
+  panel.none.hidden = place >= 0;
+  panel.nodes = [];
+  panel.instances = [];
+  if (place < 0) {
+    panel.none.textContent = meta.drawn.length
+      ? "The geometry of this frame is not in the page. Frames with a dot in the list can be drawn."
+      : "No geometry is in this page.";
+    panel.svg.replaceChildren();
+    return;
+  }
+  const scene = sceneOf(panel.method, place);
+  const add = (layer, instance, node) => {
+    panel.nodes.push({ layer, label: instance.label, confidence: instance.side === "truth" ? 1 : instance.confidence, instance, node });
+    return node;
+  };
+  const lines = (instances) =>
+    instances.map((instance) => {
+      const colour = meta.colours[instance.label];
+      const d = pathOf(instance.line, instance.closed);
+      const lonely = meta.matched && !instance.match ? " lonely" : "";
+      const node = drawn(
+        "g",
+        { class: `instance ${instance.side}${lonely}`, tabindex: "-1", role: "img", "aria-label": describe(panel.method, frame, instance).join(", ") },
+        drawn("path", { class: "stroke", d, stroke: colour, "stroke-opacity": instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1) }),
+        drawn("path", { class: "reach", d }),
+      );
+      instance.node = node;
+      node.addEventListener("pointerenter", (event) => look(panel, frame, instance, event));
+      node.addEventListener("pointerleave", leave);
+      node.addEventListener("focus", () => look(panel, frame, instance, null));
+      node.addEventListener("blur", leave);
+      panel.instances.push(instance);
+      return add(instance.side, instance, node);
+    });
+  const marks = (instances) =>
+    instances.flatMap((instance) => {
+      const d = dotsOf(instance.line, withoutPartner(instance));
+      if (!d || !meta.matched) return [];
+      const colour = meta.colours[instance.label];
+      const faint = instance.side === "truth" || instance.match ? 1 : instance.confidence;
+      const dots = [drawn("path", { class: "outer", d, stroke: colour }), drawn("path", { class: "inner", d })];
+      instance.dots = drawn("g", { class: `dots ${instance.side}`, "stroke-opacity": faint }, ...dots);
+      return [add("dots", instance, instance.dots)];
+    });
+  const pairs = scene.matches.map((match) => {
+    match.node = drawn("path", { class: "pairs", d: pairsPath(match) });
+    return add("pairs", match.prediction, match.node);
+  });
+  const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most certain on top
+  panel.svg.replaceChildren(
+    ...background(),
+    ...lines(scene.truth),
+    ...pairs,
+    ...lines(weak),
+    ...marks(scene.truth),
+    ...marks(weak),
+  );
+  panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
+}
+
+function applyLayers(panel, state) {
+  for (const { layer, label, confidence, instance, node } of panel.nodes) {
+    const side = layer === "dots" && state.off.has(instance.side);
+    const hidden = state.off.has(layer) || side || state.offClasses.has(label) || confidence < state.least;
+    node.style.display = hidden ? "none" : "";
+  }
+}
+
+function applyView(panel, view) {
+  const width = view ? view.width : whole.width;
+  const height = (width * whole.height) / whole.width;
+  const [x, y] = view ? [view.x, view.y] : [whole.x, whole.y];
+  panel.svg.setAttribute("viewBox", `${x - width / 2} ${-y - height / 2} ${width} ${height}`);
+  panel.width ||= panel.svg.clientWidth; // asking is slow: the browser must lay out the page first
+  const pixels = (panel.width || 600) / width;
+  const length = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].find((metres) => metres * pixels >= 45) ?? 1000;
+  panel.scale.style.width = `${length * pixels}px`;
+  panel.scale.textContent = `${length} m`;
+}
+
+// What there is to say of an instance, line by line.
+function describe(method, frame, instance) {
+  const said = [`${instance.side === "truth" ? "truth" : "prediction"} ${instance.number}, ${meta.classes[instance.label]}`];
+  if (instance.side !== "truth") said.push(`confidence ${instance.confidence.toFixed(3)}`);
+  if (!meta.matched) return said;
+  const normalised = meta.pld && meta.order === 1;
+  const total = normalised ? sumsOf(method, frame, [instance.label]).reduce((a, b) => a + b, 0) : 2;
+  const share = (cost) => (total > 0 ? (2 * cost) / total : 0).toFixed(4);
+  const of = normalised ? "in the PLD of the class" : "cost";
+  if (!instance.match) {
+    const kind = instance.side === "truth" ? "missed" : "false";
+    said.push(`no partner: ${kind}`, `${of}: ${share(instance.confidence / 2)}`);
+    return said;
+  }
+  const { prediction, truth, distance, pairs, costs } = instance.match;
+  const partner = instance.side === "truth" ? `prediction ${prediction.number}, confidence ${prediction.confidence.toFixed(3)}` : `truth ${truth.number}`;
+  said.push(
+    `partner: ${partner}`,
+    `distance ${distance.toFixed(3)} (normalised SOSPA)`,
+    `${pairs.x.length} matched points, without partner ${prediction.line.x.length - pairs.x.length} + ${truth.line.x.length - pairs.x.length}`,
+    `${of}: ${share(costs[0] + costs[1] + costs[2])}`,
+    ...costs.map((cost, k) => `${labelOf(meta.parts[k].key)} ${share(cost)}`),
+  );
+  return said;
+}
+
+function look(panel, frame, instance, event) {
+  leave();
+  pointed = { panel, instance };
+  panel.svg.classList.add("looking");
+  const both = instance.match ? [instance.match.prediction, instance.match.truth] : [instance];
+  for (const node of [...both.flatMap((one) => [one.node, one.dots]), instance.match?.node]) node?.classList.add("looked");
+  panel.tip.textContent = describe(panel.method, frame, instance).join("\n");
+  panel.tip.hidden = false;
+  const stage = panel.svg.getBoundingClientRect();
+  const at = event ? { x: event.clientX, y: event.clientY } : middleOf(panel, instance);
+  const left = Math.min(Math.max(at.x - stage.left + 14, 4), Math.max(stage.width - panel.tip.offsetWidth - 4, 4));
+  const below = at.y - stage.top + 16;
+  const fits = below + panel.tip.offsetHeight < stage.height;
+  panel.tip.style.left = `${left}px`;
+  panel.tip.style.top = `${fits ? below : Math.max(at.y - stage.top - panel.tip.offsetHeight - 16, 4)}px`;
+}
+
+function middleOf(panel, { line }) {
+  const i = line.x.length >> 1;
+  return new DOMPoint((line.x[i] ?? 0) / METRE, -(line.y[i] ?? 0) / METRE).matrixTransform(panel.svg.getScreenCTM());
+}
+
+function leave() {
+  if (!pointed) return;
+  pointed.panel.svg.classList.remove("looking");
+  for (const node of pointed.panel.svg.querySelectorAll(".looked")) node.classList.remove("looked");
+  pointed.panel.tip.hidden = true;
+  pointed = null;
+}
+
+// Step through the instances that are shown; the browser says what the focused one is.
+function step(panel, by) {
+  const there = panel.instances.filter((instance) => instance.node.style.display !== "none");
+  if (!there.length) return;
+  const now = there.indexOf(pointed?.panel === panel ? pointed.instance : null);
+  there[now < 0 ? (by > 0 ? 0 : there.length - 1) : (now + by + there.length) % there.length].node.focus({ preventScroll: true });
+}
+
+// A view that is `factor` times as wide; `at` stays where it is.
+function zoomed(view, factor, at = null) {
+  const now = view ?? whole;
+  const width = Math.min(Math.max(now.width * factor, 1), 4 * whole.width);
+  const grown = width / now.width;
+  const fixed = at ?? now;
+  return { x: fixed.x + (now.x - fixed.x) * grown, y: fixed.y + (now.y - fixed.y) * grown, width };
+}
+
+function moved(view, dx, dy) {
+  const now = view ?? whole;
+  return { x: now.x + dx, y: now.y + dy, width: now.width };
+}
+
+function listen(panel, onView) {
+  const metres = (event) => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(panel.svg.getScreenCTM().inverse());
+    return { x: at.x, y: -at.y };
+  };
+  panel.svg.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const at = metres(event);
+      onView((view) => zoomed(view, Math.exp(Math.max(-1, Math.min(event.deltaY * 0.002, 1))), at));
+    },
+    { passive: false },
+  );
+  let grabbed = null;
+  panel.svg.addEventListener("pointerdown", (event) => {
+    if (event.button === 0) grabbed = { at: metres(event), x: event.clientX, y: event.clientY, moving: false };
+  });
+  panel.svg.addEventListener("pointermove", (event) => {
+    if (!grabbed) return;
+    if (!grabbed.moving && Math.hypot(event.clientX - grabbed.x, event.clientY - grabbed.y) < 3) return;
+    if (!grabbed.moving) panel.svg.setPointerCapture(event.pointerId);
+    grabbed.moving = true;
+    panel.svg.classList.add("dragged");
+    const at = metres(event);
+    onView((view) => moved(view, grabbed.at.x - at.x, grabbed.at.y - at.y));
+  });
+  const drop = () => {
+    grabbed = null;
+    panel.svg.classList.remove("dragged");
+  };
+  panel.svg.addEventListener("pointerup", drop);
+  panel.svg.addEventListener("pointercancel", drop);
+  panel.svg.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+    if (dx || dy) onView((view) => moved(view, (dx * (view ?? whole).width) / 10, (dy * (view ?? whole).width) / 10));
+    else if (event.key === "n" || event.key === "p") step(panel, event.key === "n" ? 1 : -1);
+    else if (event.key === "Escape") panel.svg.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}

@@ -1,0 +1,136 @@
+// The list of frames: filtered, sorted, and only as many rows in the page as one can see.
+
+const ROW = 26; // pixels, as --row in the style
+const SPARE = 12; // rows above and below what is seen
+const scroller = document.getElementById("scroller");
+const list = document.getElementById("list");
+
+const widthOf = (key) => ({ token: 190, scene: 110, localisation: 96 })[key] ?? 86;
+
+function element(name, properties = {}, ...children) {
+  const made = document.createElement(name);
+  Object.assign(made, properties);
+  made.append(...children);
+  return made;
+}
+
+function buildList(onSort, onChoose) {
+  list.querySelector("colgroup").append(
+    ...columnKeys.map((key) => {
+      const column = element("col");
+      column.style.width = `${widthOf(key)}px`;
+      return column;
+    }),
+  );
+  const row = element("tr");
+  row.setAttribute("aria-rowindex", "1");
+  for (const key of columnKeys) {
+    const button = element("button", { type: "button", textContent: labelOf(key), tabIndex: 0 });
+    button.addEventListener("click", () => onSort(key));
+    const head = element("th", { scope: "col", className: numberKeys.includes(key) ? "" : "text" }, button);
+    head.dataset.key = key;
+    row.append(head);
+  }
+  list.querySelector("thead").append(row);
+  list.style.width = `${columnKeys.reduce((sum, key) => sum + widthOf(key), 0)}px`;
+  list.setAttribute("aria-colcount", String(columnKeys.length));
+  list.querySelector("tbody").addEventListener("click", (event) => {
+    const chosen = event.target.closest("tr[data-frame]");
+    if (chosen) onChoose(Number(chosen.dataset.frame));
+  });
+}
+
+// Frames that pass all filters; with `except`, all but the range of that value.
+function passing(state, columns, except = null) {
+  const text = state.text.toLowerCase();
+  const ranges = Object.entries(state.ranges).filter(([key]) => key !== except);
+  const frames = [];
+  for (let i = 0; i < frameCount; i++) {
+    if (text && !meta.tokens[i].toLowerCase().includes(text)) continue;
+    if (state.scene !== "" && meta.scenes[i] !== state.scene) continue;
+    if (state.only && drawnAt[i] < 0) continue;
+    if (ranges.every(([key, [low, high]]) => columns[key][i] >= low && columns[key][i] <= high)) frames.push(i);
+  }
+  return frames;
+}
+
+// Frames in the order of a column. What has no value comes last, equal values keep their order.
+function sorted(frames, state, columns) {
+  const sign = state.down ? -1 : 1;
+  if (numberKeys.includes(state.sort)) {
+    const column = columns[state.sort];
+    return frames.sort((a, b) => {
+      if (Number.isNaN(column[a]) || Number.isNaN(column[b])) return Number.isNaN(column[a]) - Number.isNaN(column[b]);
+      return sign * (column[a] - column[b]);
+    });
+  }
+  const column = state.sort === "scene" ? meta.scenes : meta.tokens;
+  return frames.sort((a, b) => sign * (column[a] < column[b] ? -1 : column[a] > column[b] ? 1 : 0));
+}
+
+function markSort(state) {
+  for (const head of list.querySelectorAll("thead th")) {
+    const mine = head.dataset.key === state.sort;
+    if (mine) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+    else head.removeAttribute("aria-sort");
+    const arrow = mine ? (state.down ? " ▾" : " ▴") : "";
+    head.firstChild.textContent = labelOf(head.dataset.key) + arrow;
+  }
+}
+
+let made = { rows: null, columns: null, first: 0, last: 0 }; // what is in the page now
+
+// Rows that are seen, between two that stand for those that are not. While those in the page do, they stay.
+function showRows(state, rows, columns) {
+  const seenFirst = Math.min(Math.floor(scroller.scrollTop / ROW), rows.length);
+  const seenLast = Math.min(rows.length, Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW));
+  const same = made.rows === rows && made.columns === columns;
+  if (!same || seenFirst < made.first || seenLast > made.last) {
+    made = { rows, columns, first: Math.max(0, seenFirst - SPARE), last: Math.min(rows.length, seenLast + SPARE) };
+    makeRows(state, made);
+  }
+  for (const row of list.querySelectorAll('[aria-selected="true"]')) row.setAttribute("aria-selected", "false");
+  const chosen = document.getElementById(`row-${state.frame}`);
+  chosen?.setAttribute("aria-selected", "true");
+  if (chosen) list.setAttribute("aria-activedescendant", chosen.id);
+  else list.removeAttribute("aria-activedescendant");
+}
+
+function makeRows(state, { rows, columns, first, last }) {
+  const signed = state.method.includes("-");
+  const space = (count) => {
+    const row = element("tr", { className: "space", ariaHidden: "true" }, element("td", { colSpan: columnKeys.length }));
+    row.style.height = `${count * ROW}px`;
+    return row;
+  };
+  const nodes = [];
+  for (let i = first; i < last; i++) {
+    const frame = rows[i];
+    const row = element("tr", { id: `row-${frame}` });
+    row.dataset.frame = frame;
+    row.setAttribute("aria-rowindex", String(i + 2));
+    row.setAttribute("aria-selected", "false");
+    for (const key of columnKeys) {
+      const isText = !numberKeys.includes(key);
+      const text = key === "token" ? meta.tokens[frame] : isText ? meta.scenes[frame] : shown(key, columns[key][frame], signed);
+      const cell = element("td", { className: isText ? "text" : "", textContent: text });
+      if (isText) cell.title = text;
+      if (key === "token" && drawnAt[frame] >= 0 && meta.drawn.length < frameCount) {
+        cell.prepend(element("span", { textContent: "● ", title: `can be drawn (${meta.kinds[drawnAt[frame]]})` }));
+      }
+      row.append(cell);
+    }
+    nodes.push(row);
+  }
+  list.querySelector("tbody").replaceChildren(space(first), ...nodes, space(rows.length - last));
+  list.setAttribute("aria-rowcount", String(rows.length + 1));
+}
+
+function scrollToRow(place) {
+  const head = list.tHead.offsetHeight;
+  const top = place * ROW;
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  else if (top + ROW + head > scroller.scrollTop + scroller.clientHeight) {
+    scroller.scrollTop = top + ROW + head - scroller.clientHeight;
+  }
+}

@@ -1,0 +1,78 @@
+"""A small world evaluated once, reports of it, and a browser to open them in."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.report import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Page
+
+FRAMES = 30
+DRAWN = 12
+
+
+@pytest.fixture(scope="session")
+def methods() -> list[mg.Results]:
+    good, truth = demo_world(FRAMES)
+    poor, _ = demo_world(FRAMES, quality="poor")
+    return [mg.evaluate(good, truth), mg.evaluate(poor, truth)]
+
+
+@pytest.fixture(scope="session")
+def one(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of one method; some frames are drawn."""
+    path = tmp_path_factory.mktemp("one") / "report.html"
+    write_report(methods[0], path, frames=DRAWN)
+    return path
+
+
+@pytest.fixture(scope="session")
+def two(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two methods; all frames are drawn."""
+    path = tmp_path_factory.mktemp("two") / "report.html"
+    write_report(methods, path, names=["good", "poor"])
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("there is no Chromium")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def show(browser: "Browser") -> "Iterator[Callable[..., Page]]":
+    """Opens a report. At the end of a test, the browser must have had nothing to complain of and nothing to load."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    said: list[str] = []
+    asked: list[str] = []
+
+    def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400) -> "Page":
+        page = context.new_page()
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        page.set_viewport_size({"width": width, "height": 900})
+        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri() + address)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield opened
+    context.close()
+    assert said == []
+    assert all(url.startswith(("file:", "data:")) for url in asked)

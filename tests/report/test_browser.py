@@ -1,0 +1,485 @@
+"""The report in a real browser, used as a person would. The fixture ``show`` fails on any complaint or request."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.report import write_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Show = Callable[..., "Page"]
+
+
+def column(page: "Page", name: str) -> list[str]:
+    """The cells of a column of the list, from the rows that are in the page."""
+    heads = [text.rstrip(" ▾▴") for text in page.locator("#list thead th").all_inner_texts()]
+    at = heads.index(name) + 1
+    return page.locator(f"#list tbody tr[data-frame] td:nth-child({at})").all_inner_texts()
+
+
+def tokens(page: "Page") -> list[str]:
+    return [text.removeprefix("● ") for text in column(page, "token")]
+
+
+def chosen(page: "Page") -> str:
+    return page.locator("#chosen").inner_text().split(" · ")[0]
+
+
+def view(page: "Page", panel: int = 0) -> list[float]:
+    """What a panel shows: left, top, width, height in metres."""
+    text = page.locator(".panel svg").nth(panel).get_attribute("viewBox")
+    assert text is not None
+    return [float(value) for value in text.split()]
+
+
+def visible(page: "Page", selector: str) -> int:
+    return page.locator(f".panel svg {selector}:visible").count()
+
+
+def test_the_list_has_the_values_of_the_results_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one)
+    rows = methods[0].frames()
+    assert tokens(page) == [row["token"] for row in rows]
+    for name, key in (("PLD", "pld"), ("detection", "detection"), ("missed", "missed"), ("false", "false")):
+        assert column(page, name) == [f"{row[key]:.3f}" for row in rows]
+    assert column(page, "Chamfer hits at 0.5") == [str(row["hits:ap_chamfer@0.5"]) for row in rows]
+    assert page.locator("#count").inner_text() == "30 of 30 frames"
+
+
+def test_a_class_can_be_looked_at_alone(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one)
+    page.select_option("#of", "divider")
+    rows = methods[0].frames(class_name="divider")
+    assert tokens(page) == [row["token"] for row in rows]
+    assert column(page, "confidence") == [f"{row['confidence']:.3f}" for row in rows]
+
+
+def test_every_column_sorts_both_ways(show: Show, one: Path) -> None:
+    page = show(one)
+    for name in ("localisation", "truth", "Fréchet hits at 2.0", "token"):
+        head = page.locator("#list thead button", has_text=name).first
+        head.click()
+        first = column(page, name)
+        head.click()
+        again = column(page, name)
+        if name == "token":
+            texts = [text.removeprefix("● ") for text in first]
+            assert texts == sorted(texts)
+        else:
+            values = [float(text) for text in first]
+            assert values == sorted(values, reverse=True)
+            assert [float(text) for text in again] == values[::-1]
+        assert page.locator("#list th[aria-sort]").count() == 1
+    assert page.locator("#list th[aria-sort]").get_attribute("aria-sort") == "descending"
+
+
+def test_text_scene_and_range_filter_together(show: Show, one: Path) -> None:
+    page = show(one)
+    page.fill("#text", "SCENE-0001")
+    assert len(tokens(page)) == 10
+    page.fill("#text", "-3")
+    assert set(tokens(page)) == {"scene-0000-3", "scene-0001-3", "scene-0002-3"}
+    page.select_option("#scene", "scene-0002")
+    assert tokens(page) == ["scene-0002-3"]
+    page.click("#clear")
+    values = [float(text) for text in column(page, "PLD")]
+    page.fill("#low", "0.75")
+    page.fill("#high", "0.8")
+    assert len(tokens(page)) == sum(0.75 <= value <= 0.8 for value in values) > 0
+    page.select_option("#value", "truth")
+    page.fill("#low", "12")
+    assert all(int(text) >= 12 for text in column(page, "truth"))
+    assert page.locator("#chips button").all_inner_texts() == ["0.75 ≤ PLD ≤ 0.8 ✕", "12 ≤ truth ✕"]
+    page.locator("#chips button").first.click()
+    assert page.locator("#chips button").count() == 1
+    page.click("#clear")
+    assert page.locator("#count").inner_text() == "30 of 30 frames"
+
+
+def test_only_frames_that_can_be_drawn_can_be_listed(show: Show, one: Path) -> None:
+    page = show(one)
+    assert page.locator("#list tbody", has_text="●").count() == 1
+    page.check("#only")
+    assert page.locator("#count").inner_text() == "12 of 30 frames"
+
+
+def test_dragging_across_the_distribution_chooses_a_range(show: Show, one: Path) -> None:
+    page = show(one)
+    values = [float(text) for text in column(page, "PLD")]
+    page.locator("#histogram").scroll_into_view_if_needed()
+    box = page.locator("#histogram").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 30, steps=4)
+    page.mouse.move(box["x"] + box["width"], box["y"] + 30, steps=4)
+    page.mouse.up()
+    middle = (min(values) + max(values)) / 2
+    assert abs(float(page.input_value("#low")) - middle) < 0.01
+    assert len(tokens(page)) == sum(value >= float(page.input_value("#low")) for value in values)
+    page.mouse.click(box["x"] + 20, box["y"] + 30)
+    assert page.locator("#count").inner_text() == "30 of 30 frames"
+
+
+def test_a_click_draws_the_frame_with_all_its_instances(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = show(two)
+    page.locator("#list tbody tr[data-frame]").nth(3).click()
+    token = tokens(page)[3]
+    assert chosen(page) == token
+    for k, method in enumerate(methods):
+        assignment = method.assignment(token)
+        panel = page.locator(".panel").nth(k)
+        assert panel.locator(".instance.truth").count() == len(assignment.truth)
+        assert panel.locator(".instance.predictions").count() == len(assignment.predictions)
+        assert panel.locator("path.pairs").count() == len(assignment.matches)
+    row = next(row for row in methods[1].frames() if row["token"] == token)
+    assert (
+        f"PLD {row['pld']:.3f} = localisation {row['localisation']:.3f}" in page.locator(".panel").nth(1).inner_text()
+    )
+
+
+def test_a_frame_without_geometry_says_so_and_has_its_values(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one)
+    bare = page.locator("#list tbody tr[data-frame]:not(:has-text('●'))").first
+    token = bare.locator("td").first.inner_text()
+    bare.click()
+    row = next(row for row in methods[0].frames() if row["token"] == token)
+    assert "not in the page" in page.locator(".panel .none").inner_text()
+    assert visible(page, "") == 0
+    assert f"{row['pld']:.3f}" in page.locator("#frame-values").inner_text()
+
+
+def test_keys_and_buttons_go_to_the_next_and_the_previous_frame(show: Show, one: Path) -> None:
+    page = show(one)
+    order = tokens(page)
+    assert chosen(page) == order[0]
+    assert page.locator("#previous").is_disabled()
+    for key, expected in (("j", 1), ("ArrowRight", 2), ("k", 1), ("ArrowLeft", 0), ("k", 0)):
+        page.keyboard.press(key)
+        assert chosen(page) == order[expected]
+    page.click("#next")
+    assert chosen(page) == order[1]
+    page.locator("#list").focus()
+    for key, expected in (("ArrowDown", 2), ("ArrowUp", 1), ("End", 29), ("Home", 0)):
+        page.keyboard.press(key)
+        assert chosen(page) == order[expected]
+    row = page.locator("#list tr[aria-selected=true]")
+    assert row.count() == 1
+    assert page.locator("#list").get_attribute("aria-activedescendant") == row.get_attribute("id")
+
+
+def test_keys_typed_into_a_field_stay_there(show: Show, one: Path) -> None:
+    page = show(one)
+    page.locator("#text").focus()
+    page.keyboard.type("jk")
+    assert page.input_value("#text") == "jk"
+    assert page.locator("#count").inner_text() == "0 of 30 frames"
+
+
+def test_wheel_buttons_and_keys_zoom_all_panels(show: Show, two: Path) -> None:
+    page = show(two)
+    first = view(page)
+    panel = page.locator(".panel svg").first
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.wheel(0, -300)
+    page.wait_for_url(re.compile("view="))
+    closer = view(page)
+    fixed = first[0] + 0.25 * first[2]
+    assert abs(closer[0] + 0.25 * closer[2] - fixed) < 0.2  # what is under the pointer stays there
+    assert view(page, 1) == closer
+    page.click("#closer")
+    assert abs(view(page)[2] - 0.7 * closer[2]) < 0.01
+    page.click("#whole")
+    assert view(page) == first
+    page.keyboard.press("+")
+    assert view(page)[2] < first[2]
+    page.keyboard.press("0")
+    assert view(page) == first
+
+
+def test_dragging_and_arrow_keys_pan_all_panels(show: Show, two: Path) -> None:
+    page = show(two)
+    first = view(page)
+    panel = page.locator(".panel svg").first
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 5, steps=5)
+    page.mouse.up()
+    panned = view(page)
+    assert abs(panned[0] - first[0] - 0.25 * first[2]) < 0.2
+    assert panned[2:] == first[2:]
+    assert view(page, 1) == panned
+    panel.focus()
+    page.keyboard.press("ArrowUp")
+    assert view(page)[1] < panned[1]
+    token = chosen(page)
+    page.keyboard.press("ArrowRight")
+    assert chosen(page) == token
+
+
+def test_layers_and_classes_can_be_hidden(show: Show, two: Path) -> None:
+    page = show(two)
+    for layer, selector in (
+        ("truth", ".instance.truth"),
+        ("predictions", ".instance.predictions"),
+        ("pairs", ".pairs"),
+        ("dots", ".dots"),
+    ):
+        assert visible(page, selector) > 0
+        page.uncheck(f"[data-layer={layer}]")
+        assert visible(page, selector) == 0
+        page.check(f"[data-layer={layer}]")
+    before = visible(page, ".instance")
+    page.get_by_label("divider", exact=True).uncheck()
+    assert 0 < visible(page, ".instance") < before
+    assert page.locator('.panel .instance:visible[aria-label*="divider"]').count() == 0
+
+
+def test_the_slider_hides_what_is_less_confident(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = show(two)
+    page.locator("#least").focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#least-value").inner_text() == "0.30"
+    token = chosen(page)
+    expected = sum(
+        (instance.confidence or 0) >= 0.3 for method in methods for instance in method.assignment(token).predictions
+    )
+    assert visible(page, ".instance.predictions") == expected
+    assert visible(page, ".instance.truth") == sum(len(method.assignment(token).truth) for method in methods)
+
+
+def test_an_instance_shows_its_partner_on_hover(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one, "#least=0.99")  # nothing lies on the truth
+    assignment = methods[0].assignment(chosen(page))
+    match = next(match for match in assignment.matches if match.class_name == "divider")
+    page.locator(".panel svg").scroll_into_view_if_needed()
+    point = page.evaluate(
+        """(label) => {
+            const node = document.querySelector(`.instance[aria-label^="${label},"] .stroke`);
+            const at = node.getPointAtLength(node.getTotalLength() / 2).matrixTransform(node.getScreenCTM());
+            return [at.x, at.y];
+        }""",
+        f"truth {match.truth}",
+    )
+    page.mouse.move(*point)
+    tip = page.locator(".tip")
+    said = tip.inner_text().split("\n")
+    confidence = assignment.predictions[match.prediction].confidence
+    assert said[0] == f"truth {match.truth}, divider"
+    assert said[1] == f"partner: prediction {match.prediction}, confidence {confidence:.3f}"
+    assert said[2] == f"distance {match.distance:.3f} (normalised SOSPA)"
+    assert said[3].startswith(f"{len(match.pairs)} matched points")
+    assert [line.rsplit(" ", 1)[0] for line in said[5:]] == ["matched points", "unmatched points", "confidence"]
+    assert page.locator(".instance.looked").count() == 2
+    page.mouse.move(5, 5)
+    assert tip.is_hidden()
+
+
+def test_instances_can_be_stepped_through_by_keyboard(show: Show, one: Path) -> None:
+    page = show(one)
+    page.locator(".panel svg").focus()
+    page.keyboard.press("n")
+    focused = page.locator(".instance:focus")
+    assert (focused.get_attribute("aria-label") or "").startswith("truth 0,")
+    assert page.locator(".tip").is_visible()
+    page.keyboard.press("n")
+    assert (focused.get_attribute("aria-label") or "").startswith("truth 1,")
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    assert (focused.get_attribute("aria-label") or "").startswith("prediction 74,")
+    page.keyboard.press("Escape")
+    assert page.locator(".tip").is_hidden()
+
+
+def test_parts_of_all_instances_add_up_to_the_value_of_the_class(
+    show: Show, one: Path, methods: list[mg.Results]
+) -> None:
+    page = show(one)
+    labels = page.locator(".instance").evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-label'))")
+    total = 0.0
+    for label in labels:
+        counted = "partner: prediction" in label  # a match is told twice
+        if ", divider" in label.split(", confidence")[0] and not counted:
+            total += float(label.split("in the PLD of the class: ")[1].split(",")[0])
+    row = next(row for row in methods[0].frames(class_name="divider") if row["token"] == chosen(page))
+    assert abs(total - row["pld"]) < 0.003
+
+
+def test_the_address_reopens_the_same_view(show: Show, two: Path) -> None:
+    page = show(two)
+    page.select_option("#method", "1-0")
+    page.select_option("#of", "boundary")
+    page.locator("#list thead button", has_text="detection").click()
+    page.locator("#list thead button", has_text="detection").click()
+    page.fill("#text", "scene-000")
+    page.select_option("#scene", "scene-0001")
+    page.select_option("#value", "missed")
+    page.fill("#high", "0.5")
+    page.keyboard.press("Tab")
+    page.locator("#list tbody tr[data-frame]").nth(2).click()
+    page.uncheck("[data-layer=pairs]")
+    page.get_by_label("divider", exact=True).uncheck()
+    page.fill("#least", "0.25")
+    page.click("#closer")
+
+    def seen(of: "Page") -> list[Any]:
+        fields = ["method", "of", "text", "scene", "value", "low", "high", "least"]
+        values: list[Any] = [of.input_value(f"#{name}") for name in fields]
+        boxes = of.locator("#layers input[type=checkbox]").evaluate_all("all => all.map((box) => box.checked)")
+        return [*values, tokens(of), chosen(of), [round(v, 1) for v in view(of)], boxes, visible(of, ".instance")]
+
+    page.wait_for_url(re.compile("view="))  # the address follows a moment later
+    address = page.evaluate("location.hash")
+    assert seen(show(two, address)) == seen(page)
+
+
+def test_an_address_changed_in_the_open_page_is_followed(show: Show, one: Path) -> None:
+    page = show(one)
+    page.evaluate("location.hash = '#frame=scene-0001-4&sort=token'")
+    page.locator("#chosen", has_text="scene-0001-4").wait_for()
+    assert tokens(page)[0] == "scene-0000-0"
+
+
+def test_a_link_within_the_page_keeps_the_view(show: Show, one: Path) -> None:
+    page = show(one)
+    page.fill("#text", "scene-0002")
+    page.locator("main a", has_text="Go to the frames").click()
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile("text=scene-0002"))
+    assert len(tokens(page)) == 10
+
+
+def test_an_address_of_another_report_does_no_harm(show: Show, one: Path) -> None:
+    page = show(one, "#frame=absent&sort=-nothing&of=tree&range=height+1+2&view=a+b+c&method=9&off=moon&hide=tree")
+    assert len(tokens(page)) == 30
+
+
+def test_differences_between_methods_can_be_listed(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = show(two)
+    page.select_option("#method", label="poor minus good")
+    good, poor = ({row["token"]: row["pld"] for row in method.frames()} for method in methods)
+    expected = sorted((poor[token] - good[token] for token in good), reverse=True)
+    assert column(page, "PLD")[:3] == [f"{value:+.3f}" for value in expected[:3]]
+
+
+def test_two_methods_are_drawn_side_by_side(show: Show, two: Path) -> None:
+    page = show(two)
+    boxes = [page.locator(".panel svg").nth(k).bounding_box() for k in range(2)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    assert page.locator(".panel figcaption strong").all_inner_texts() == ["good", "poor"]
+
+
+def test_only_rows_that_can_be_seen_are_in_the_page(show: Show, tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({f"t{i:04d}": {"divider": [[[0, 0], [9, i % 7]]]} for i in range(2000)})
+    results = mg.evaluate(truth.with_confidence(0.5), truth, metrics=["pld"])
+    write_report(results, tmp_path / "report.html", frames=4)
+    page = show(tmp_path / "report.html", "#sort=token")
+    assert page.locator("#list tbody tr[data-frame]").count() < 80
+    page.locator("#scroller").evaluate("node => { node.scrollTop = node.scrollHeight; }")
+    page.locator("#row-1999").wait_for()
+    assert page.locator("#row-1999").get_attribute("aria-rowindex") == "2001"
+    page.locator("#list").focus()
+    page.keyboard.press("Home")
+    assert tokens(page)[0] == "t0000"
+
+
+def luminance(colour: str) -> float:
+    channels = [int(value) / 255 for value in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_text_can_be_read_in_light_and_dark(show: Show, one: Path) -> None:
+    papers = []
+    for dark in (False, True):
+        page = show(one, dark=dark)
+        paper = luminance(page.locator("body").evaluate("node => getComputedStyle(node).backgroundColor"))
+        papers.append(paper)
+        for selector in ("body", "#count", "small", "summary", "#list thead button", ".finding strong", "label"):
+            ink = luminance(page.locator(selector).first.evaluate("node => getComputedStyle(node).color"))
+            light, low = max(ink, paper), min(ink, paper)
+            assert (light + 0.05) / (low + 0.05) >= 4.5, f"{selector}, dark: {dark}"
+    assert papers[0] > 0.9
+    assert papers[1] < 0.1
+
+
+def test_every_control_has_a_name(show: Show, two: Path) -> None:
+    page = show(two)
+    controls = page.locator("#explorer :is(input, select, button, svg[tabindex], table, [role=region])")
+    nameless = controls.evaluate_all(
+        """all => all.filter((node) => !(node.ariaLabel || node.getAttribute("aria-label") || node.labels?.length
+            || node.textContent.trim())).map((node) => node.outerHTML)"""
+    )
+    assert nameless == []
+    assert page.locator("main h2").count() == page.locator("main section[aria-labelledby]").count()
+
+
+def test_a_narrow_window_needs_no_sideways_scrolling(show: Show, two: Path) -> None:
+    page = show(two, width=420)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_printing_leaves_out_the_controls_and_keeps_the_drawing(show: Show, one: Path) -> None:
+    page = show(one)
+    page.emulate_media(media="print")
+    assert page.locator("#filters").is_hidden()
+    assert page.locator("#list").is_hidden()
+    assert page.locator(".panel svg").is_visible()
+    assert page.locator("#values table").first.is_visible()
+
+
+def test_results_without_data_pld_or_scenes_can_be_explored(show: Show, tmp_path: Path) -> None:
+    predictions, truth = demo_world(5)
+    results = mg.evaluate(replace(predictions, scenes=None), replace(truth, scenes=None), "streammapnet-60x30")
+    write_report(results, tmp_path / "drawn.html")
+    page = show(tmp_path / "drawn.html")
+    assert visible(page, ".instance.truth") > 0
+    assert page.locator("#layer-boxes input").count() == 2
+    assert page.locator("#scene").is_hidden()
+    page.locator(".panel svg").focus()
+    page.keyboard.press("n")
+    assert page.locator(".tip").inner_text().startswith("truth 0, ")
+    write_report(replace(results, data=None), tmp_path / "bare.html")
+    page = show(tmp_path / "bare.html")
+    page.keyboard.press("j")
+    assert chosen(page) == tokens(page)[1]
+    assert page.locator(".panel .none").inner_text() == "No geometry is in this page."
+
+
+def test_a_frame_and_a_class_without_value_have_a_dash(show: Show, tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}}, classes=["divider", "boundary"])
+    results = mg.evaluate(truth.with_confidence(0.9), truth, metrics=["pld"])
+    write_report(results, tmp_path / "report.html")
+    page = show(tmp_path / "report.html")
+    assert tokens(page) == ["a", "b"]
+    assert column(page, "PLD")[1] == "-"
+    page.select_option("#of", "boundary")
+    assert column(page, "PLD") == ["-", "-"]
+
+
+def test_text_from_outside_is_shown_as_text(show: Show, tmp_path: Path) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    truth = replace(mg.MapFrames.of({evil: {evil: [[[0, 0], [9, 0]]]}}), scenes=(evil,))
+    settings = mg.protocol("paper-60x30", classes=[evil])
+    write_report(mg.evaluate(truth.with_confidence(1), truth, settings), tmp_path / "r.html", names=[evil], title=evil)
+    page = show(tmp_path / "r.html")
+    assert page.title() == evil
+    assert chosen(page) == evil
+    assert column(page, "token") == [evil]
+    assert page.locator("img").count() == 0

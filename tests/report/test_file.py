@@ -1,0 +1,329 @@
+"""The file that ``write_report`` makes: complete in itself, the same every time, and safe whatever the data says."""
+
+import base64
+import gzip
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.report import write_report
+from mapgauge.report.colours import class_colours
+from mapgauge.report.drawings import choose
+from mapgauge.report.scalars import frame_pld
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and the text between them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.scripts: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.found and self.found[-1][0] == "script" and self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.text += data
+
+
+def contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The names and the arrays inside a report, as its script reads them."""
+    meta_text, data_text, _ = Elements(path.read_text(encoding="utf-8")).scripts
+    meta = json.loads(meta_text)
+    block = gzip.decompress(base64.b64decode(data_text))
+    arrays = {name: np.frombuffer(block, kind, size, start) for name, (kind, start, size) in meta["arrays"].items()}
+    return meta, arrays
+
+
+def test_nothing_is_loaded_from_elsewhere(two: Path) -> None:
+    text = two.read_text(encoding="utf-8")
+    page = Elements(text)
+    for tag, attributes in page.found:
+        assert tag not in ("link", "iframe", "img", "object", "embed", "base")
+        assert "src" not in attributes
+        assert (attributes.get("href") or "#").startswith("#")
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    allowed = {"http://www.w3.org/2000/svg"}  # a name, which is never fetched
+    assert set(re.findall(r"https?://[^\s\"'<>)]+", text)) <= allowed
+
+
+def test_the_policy_lets_only_the_own_script_run(one: Path) -> None:
+    page = Elements(one.read_text(encoding="utf-8"))
+    policy = next(a["content"] for tag, a in page.found if tag == "meta" and "http-equiv" in a)
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}';", policy)
+
+
+def test_the_same_results_make_the_same_file(methods: list[mg.Results], one: Path, tmp_path: Path) -> None:
+    write_report(methods[0], tmp_path / "again.html", frames=12)
+    assert (tmp_path / "again.html").read_bytes() == one.read_bytes()
+
+
+def test_the_file_is_small(one: Path, two: Path) -> None:
+    assert one.stat().st_size < 300_000
+    assert two.stat().st_size < 800_000
+
+
+def test_what_comes_from_outside_cannot_become_part_of_the_page(tmp_path: Path) -> None:
+    line = [[0, 0], [9, 0]]
+    truth = replace(mg.MapFrames.of({EVIL: {EVIL: [line]}}), name=EVIL, scenes=(EVIL,))
+    predictions = replace(truth.with_confidence(0.5), name=EVIL)
+    results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30").replace(name=EVIL, about=EVIL, classes=[EVIL]))
+    results = replace(results, findings=(mg.Finding("error", "x", EVIL, examples=(EVIL,)),))
+    write_report([results, results], tmp_path / "report.html", names=[EVIL, "b"], title=EVIL)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Elements(text)
+    assert len(page.scripts) == 3
+    assert text.count("<script") == 3
+    assert "alert(1)</script>" not in text
+    assert page.text.count(EVIL) > 5
+    assert contents(tmp_path / "report.html")[0]["tokens"] == [EVIL]
+
+
+def test_names_that_are_no_text_do_not_stop_a_report(methods: list[mg.Results], tmp_path: Path) -> None:
+    write_report(methods[0], tmp_path / "report.html", names=["a\udcff"], frames=1)
+    assert b"a&#56575;" in (tmp_path / "report.html").read_bytes()
+
+
+def test_the_top_says_what_was_compared_and_found(two: Path, methods: list[mg.Results]) -> None:
+    text = Elements(two.read_text(encoding="utf-8")).text
+    assert "good, poor against demo-truth, on 30 frames of 3 scenes" in text
+    assert "Protocol paper-60x30: points every 0.5 m, cutoff 1.5 m" in text
+    for method in methods:
+        for finding in method.findings:
+            assert finding.message in text
+        for values in (*method.classes.values(), method.mean):
+            for key in ("pld", "localisation", "false", "ap_chamfer", "ap_frechet@2.0"):
+                assert f"{values[key]:.3f}" in text
+
+
+def test_values_have_the_intervals_of_compare(two: Path, methods: list[mg.Results]) -> None:
+    text = Elements(two.read_text(encoding="utf-8")).text
+    comparison = mg.compare(methods, names=["good", "poor"])
+    for estimates in comparison.estimates:
+        for found in estimates.values():
+            assert all(str(found[key]) in text for key in ("pld", "ap_chamfer", "ap_frechet@1.0"))
+    assert str(comparison.differences["good", "poor"]["mean"]["pld"]) in text
+
+
+def test_methods_that_cannot_be_told_apart_are_said_to_be_so(methods: list[mg.Results], tmp_path: Path) -> None:
+    write_report([methods[0], methods[0]], tmp_path / "same.html", names=["a", "b"], frames=0)
+    assert (tmp_path / "same.html").read_text(encoding="utf-8").count("cannot be told apart") == 4 * 3
+
+
+def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.Results], tmp_path: Path) -> None:
+    results = replace(methods[0], findings=(mg.Finding("error", "units", "these are feet"), *methods[0].findings))
+    write_report(results, tmp_path / "report.html", frames=0)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert text.index("these are feet") < text.index('id="values"')
+
+
+def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods: list[mg.Results]) -> None:
+    values = frame_pld(methods[0])
+    assert values is not None
+    rank = np.argsort(np.argsort(-values, kind="stable"))
+    chosen = choose(methods[0], 14)
+    by_kind = {kind: sorted(rank[f] for f in chosen if chosen[f] == kind) for kind in chosen.values()}
+    assert by_kind["worst"] == [0, 1, 2, 3]
+    assert by_kind["best"] == [26, 27, 28, 29]
+    assert by_kind["median"] == [13, 14, 15]
+    assert len(by_kind["random"]) == 3
+    assert len(chosen) == 14
+
+
+def test_frame_pld_is_that_of_the_results(methods: list[mg.Results]) -> None:
+    values = frame_pld(methods[0])
+    assert values is not None
+    expected = {row["token"]: row["pld"] for row in methods[0].frames()}
+    np.testing.assert_allclose(values, [expected[token] for token in methods[0].tokens], rtol=1e-12)
+
+
+def test_all_frames_have_values_and_the_page_says_which_are_drawn(one: Path, methods: list[mg.Results]) -> None:
+    meta, arrays = contents(one)
+    assert meta["tokens"] == list(methods[0].tokens)
+    assert len(meta["drawn"]) == 12
+    np.testing.assert_allclose(arrays["0.parts"].reshape(30, 3, 6), methods[0].scores.parts[0], rtol=1e-6)
+    np.testing.assert_array_equal(arrays["0.true"].reshape(30, 3), methods[0].scores.true)
+    hits = {row["token"]: row["hits:ap_frechet@3.0"] for row in methods[0].frames()}
+    at = meta["hits"].index("hits:ap_frechet@3.0")
+    np.testing.assert_array_equal(
+        arrays["0.hits"].reshape(-1, 30, 3)[at].sum(axis=1), [hits[token] for token in methods[0].tokens]
+    )
+    assert "12 of 30 frames can be drawn" in one.read_text(encoding="utf-8")
+
+
+def test_drawn_polylines_are_those_that_were_compared(one: Path, methods: list[mg.Results]) -> None:
+    meta, arrays = contents(one)
+    place = 5
+    assignment = methods[0].assignment(meta["tokens"][meta["drawn"][place]])
+    for side, instances in (("predictions", assignment.predictions), ("truth", assignment.truth)):
+        frames, points = arrays[f"0.{side}.frames"], arrays[f"0.{side}.points"]
+        rows = range(frames[place], frames[place + 1])
+        assert [meta["classes"][arrays[f"0.{side}.label"][i]] for i in rows] == [i.class_name for i in instances]
+        steps = arrays[f"0.{side}.coords"].reshape(2, -1)
+        for i, instance in zip(rows, instances, strict=True):
+            drawn = steps[:, points[i] : points[i + 1]].cumsum(axis=1, dtype=steps.dtype).T / 100
+            np.testing.assert_allclose(drawn, instance.points, atol=0.00501)
+    rows = range(arrays["0.matches.frames"][place], arrays["0.matches.frames"][place + 1])
+    for i, match in zip(rows, assignment.matches, strict=True):
+        assert (arrays["0.matches.prediction"][i], arrays["0.matches.truth"][i]) == (match.prediction, match.truth)
+        begin, end = arrays["0.matches.points"][i : i + 2]
+        pairs = arrays["0.matches.pairs"].reshape(2, -1)[:, begin:end].cumsum(axis=1).T
+        np.testing.assert_array_equal(pairs, match.pairs)
+
+
+def test_crossings_are_closed_and_dividers_are_not(one: Path) -> None:
+    meta, arrays = contents(one)
+    closed = arrays["0.truth.closed"].astype(bool)
+    labels = np.array(meta["classes"])[arrays["0.truth.label"]]
+    assert closed[labels == "ped_crossing"].all()
+    assert not closed[labels == "divider"].any()
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0])
+def test_what_instances_cost_adds_up_to_the_parts_of_the_frame(order: float, tmp_path: Path) -> None:
+    results = mg.evaluate(*demo_world(2), mg.protocol("paper-60x30", order=order), metrics=["pld"])
+    write_report(results, tmp_path / "report.html")
+    _, arrays = contents(tmp_path / "report.html")
+    for frame in range(2):
+        sums = np.zeros((3, 5))
+        alone = {}
+        for side, part in (("truth", 3), ("predictions", 4)):
+            begin, end = arrays[f"0.{side}.frames"][frame : frame + 2]
+            alone[side] = [
+                (arrays[f"0.{side}.label"][i], part, arrays[f"0.{side}.confidence"][i]) for i in range(begin, end)
+            ]
+        begin, end = arrays["0.matches.frames"][frame : frame + 2]
+        for i in range(begin, end):
+            label = alone["truth"][arrays["0.matches.truth"][i]][0]
+            sums[label, :3] += arrays["0.matches.costs"].reshape(-1, 3)[i]
+        matched = {
+            side: set(arrays[f"0.matches.{key}"][begin:end].tolist())
+            for side, key in (("truth", "truth"), ("predictions", "prediction"))
+        }
+        for side, instances in alone.items():
+            for number, (label, part, confidence) in enumerate(instances):
+                if number not in matched[side]:
+                    sums[label, part] += confidence / 2
+        np.testing.assert_allclose(sums, results.scores.parts[0, frame, :, :5], rtol=1e-4, atol=1e-6)
+
+
+def test_methods_share_the_truth_that_is_stored(two: Path) -> None:
+    meta, _ = contents(two)
+    assert meta["arrays"]["0.truth.coords"] == meta["arrays"]["1.truth.coords"]
+    assert meta["arrays"]["0.predictions.coords"] != meta["arrays"]["1.predictions.coords"]
+
+
+def test_methods_with_their_frames_in_another_order_are_put_in_that_of_the_first(tmp_path: Path) -> None:
+    good, truth = demo_world(4)
+    results = mg.evaluate(good, truth)
+    other = results.of_frames([3, 1, 0, 2])
+    write_report([results, other], tmp_path / "report.html", names=["a", "b"])
+    meta, _ = contents(tmp_path / "report.html")
+    for key in ("parts", "hits", "predicted", "predictions.coords"):
+        assert meta["arrays"][f"0.{key}"] == meta["arrays"][f"1.{key}"]
+
+
+def test_points_far_away_are_kept(tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[4000, -5000], [4001, -5000]]]}})
+    results = mg.evaluate(truth.with_confidence(1), truth, mg.protocol("paper-60x30", classes=["divider"]))
+    write_report(results, tmp_path / "report.html")
+    _, arrays = contents(tmp_path / "report.html")
+    assert arrays["0.truth.coords"].reshape(2, -1).cumsum(axis=1).T.tolist()[0] == [400_000, -500_000]
+
+
+def test_classes_and_parts_have_the_colours_of_the_figures(one: Path) -> None:
+    style = pytest.importorskip("mapgauge.plot.style", reason="figures need matplotlib")
+    meta, _ = contents(one)
+    assert dict(zip(meta["classes"], meta["colours"], strict=True)) == style.colours_of(meta["classes"])
+    assert {part["key"]: part["colour"] for part in meta["parts"]} == style.PART_COLOURS
+    assert class_colours(["b", "a", "divider"]) == list(
+        map(style.colours_of(["b", "a", "divider"]).get, ("b", "a", "divider"))
+    )
+
+
+def test_results_without_data_are_reported_without_drawings(methods: list[mg.Results], tmp_path: Path) -> None:
+    write_report(replace(methods[0], data=None), tmp_path / "report.html")
+    meta, arrays = contents(tmp_path / "report.html")
+    assert meta["drawn"] == []
+    assert not any("coords" in name for name in arrays)
+    assert len(arrays["0.parts"]) == 30 * 3 * 6
+    assert "No frame can be drawn" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_results_without_pld_are_reported_by_their_precision(tmp_path: Path) -> None:
+    results = mg.evaluate(*demo_world(20), "streammapnet-60x30")
+    write_report(results, tmp_path / "report.html", frames=4)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    meta, arrays = contents(tmp_path / "report.html")
+    assert "0.parts" not in arrays
+    assert set(meta["kinds"]) == {"random"}
+    assert f"{results.mean['ap_chamfer']:.3f}" in text
+    assert "PLD was not computed" in text
+    assert len(arrays["0.matches.distance"]) == 0
+
+
+def test_a_class_with_nothing_in_it_has_a_dash(tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    results = mg.evaluate(truth.with_confidence(1), truth)
+    write_report(results, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Neither predictions nor truth, so no value: ped_crossing, boundary." in text
+    assert '<th scope="row">boundary</th><td>-</td>' in text
+    assert "nan" not in Elements(text).text.lower()
+
+
+def test_nothing_at_all_is_reported_too(tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({"a": {}}, classes=["divider"])
+    write_report(mg.evaluate(truth.with_confidence(1), truth), tmp_path / "report.html")
+    assert contents(tmp_path / "report.html")[0]["tokens"] == ["a"]
+
+
+def test_several_cutoffs_and_ranges_have_columns(tmp_path: Path) -> None:
+    settings = mg.protocol("paper-60x30", cutoffs=[1.5, 0.5])
+    results = mg.evaluate(*demo_world(4), settings, metrics=["pld"], ranges=(0, 10, 20))
+    write_report(results, tmp_path / "report.html", frames=0)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "PLD at 0.5</th>" in text
+    assert "PLD at 10-20m</th>" in text
+    assert f"{results.mean['pld@0.5']:.3f}" in text
+
+
+@pytest.mark.parametrize("frames", [-1, 1.5, True])
+def test_a_number_of_frames_that_cannot_be_is_refused(methods: list[mg.Results], frames: Any, tmp_path: Path) -> None:
+    with pytest.raises(mg.InvalidInput, match="frames must be a whole number of at least 0, got"):
+        write_report(methods[0], tmp_path / "report.html", frames=frames)
+
+
+def test_methods_that_do_not_compare_are_refused(methods: list[mg.Results], tmp_path: Path) -> None:
+    other = mg.evaluate(*demo_world(30), "streammapnet-60x30")
+    with pytest.raises(mg.InvalidInput, match="different settings"):
+        write_report([methods[0], other], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_place_that_cannot_be_written_is_an_error_in_words(methods: list[mg.Results], tmp_path: Path) -> None:
+    with pytest.raises(mg.MapgaugeError, match="cannot be written"):
+        write_report(methods[0], tmp_path / "absent" / "report.html", frames=0)
