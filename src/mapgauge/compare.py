@@ -112,7 +112,7 @@ def compare(
         seed: Of the draws; the same seed gives the same intervals.
 
     Returns:
-        Estimates and differences. Scenes are drawn if all results know them, else frames.
+        Estimates and differences. Scenes are drawn if one of the results knows them, else frames.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}
@@ -126,9 +126,11 @@ def compare(
     if isinstance(results, Results):
         raise InvalidInput("results must be a sequence of results. Put it in a list")
     methods = _same_frames(list(results))
-    called = _names(methods, names)
+    called = names_of(methods, names)
     if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
+    if not isinstance(seed, int) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     keys = methods[0].tokens if scenes is None else scenes
     units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
@@ -184,7 +186,8 @@ def _same_frames(methods: list[Results]) -> list[Results]:
     return aligned
 
 
-def _names(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
+def names_of(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
+    """What to call the methods: as given, or by their files."""
     if names is None:
         stems = [Path(method.inputs[0].name).stem for method in methods]
         names = [stem if stem and stems.count(stem) == 1 else f"{stem or 'method'} {k}" for k, stem in enumerate(stems)]

@@ -72,6 +72,8 @@ def evaluate(
     settings = protocol_of(protocol)
     chosen = chosen_metrics(settings, metrics)
     rings = check_rings(ranges)
+    if rings and "pld" not in chosen:
+        raise InvalidInput("ranges are for PLD, which is not among the metrics. Add it, or leave ranges out")
     sides = (loaded(predictions), loaded(truth))
     x, y, findings = prepare(sides[0], sides[1], settings, unknown)
     if scenes is not None:
@@ -102,6 +104,8 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
     """The metrics asked for; those that the protocol has settings for if None."""
     if isinstance(metrics, str):
         metrics = (metrics,)
+    if metrics is not None and not isinstance(metrics, Sequence):
+        raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {', '.join(METRICS)}")
     able = tuple(name for name in METRICS if (protocol.cutoffs if name == "pld" else thresholds_of(protocol, name)))
     if metrics is None:
         return able

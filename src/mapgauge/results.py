@@ -209,6 +209,8 @@ class Results:
                     f"cannot group by {key!r}: " + ("no scene is known" if key == "scene" else "unknown")
                 )
             keys: Sequence[Any] = self.scenes
+        elif not callable(key) and not isinstance(key, Mapping):
+            raise InvalidInput(f"cannot group by {key!r}: give 'scene', a mapping or a function of the token")
         elif callable(key):
             keys = [key(token) for token in self.tokens]
         else:

@@ -96,8 +96,10 @@ def load_results(
     0.0
     """
     results = _load(path)
-    if predictions is None or truth is None:
+    if predictions is None and truth is None:
         return results
+    if predictions is None or truth is None:
+        raise InvalidInput("give both predictions and truth, or neither")
     x, y = loaded(predictions), loaded(truth)
     for side, then, name in ((x, results.inputs[0], "predictions"), (y, results.inputs[1], "truth")):
         if describe(side).hash != then.hash:

@@ -296,3 +296,18 @@ def test_the_hash_of_an_input_changes_with_anything_in_it() -> None:
     others = [SURE.with_confidence(0.5), SURE.at([1, 0]), SURE.at([0]), SURE.rotate(90), renamed, boundary]
     assert len({hashed(frames) for frames in (SURE, *others)}) == 7
     assert hashed(SURE) == hashed(TRUTH.with_confidence(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x, y: mg.evaluate(x, y, metrics=5), "metrics must be a sequence of names"),
+        (lambda x, y: mg.evaluate(x, y, metrics=["ap_chamfer"], ranges=(0, 10)), "ranges are for PLD"),
+        (lambda x, y: mg.evaluate(x, y).by(5), "cannot group by 5"),
+        (lambda x, y: mg.compare([mg.evaluate(x, y)], seed=-1), "seed must be a whole number"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(call: Any, message: str) -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    with pytest.raises(mg.InvalidInput, match=message):
+        call(truth.with_confidence(1), truth)

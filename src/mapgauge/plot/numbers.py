@@ -12,6 +12,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line: the middle first
 GAP = 1.2  # points between a line and its number
+DISTANCES = (1, 2, 4, 7)  # from a line, in those of a number that almost touches it
 
 
 class Box(NamedTuple):
@@ -48,28 +49,28 @@ def place_beside(
         inside = line[near.all(axis=1)]
         wanted = _beside(inside if len(inside) else line, size)
         spots = np.clip(wanted, centre - room, centre + room)
-        cost = 0.01 * np.arange(len(spots)) + 0.2 * np.abs(spots - wanted).sum(axis=1)
+        cost = 0.02 * np.arange(len(spots)) + 0.2 * np.abs(spots - wanted).sum(axis=1)
         cost += (np.abs(ink[None] - spots[:, None]) < np.array(size) / 2 + 0.5).all(axis=2) @ weight
         apart = np.abs(boxes[None, :, :2] - spots[:, None])
         overlap = np.maximum((boxes[None, :, 2:] + size) / 2 - apart, 0).prod(axis=2).sum(axis=1)
         cost += 100 * overlap / (size[0] * size[1])
-        best = Box(*spots[np.argmin(cost)].tolist(), *size)
+        x, y = spots[np.argmin(cost)].tolist()
+        best = Box(x, y, *size)
         boxes = np.vstack([boxes, best])
         placed.append(best)
     return placed
 
 
 def _beside(line: Points, size: tuple[float, float]) -> Points:
-    """Centres of boxes that touch a line from either side."""
-    at = np.unique(np.rint(np.array(SHARES) * (len(line) - 1)).astype(np.int64), return_index=True)
-    at = at[0][np.argsort(at[1])]
+    """Centres of boxes on either side of a line: those that touch it first, then those further away."""
+    at = np.array(list(dict.fromkeys(round(share * (len(line) - 1)) for share in SHARES)))
     step = line[np.minimum(at + 1, len(line) - 1)] - line[np.maximum(at - 1, 0)]
     length = np.hypot(*step.T)[:, None]
     along = np.divide(step, length, out=np.tile([1.0, 0.0], (len(at), 1)), where=length > 0)
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
     reach = (np.abs(normal) * np.array(size) / 2).sum(axis=1, keepdims=True) + GAP
-    beside: Points = np.stack([line[at] + reach * normal, line[at] - reach * normal], axis=1).reshape(-1, 2)
-    return beside
+    offsets = [sign * times * reach * normal for times in DISTANCES for sign in (1, -1)]
+    return np.concatenate([line[at] + offset for offset in offsets])
 
 
 def emptiest_corner(size: tuple[float, float], ink: Points, weight: Floats, panel: Box) -> Box:
@@ -77,4 +78,5 @@ def emptiest_corner(size: tuple[float, float], ink: Points, weight: Floats, pane
     room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 3
     corners = np.array([panel.x, panel.y]) + room * np.array([[-1, 1], [1, 1], [-1, -1], [1, -1]])
     covered = (np.abs(ink[None] - corners[:, None]) < np.array(size) / 2 + 1).all(axis=2) @ weight
-    return Box(*corners[np.argmin(covered)].tolist(), *size)
+    x, y = corners[np.argmin(covered)].tolist()
+    return Box(x, y, *size)

@@ -19,7 +19,7 @@ METADATA: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None},
 }
 # Text can be searched and edited; the names inside an SVG do not change from one time to the next.
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
 RESOLUTION = 300  # dots per inch
 
 _one_at_a_time = Lock()  # matplotlib has these settings for the whole program only
@@ -37,7 +37,9 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in METADATA:
-        raise InvalidInput(f"{file}: figures are written as {', '.join(METADATA)}. Give a name that ends in one of them")
+        raise InvalidInput(
+            f"{file}: figures are written as {', '.join(METADATA)}. Give a name that ends in one of them"
+        )
     buffer = io.BytesIO()
     with _one_at_a_time, mpl.rc_context(SETTINGS):
         figure.savefig(buffer, format=suffix[1:], dpi=RESOLUTION, metadata=METADATA[suffix])

@@ -4,13 +4,16 @@ Sizes are set on every artist, not in matplotlib's settings, which all threads o
 such as the typeface, is what the user's settings say.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from mapgauge.compare import _names as names_of
+from mapgauge.compare import names_of
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import Parts
 from mapgauge.results import Results
@@ -32,6 +35,8 @@ CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, 
 PART_COLOURS = dict(zip(Parts._fields, (SKY, GREEN, YELLOW, BLUE, VERMILION), strict=True))
 
 WORDS = {
+    "predictions": "predicted instances",
+    "truth": "true instances",
     "pld": "PLD",
     "localisation": "Loc",
     "detection": "Det",
@@ -44,9 +49,11 @@ WORDS = {
 def word_of(key: str) -> str:
     """How a key of results is written in a figure.
 
-    >>> word_of("ap_chamfer@0.5"), word_of("matched_points")
-    ('Chamfer-AP@0.5', 'matched points')
+    >>> word_of("ap_chamfer@0.5"), word_of("matched_points"), word_of("hits:ap_chamfer@0.5")
+    ('Chamfer-AP@0.5', 'matched points', 'hits of Chamfer-AP@0.5')
     """
+    if key.startswith("hits:"):
+        return f"hits of {word_of(key.removeprefix('hits:'))}"
     name, at, rest = key.partition("@")
     return WORDS.get(name, name.replace("_", " ")) + at + rest
 
@@ -68,22 +75,46 @@ def several(results: Results | Sequence[Results], names: Sequence[str] | None) -
             raise InvalidInput(f"results {k}: expected what evaluate() gives, got {type(method).__name__}")
     if not methods:
         raise InvalidInput("no results to draw")
-    return dict(zip(names_of(methods, names), methods, strict=True))
+    return dict(zip(method_names(methods, names), methods, strict=True))
 
 
-def need_pld(methods: Mapping[str, Results]) -> None:
-    """Refuse results without PLD."""
-    for name, method in methods.items():
-        if "pld" not in method.metrics:
+def method_names(methods: list[Results], names: Sequence[str] | None) -> list[str]:
+    """What methods are called; matplotlib leaves labels that begin with an underscore out of legends."""
+    return [f" {name}" if name.startswith("_") else name for name in names_of(methods, names)]
+
+
+def need(metric: str, methods: Iterable[tuple[str, Results]]) -> None:
+    """Refuse results that lack a metric, or have nothing that it could be a value of."""
+    for name, method in methods:
+        if metric not in method.metrics:
             raise InvalidInput(
-                f"{name}: these results have no PLD, only {', '.join(method.metrics)}. "
-                'Evaluate with a protocol that has cutoffs, such as "paper-60x30"'
+                f"{name}: no {metric} in these results. There are: {', '.join(method.metrics)}. "
+                f'Evaluate with metrics=["{metric}"] and a protocol that has settings for it'
             )
+        if len(method.without_value) == len(method.class_names):
+            raise InvalidInput(f"{name}: there are neither predictions nor truth in these results")
+
+
+def round_step(least: float) -> float:
+    """The smallest of ..., 0.5, 1, 2, 5, 10, ... that is not below a number.
+
+    >>> round_step(8.5), round_step(0.012)
+    (10.0, 0.02)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
 
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty white figure of this size in inches, which arranges what is put into it."""
     return Figure(figsize=(width, height), layout="constrained", facecolor="white", edgecolor="white")
+
+
+def finished(figure: Figure) -> Figure:
+    """The figure with all text as it stands: a dollar sign in a name does not begin a formula."""
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+    return figure
 
 
 def plain(axes: Axes) -> None:
@@ -100,12 +131,26 @@ def grid(axes: Axes, axis: str) -> None:
     (axes.xaxis if axis == "x" else axes.yaxis).grid(visible=True, color=PALE, linewidth=0.4, linestyle="-", alpha=1)
 
 
-def below(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """A legend below everything else."""
+def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: bool = True) -> list[list[Artist]]:
+    """The columns of a legend: as many as fit into so many inches, and at most so many."""
+    for count in range(min(most, len(handles)), 0, -1):
+        columns = [list(handles[k::count]) for k in range(count)]
+        if not by_rows:
+            ends = list(accumulate(len(column) for column in columns))
+            columns = [list(handles[end - len(column) : end]) for column, end in zip(columns, ends, strict=True)]
+        longest = [max(len(str(handle.get_label())) for handle in column) for column in columns]
+        if sum(0.53 * length + 3.8 for length in longest) * SMALL <= 72 * width:
+            break
+    return columns
+
+
+def below(figure: Figure, handles: Sequence[Artist], most: int = 4) -> None:
+    """A legend below everything else, of at most so many columns."""
+    columns = columns_of(handles, figure.get_figwidth(), most)
     figure.legend(
-        handles=list(handles),
+        handles=list(chain(*columns)),
         loc="outside lower center",
-        ncols=min(columns, len(handles)),
+        ncols=len(columns),
         fontsize=SMALL,
         frameon=False,
         handlelength=2.2,

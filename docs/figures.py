@@ -1,0 +1,51 @@
+"""The pictures of the README that need matplotlib and a browser: ``python docs/figures.py`` writes ``docs/images/``.
+
+The figure and the report are those of ``mapgauge demo``; the screenshot is taken by the system's Chromium.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+import mapgauge as mg
+from mapgauge import plot
+from mapgauge.demo import demo_world
+from mapgauge.report import write_report
+
+IMAGES = Path(__file__).parent / "images"
+TOKEN = "scene-0003-2"
+KEYS = ("pld", "ap_chamfer", "ap_frechet")
+
+
+def draw_frame() -> None:
+    """One frame with its matches, as ``mapgauge show`` draws it."""
+    predictions, truth = demo_world(40, predictions=25)
+    results = mg.evaluate(predictions, truth)
+    of_frame = results.by(lambda token: token == TOKEN)[True]
+    values = {key: value for key in KEYS if (value := of_frame.mean[key]) is not None}
+    figure = plot.frame(results.assignment(TOKEN), region=(60, 30), values=values)
+    plot.save(figure, IMAGES / "frame.svg")
+
+
+def photograph_report() -> None:
+    """The explorer of a report on two methods."""
+    methods = []
+    for quality in ("good", "poor"):
+        predictions, truth = demo_world(80, quality=quality)
+        methods.append(mg.evaluate(predictions, truth))
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as tools:
+        page_file = Path(folder) / "report.html"
+        write_report(methods, page_file, names=["good", "poor"])
+        browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.goto(page_file.as_uri())
+        page.locator("h2", has_text="Frames").evaluate("node => node.scrollIntoView()")
+        page.screenshot(path=IMAGES / "report.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    draw_frame()
+    photograph_report()

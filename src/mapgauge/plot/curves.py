@@ -1,0 +1,230 @@
+"""Values as lines: over the cutoff, over the range, and precision over recall."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle, pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.metrics.average_precision import curve
+from mapgauge.plot.style import (
+    COLOURS,
+    COLUMN,
+    INK,
+    MARKERS,
+    NORMAL,
+    PAGE,
+    SMALL,
+    STYLES,
+    below,
+    colours_of,
+    finished,
+    grid,
+    method_names,
+    need,
+    new_figure,
+    plain,
+    several,
+    word_of,
+)
+from mapgauge.results import Results
+from mapgauge.score import DISTANCES, thresholds_of
+from mapgauge.sweep import Sweep
+
+Floats = NDArray[np.float64]
+
+HEIGHT, LINE = 2.4, 0.13  # inches, of a figure and of a line of a legend
+
+
+def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = None) -> Figure:
+    """Draw PLD, Loc and Det, the means over classes, over the cutoff.
+
+    Args:
+        sweep: What ``mapgauge.sweep`` gave, or one for each method. Every region and sampling in it has lines of its
+            own.
+        names: Of the methods; those of the files if None.
+    """
+    rows_of = _rows([sweep] if isinstance(sweep, Sweep) else list(sweep), names)
+    everything = [row for rows in rows_of.values() for row in rows]
+    # A higher order has no Loc and Det.
+    keys = [key for key in ("pld", "localisation", "detection") if all(row[key] is not None for row in everything)]
+    looks: list[dict[str, Any]] = [
+        {"linestyle": style, "marker": marker, "markersize": 3, "linewidth": 1.1}
+        for _, style, marker in zip(keys, STYLES, MARKERS, strict=False)
+    ]
+    figure = new_figure(COLUMN, HEIGHT)
+    axes = figure.add_subplot()
+    for (name, rows), colour in zip(rows_of.items(), cycle(COLOURS), strict=False):
+        rows.sort(key=lambda row: float(row["cutoff"]))
+        for key, look in zip(keys, looks, strict=True):
+            label = f"{name}: {word_of(key)}"
+            axes.plot([row["cutoff"] for row in rows], [row[key] for row in rows], color=colour, label=label, **look)
+    _dress(axes, "cutoff (m)", "mean over classes")
+    handles = [Line2D([], [], color=INK, label=word_of(key), **look) for key, look in zip(keys, looks, strict=True)]
+    if len(rows_of) > 1:
+        handles += [
+            Line2D([], [], color=colour, linewidth=3, label=name)
+            for name, colour in zip(rows_of, cycle(COLOURS), strict=False)
+        ]
+    below(figure, handles, 3)
+    return finished(figure)
+
+
+def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each method, region and sampling, by a name that says where they differ."""
+    for found in sweeps:
+        if not isinstance(found, Sweep):
+            raise InvalidInput(f"expected what sweep() gives, got {type(found).__name__}")
+    if not sweeps or not all(found.results for found in sweeps):
+        raise InvalidInput("the sweep is empty: there is nothing to draw")
+    rows_of: dict[str, list[dict[str, Any]]] = {}
+    for name, found in zip(method_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
+        need("pld", ((name, results) for results in found.results))
+        several_regions = len({row["region"] for row in found.rows}) > 1
+        several_samplings = len({(row["spacing"], row["count"]) for row in found.rows}) > 1
+        for row in found.rows:
+            words = [name] if len(sweeps) > 1 else []
+            if several_regions:
+                words.append(
+                    "all" if row["region"] is None else " x ".join(f"{side:g}" for side in row["region"]) + " m"
+                )
+            if several_samplings:
+                count = "as is" if row["count"] is None else f"N = {row['count']}"
+                words.append(count if row["spacing"] is None else f"every {row['spacing']:g} m")
+            rows_of.setdefault(", ".join(words) or name, []).append(row)
+    return rows_of
+
+
+def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
+    """Draw PLD against the distance from the ego: one point for each ring, at its middle.
+
+    Of one method it shows the classes and their mean, of several the means.
+
+    Args:
+        results: What ``evaluate`` gave with ``ranges=...``, or several of those.
+        names: Of the methods; those of the files if None.
+    """
+    methods = several(results, names)
+    need("pld", methods.items())
+    for name, method in methods.items():
+        if not method.ranges:
+            raise InvalidInput(f"{name}: no ranges in these results. Evaluate with ranges=(0, 10, 20, 30) or the like")
+    figure = new_figure(COLUMN, HEIGHT)
+    axes = figure.add_subplot()
+    bounds = sorted({bound for method in methods.values() for bound in method.ranges})
+    (only, *more) = methods.values()
+    if more:
+        lines = [
+            (name, method.ranges, method.mean, colour)
+            for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
+        ]
+    else:
+        colours = colours_of(only.class_names)
+        there = [name for name in only.class_names if name not in only.without_value]
+        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in there]
+        lines.append(("mean", only.ranges, only.mean, INK))
+    for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
+        keys = [f"pld:{inner:g}-{outer:g}m" for inner, outer in pairwise(rings)]
+        middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
+        heights = np.array([values[key] for key in keys], np.float64)  # None, where a ring has nothing, becomes NaN
+        width = 1.6 if colour == INK else 1.1
+        axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
+    _dress(axes, "distance from the ego (m)", "PLD" + (", mean over classes" if more else ""))
+    axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
+    axes.set_xlim(bounds[0], bounds[-1])
+    axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4)
+    below(figure, axes.get_lines())
+    return finished(figure)
+
+
+def precision_recall(
+    results: Results | Sequence[Results],
+    *,
+    metric: str = "ap_chamfer",
+    threshold: float | None = None,
+    names: Sequence[str] | None = None,
+) -> Figure:
+    """Draw precision over recall, class by class, with the average precision of each.
+
+    As for ``average_precision``, predictions of equal confidence are one step, and precision is the highest that is
+    reached at a recall or beyond it: the area under a line is its average precision, unless the protocol takes that
+    from 11 points. Of several methods, each has a line style.
+
+    Args:
+        results: What ``evaluate`` gave, or several of those.
+        metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``.
+        threshold: One of the protocol's; a panel for each of them if None.
+        names: Of the methods; those of the files if None.
+    """
+    methods = several(results, names)
+    panels = _thresholds(methods, metric, threshold)
+    colours = colours_of(name for method in methods.values() for name in method.class_names)
+    width = COLUMN if len(panels) == 1 else PAGE
+    lines = sum(len(method.class_names) for method in methods.values())
+    figure = new_figure(width, HEIGHT + LINE * lines)
+    every = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+    for axes, value in zip(every, panels, strict=True):
+        for (name, method), style in zip(methods.items(), cycle(STYLES), strict=False):
+            for label, class_name in enumerate(method.class_names):
+                if class_name in method.without_value:
+                    continue
+                x, y = _steps(method, metric, label, thresholds_of(method.protocol, metric).index(value))
+                area = method.classes[class_name][f"{metric}@{value}"]
+                words = f"{word_of(class_name)}{f', {name}' if len(methods) > 1 else ''} {area:.3f}"
+                look: dict[str, Any] = {"linestyle": style, "linewidth": 1.1, "drawstyle": "steps-pre"}
+                axes.plot(x, y, color=colours[class_name], label=words, **look)
+        _dress(axes, "recall", "precision" if axes is every[0] else "")
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1.02)
+        unit = "" if metric == "ap_sospa" else " m"
+        axes.set_title(word_of(f"{metric}@{value}") + unit, fontsize=NORMAL, color=INK, pad=3)
+        axes.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.2),
+            fontsize=SMALL,
+            frameon=False,
+            labelspacing=0.3,
+            handlelength=2.2,
+        )
+    return finished(figure)
+
+
+def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | None) -> tuple[float, ...]:
+    """The thresholds to draw; all methods must have them."""
+    if metric not in DISTANCES:
+        raise InvalidInput(f"metric must be one of {', '.join(DISTANCES)}, got {metric!r}")
+    need(metric, methods.items())
+    known = thresholds_of(next(iter(methods.values())).protocol, metric)
+    wanted = known if threshold is None else (threshold,)
+    for name, method in methods.items():
+        there = thresholds_of(method.protocol, metric)
+        lacking = [value for value in wanted if value not in there]
+        if lacking:
+            has = ", ".join(f"{value:g}" for value in there)
+            raise InvalidInput(f"{name}: {metric} has no threshold {lacking[0]!r}. It has: {has}")
+    return tuple(float(value) for value in wanted)
+
+
+def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
+    """Recall and the highest precision from there on, from recall 0; of a class without predictions, nothing."""
+    mine = results.places_of_records[1] == label
+    confidence = results.scores.confidence[mine]
+    if not len(confidence):
+        return np.empty(0), np.empty(0)
+    hits = ((results.scores.hits[metric][mine] >> place) & 1).astype(np.bool_)
+    order = np.argsort(-confidence, kind="stable")
+    recall, precision = curve(confidence[order], hits[order], int(results.scores.true[:, label].sum()))
+    envelope = np.maximum.accumulate(precision[::-1])[::-1]
+    return np.append(0.0, recall), np.append(envelope[0], envelope)
+
+
+def _dress(axes: Axes, across: str, up: str) -> None:
+    plain(axes)
+    grid(axes, "y")
+    axes.set_xlabel(across, fontsize=NORMAL, color=INK)
+    axes.set_ylabel(up, fontsize=NORMAL, color=INK)

@@ -1,0 +1,162 @@
+"""What values are made of and how they spread: the five parts of PLD, and histograms over frames."""
+
+import math
+from collections.abc import Sequence
+from itertools import cycle
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.metrics.pld import Parts
+from mapgauge.plot.style import (
+    COLOURS,
+    COLUMN,
+    INK,
+    NORMAL,
+    PART_COLOURS,
+    SMALL,
+    STYLES,
+    below,
+    finished,
+    grid,
+    need,
+    new_figure,
+    plain,
+    round_step,
+    several,
+    word_of,
+)
+from mapgauge.results import Results
+from mapgauge.tables import number
+
+Floats = NDArray[np.float64]
+
+BAR = 0.155  # inches, of a row with a bar
+BINS = 30  # at most about so many
+
+
+def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
+    """Draw what PLD is made of: its five parts as stacked bars, for each class and the mean.
+
+    Args:
+        results: What ``evaluate`` gave, or several of those, whose bars stand together.
+        names: Of the methods; those of the files if None.
+    """
+    methods = several(results, names)
+    need("pld", methods.items())
+    for name, method in methods.items():
+        if method.protocol.order != 1:
+            raise InvalidInput(
+                f"{name}: PLD of order {method.protocol.order:g} does not split into parts. Evaluate with order=1"
+            )
+    rows, labels = _bars(methods)
+    figure = new_figure(COLUMN, BAR * (max(rows) + 1) + 0.75)
+    axes = figure.add_subplot()
+    places, values = list(rows), np.array(list(rows.values()))
+    ends = values.cumsum(axis=1)
+    for k, part in enumerate(Parts._fields):
+        axes.barh(
+            places,
+            values[:, k],
+            left=ends[:, k] - values[:, k],
+            height=0.8,
+            color=PART_COLOURS[part],
+            edgecolor="white",
+            linewidth=0.4,
+            label=word_of(part),
+        )
+    for place, end in zip(places, ends[:, -1].tolist(), strict=True):
+        axes.text(end + 0.01, place, number(end), fontsize=SMALL, color=INK, va="center_baseline")
+    plain(axes)
+    grid(axes, "x")
+    axes.spines["left"].set_visible(False)
+    axes.set_yticks(list(labels), list(labels.values()))
+    axes.tick_params(axis="y", length=0)
+    for tick, place in zip(axes.get_yticklabels(), labels, strict=True):
+        tick.set_fontweight("normal" if place in rows else "bold")
+    axes.set_ylim(max(rows) + 0.6, -0.6)
+    axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
+    axes.set_xlabel("PLD", fontsize=NORMAL, color=INK)
+    below(figure, [Patch(facecolor=PART_COLOURS[part], label=word_of(part)) for part in Parts._fields], 3)
+    return finished(figure)
+
+
+def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
+    """Parts and labels by their place from the top. Of several methods, the class has a line of its own above them."""
+    rows: dict[float, list[float]] = {}
+    labels: dict[float, str] = {}
+    place = 0.0
+    for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
+        found = {
+            name: [float(values[part] or 0.0) for part in Parts._fields]
+            for name, method in methods.items()
+            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get("pld")
+            is not None
+        }
+        if len(methods) > 1 and found:
+            labels[place] = word_of(class_name)
+            place += 0.9
+        for name, lengths in found.items():
+            rows[place], labels[place] = lengths, word_of(class_name) if len(methods) == 1 else name
+            place += 1
+        place += 0.25 * (len(methods) > 1 and bool(found))
+    return rows, labels
+
+
+def histogram(
+    results: Results | Sequence[Results], *, names: Sequence[str] | None = None, value: str = "pld"
+) -> Figure:
+    """Draw how a value spreads over frames, with its median.
+
+    Args:
+        results: What ``evaluate`` gave, or several of those.
+        names: Of the methods; those of the files if None.
+        value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
+            ``hits:ap_chamfer@1.0``. A frame with nothing on either side has a PLD of 0.
+    """
+    methods = several(results, names)
+    columns = {name: _column(method, value, name) for name, method in methods.items()}
+    edges = _edges(np.concatenate(list(columns.values())))
+    figure = new_figure(COLUMN, 2.2)
+    axes = figure.add_subplot()
+    for (name, column), colour, style in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
+        counts = np.histogram(column, edges)[0]
+        middle = float(np.median(column))
+        label = f"{name}, median {middle:.3g}"
+        axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
+        axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=style, label=label)
+        axes.axvline(middle, color=colour, linewidth=0.8, linestyle=style)
+    plain(axes)
+    grid(axes, "y")
+    axes.set_xlim(edges[0], edges[-1])
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel(f"{word_of(value)} of a frame", fontsize=NORMAL, color=INK)
+    axes.set_ylabel("frames", fontsize=NORMAL, color=INK)
+    below(figure, list(axes.patches)[1::2], 2)  # the outlines
+    return finished(figure)
+
+
+def _column(results: Results, value: str, name: str) -> Floats:
+    """One number for each frame."""
+    rows = results.frames(sort="token")
+    known = [key for key, example in rows[0].items() if isinstance(example, int | float)]
+    if value not in known:
+        raise InvalidInput(f"{name}: no value {value!r} of frames. There are: {', '.join(known)}")
+    return np.array([row[value] for row in rows], np.float64)
+
+
+def _edges(values: Floats) -> Floats:
+    """Edges of round bins that hold all values; whole numbers have the middles of theirs."""
+    low, high = float(values.min()), float(values.max())
+    if (values == np.rint(values)).all() and high > 1:
+        whole = math.ceil((high - low + 1) / BINS)
+        return np.arange(low - 0.5, high + 0.5 + whole, whole, dtype=np.float64)
+    step = round_step(max((high - low) / BINS, 1e-3))
+    first, last = math.floor(low / step), math.floor(high / step) + 1
+    edges: Floats = np.arange(first, last + 1, dtype=np.float64) * step
+    edges[0] = min(edges[0], low)  # which rounding may have put above
+    return edges

@@ -1,0 +1,283 @@
+"""One panel of a bird's-eye view: lines, marks, the car, and the numbers beside them.
+
+What is told by colour is also told otherwise: truth is wide and pale, a prediction thin; what has no partner is dashed.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch, Polygon
+from matplotlib.path import Path
+from numpy.typing import NDArray
+
+from mapgauge.frames import Instance
+from mapgauge.matches import Assignment
+from mapgauge.plot.numbers import Box, emptiest_corner, place_beside
+from mapgauge.plot.style import GREY, INK, NORMAL, PALE, SMALL, plain, round_step, word_of
+from mapgauge.tables import number
+from mapgauge.typing import Points
+
+Values: TypeAlias = Mapping[str, float | None]
+
+NUMBERED = 0.1  # predictions of at least this confidence have it written beside them
+FAINTEST = 0.06  # opacity, of predictions without confidence
+CAR = np.array([[-2.2, -1.0], [-2.2, 1.0], [1.0, 1.0], [2.4, 0.0], [1.0, -1.0]])  # metres forward and to the left
+
+
+class View(NamedTuple):
+    """From metres to the page."""
+
+    forward: str  # the axis that points up: "x" or "y"
+    region: tuple[float, float, float, float]  # metres: x_min, y_min, x_max, y_max
+    width: float  # inches, of a panel
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """What is at the left and the right, and at the bottom and the top."""
+        x_min, y_min, x_max, y_max = self.region
+        return ((y_max, y_min), (x_min, x_max)) if self.forward == "x" else ((x_min, x_max), (y_min, y_max))
+
+    @property
+    def scale(self) -> float:
+        """Points of the page per metre."""
+        (left, right), _ = self.limits
+        return 72 * self.width / abs(right - left)
+
+    @property
+    def height(self) -> float:
+        """Inches, of a panel."""
+        _, (bottom, top) = self.limits
+        return (top - bottom) * self.scale / 72
+
+    @property
+    def box(self) -> Box:
+        """The panel, in points of the page."""
+        return Box(36 * self.width, 36 * self.height, 72 * self.width, 72 * self.height)
+
+    def drawn(self, points: Points) -> Points:
+        """Metres across and up, as the axes have them."""
+        return points[:, 1::-1] if self.forward == "x" else points[:, :2]
+
+    def on_page(self, points: Points) -> Points:
+        """Points of the page from the lower left corner, across and up."""
+        (left, _), (bottom, _) = self.limits
+        sense = np.array([-1.0 if self.forward == "x" else 1.0, 1.0])
+        page: Points = (self.drawn(points) - np.array([left, bottom])) * sense * self.scale
+        return page
+
+    def in_metres(self, x: float, y: float) -> tuple[float, float]:
+        """From points of the page to metres across and up."""
+        (left, _), (bottom, _) = self.limits
+        return left + (-x if self.forward == "x" else x) / self.scale, bottom + y / self.scale
+
+
+class Panel(NamedTuple):
+    """What one panel shows of an assignment."""
+
+    name: str
+    assignment: Assignment
+    truth: bool
+    predictions: bool
+    marks: bool  # whether it shows what was matched and what was not
+    values: Values
+
+
+def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
+    """Everything inside a panel, and its axes; ``place`` is its number."""
+    _dress(axes, view, panel.name, first=place == 0)
+    found = panel.assignment
+    matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})
+    if panel.truth:
+        width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
+        for j, line in enumerate(found.truth):
+            alone = panel.marks and j not in matched[1]
+            at = view.drawn(_closed(line.points))
+            axes.add_line(truth_line(at, colours[line.class_name], width, alone=alone, name=f"truth-{j}-{place}"))
+    if panel.truth and panel.predictions:
+        for match in found.matches:
+            x, y = found.predictions[match.prediction], found.truth[match.truth]
+            ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
+            axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
+    if panel.predictions:
+        for i in np.argsort([_sure(line) for line in found.predictions], kind="stable").tolist():
+            line, alone = found.predictions[i], i not in matched[0]
+            at, colour, name = view.drawn(_closed(line.points)), colours[line.class_name], f"prediction-{i}-{place}"
+            axes.add_line(prediction_line(at, colour, alone=alone, opacity=_opacity(line), name=name))
+    if panel.marks:
+        _mark_unmatched(axes, view, panel, colours, place)
+    car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
+    axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
+    _write(axes, view, panel, colours)
+
+
+def _dress(axes: Axes, view: View, name: str, *, first: bool) -> None:
+    plain(axes)
+    axes.spines[:].set(visible=True, linewidth=0.6, color=GREY)
+    across, up = view.limits
+    axes.set(xlim=across, ylim=up, aspect="equal")
+    axes.grid(visible=True, color=PALE, linewidth=0.3, linestyle="-", alpha=1)
+    axes.set_axisbelow(True)
+    longest = max(abs(across[1] - across[0]), up[1] - up[0])
+    tick = round_step(longest / 7)
+    for axis, (low, high) in ((axes.xaxis, sorted(across)), (axes.yaxis, up)):
+        axis.set_ticks([tick * k for k in range(int(np.ceil(low / tick)), int(high // tick) + 1)])
+    side = "y to the left (m)" if view.forward == "x" else "x to the right (m)"
+    axes.set_xlabel(side, fontsize=SMALL, color=INK, labelpad=1)
+    if first:
+        axes.set_ylabel(f"{view.forward} forward (m)", fontsize=SMALL, color=INK, labelpad=0)
+    else:
+        axes.tick_params(labelleft=False)
+    if name:
+        axes.set_title(name, fontsize=NORMAL, color=INK, pad=3)
+
+
+def _closed(points: Points) -> Points:
+    """The points to draw. Assignments have no closing points, so ends that are one step apart are joined again."""
+    if len(points) < 4:
+        return points
+    steps = np.sqrt(np.square(np.diff(points, axis=0)).sum(axis=1))
+    gap = float(np.sqrt(np.square(points[0] - points[-1]).sum()))
+    closed = gap <= 1.5 * float(np.median(steps)) and 6 * gap <= float(steps.sum())
+    return np.concatenate([points, points[:1]]) if closed else points
+
+
+def _sure(line: Instance) -> float:
+    return 1.0 if line.confidence is None else line.confidence
+
+
+def _opacity(line: Instance, least: float = FAINTEST) -> float:
+    return max(_sure(line), least)
+
+
+def truth_line(points: Points, colour: str, width: float, *, alone: bool = False, name: str | None = None) -> Line2D:
+    """A wide pale line; with gaps if it was missed. It is not transparent, or crossing lines would show under it."""
+    red, green, blue = (0.42 * channel + 0.58 for channel in to_rgb(colour))
+    return Line2D(
+        *points.T,
+        color=(red, green, blue),
+        linewidth=width,
+        linestyle=(0, (1.2, 0.6)) if alone else "-",
+        solid_capstyle="round",
+        zorder=2,
+        gid=name,
+    )
+
+
+def prediction_line(
+    points: Points, colour: str, *, alone: bool = False, opacity: float = 1.0, name: str | None = None
+) -> Line2D:
+    """A thin line; dashed if it is false."""
+    return Line2D(
+        *points.T,
+        color=colour,
+        linewidth=1.1,
+        linestyle=(0, (3, 1.6)) if alone else "-",
+        alpha=opacity,
+        zorder=4,
+        gid=name,
+    )
+
+
+def hollow_points(points: Points, colour: str, size: float, *, opacity: float = 1.0, name: str | None = None) -> Line2D:
+    """Points without partner."""
+    return Line2D(
+        *points.T,
+        linestyle="none",
+        marker="o",
+        markersize=size,
+        markerfacecolor="white",
+        markeredgecolor=colour,
+        markeredgewidth=0.6,
+        alpha=opacity,
+        zorder=5,
+        gid=name,
+    )
+
+
+def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> PathPatch:
+    """Thin lines ``(n, 2, 2)`` from point to point, in one path: an SVG of thousands of them would be large."""
+    codes = np.tile(np.array([Path.MOVETO, Path.LINETO], np.uint8), len(ends))
+    path = Path(ends.reshape(-1, 2), codes)
+    return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=opacity, zorder=3, gid=name)
+
+
+def _mark_unmatched(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
+    """Points without partner, inside matched polylines."""
+    size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
+    found = panel.assignment
+    for match in found.matches:
+        for shown, side, lines, index, partners in (
+            (panel.truth, "truth", found.truth, match.truth, match.pairs[:, 1]),
+            (panel.predictions, "prediction", found.predictions, match.prediction, match.pairs[:, 0]),
+        ):
+            line = lines[index]
+            alone = np.setdiff1d(np.arange(len(line.points)), partners)
+            if shown and len(alone):
+                at, colour = view.drawn(line.points[alone]), colours[line.class_name]
+                name = f"unmatched-{side}-{index}-{place}"
+                axes.add_line(hollow_points(at, colour, size, opacity=_opacity(line), name=name))
+
+
+def _write(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str]) -> None:
+    """Values in a corner, and confidences beside predictions."""
+    ink, weight = _ink(view, panel)
+    x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
+    taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car
+    if panel.values:
+        taken.append(_write_values(axes, view, panel.values, ink, weight))
+    if not panel.predictions:
+        return
+    low, high = np.array(view.region[:2]), np.array(view.region[2:])
+    numbered = [
+        line
+        for line in sorted(panel.assignment.predictions, key=_sure, reverse=True)
+        if line.confidence is not None
+        and line.confidence >= NUMBERED
+        and ((line.points[:, :2] >= low) & (line.points[:, :2] <= high)).all(axis=1).any()
+    ]
+    size = SMALL - 1.0 if view.scale > 6 else SMALL - 1.5
+    lines = [view.on_page(line.points) for line in numbered]
+    boxes = place_beside(lines, (2.3 * size, 0.85 * size), ink, weight, view.box, taken)
+    for line, box in zip(numbered, boxes, strict=True):
+        axes.text(
+            *view.in_metres(box.x, box.y),
+            f"{line.confidence:.2f}",
+            ha="center",
+            va="center_baseline",
+            fontsize=size,
+            color=colours[line.class_name],
+            alpha=0.5 + 0.5 * _sure(line),
+            bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6},
+            zorder=9,
+        )
+
+
+def _write_values(axes: Axes, view: View, values: Values, ink: Points, weight: NDArray[np.float64]) -> Box:
+    """Names and values on a card in the emptiest corner; returns the card."""
+    rows = [(word_of(key), number(value)) for key, value in values.items()]
+    letters = max(len(name) for name, _ in rows) + 1 + max(len(value) for _, value in rows)
+    step = 1.3 * SMALL
+    card = emptiest_corner((0.58 * SMALL * letters + 4, step * len(rows) + 3), ink, weight, view.box)
+    left, right = card.x - card.width / 2, card.x + card.width / 2
+    bottom, top = card.y - card.height / 2, card.y + card.height / 2
+    corners = [view.in_metres(x, y) for x, y in ((left, bottom), (right, bottom), (right, top), (left, top))]
+    axes.add_patch(Polygon(corners, facecolor="white", edgecolor=PALE, linewidth=0.5, alpha=0.9, zorder=7))
+    for k, (name, value) in enumerate(rows):
+        y = top - 1.5 - step * (k + 0.5)
+        look: dict[str, Any] = {"va": "center_baseline", "fontsize": SMALL, "color": INK, "zorder": 8}
+        axes.text(*view.in_metres(left + 2, y), name, ha="left", **look)
+        axes.text(*view.in_metres(right - 2, y), value, ha="right", **look)
+    return card
+
+
+def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
+    """Where a panel has lines, and how visible they are."""
+    lines = [(line, 0.5) for line in panel.assignment.truth if panel.truth]
+    lines += [(line, _sure(line)) for line in panel.assignment.predictions if panel.predictions]
+    points = [view.on_page(line.points) for line, _ in lines]
+    weights = [np.full(len(line.points), weight) for line, weight in lines]
+    return np.concatenate([np.empty((0, 2)), *points]), np.concatenate([np.empty(0), *weights])

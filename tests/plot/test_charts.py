@@ -1,0 +1,288 @@
+"""Bars and lines have the values of the results, under the right names."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.text import Text
+
+import mapgauge as mg
+from mapgauge import plot
+from mapgauge.demo import demo_world
+from mapgauge.plot.style import colours_of
+
+NAMES = ["good", "poor"]
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+@pytest.fixture(scope="module")
+def studies() -> list[mg.Sweep]:
+    found = []
+    for quality in NAMES:
+        predictions, truth = demo_world(10, predictions=20, quality=quality)  # type: ignore[arg-type]
+        found.append(mg.sweep(predictions, truth, cutoffs=[1.5, 0.5, 1.0], metrics=["pld"]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def nothing() -> mg.Results:
+    empty = mg.MapFrames.of({"a": {}}, confidence={}, classes=["divider"])
+    return mg.evaluate(
+        empty, empty.with_confidence(None), mg.protocol("paper-60x30", classes=["divider"]), ranges=(0, 9)
+    )
+
+
+def test_bars_are_as_long_as_the_parts(good: mg.Results) -> None:
+    (axes,) = plot.parts(good).axes
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    values = [*good.classes.values(), good.mean]
+    expected = [row[part] for part in mg.Parts._fields for row in values]
+    assert [bar.get_width() for bar in bars] == pytest.approx(expected)
+    ends = [bar.get_x() + bar.get_width() for bar in bars[-4:]]
+    assert ends == pytest.approx([row["pld"] for row in values])
+    assert [text.get_text() for text in axes.texts] == [f"{row['pld']:.3f}" for row in values]
+
+
+def test_bars_of_one_method_are_named_by_class(good: mg.Results) -> None:
+    figure = plot.parts(good)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["ped crossing", "divider", "boundary", "mean"]
+    assert set(legend(figure)) == {"matched points", "unmatched points", "confidence", "missed", "false"}
+
+
+def test_bars_of_several_methods_stand_together_under_their_class(methods: list[mg.Results]) -> None:
+    (axes,) = plot.parts(methods, names=NAMES).axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [word for name in ("ped crossing", "divider", "boundary", "mean") for word in (name, *NAMES)]
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert len(bars) == 2 * 4 * 5
+    places = dict(zip(axes.get_yticks().tolist(), labels, strict=True))
+    assert [places[bar.get_y() + bar.get_height() / 2] for bar in bars[:8]] == NAMES * 4
+
+
+def test_lines_over_the_cutoff_have_the_values_of_the_rows(studies: list[mg.Sweep]) -> None:
+    figure = plot.cutoffs(studies, names=NAMES)
+    (axes,) = figure.axes
+    lines = {str(line.get_label()): line for line in axes.get_lines()}
+    assert list(lines) == [f"{name}: {word}" for name in NAMES for word in ("PLD", "Loc", "Det")]
+    for name, study in zip(NAMES, studies, strict=True):
+        rows = sorted(study.rows, key=lambda row: float(row["cutoff"]))
+        for word, key in (("PLD", "pld"), ("Loc", "localisation"), ("Det", "detection")):
+            drawn = np.array(lines[f"{name}: {word}"].get_data())
+            np.testing.assert_array_equal(drawn, [[row["cutoff"] for row in rows], [row[key] for row in rows]])
+    assert set(legend(figure)) == {"PLD", "Loc", "Det", *NAMES}
+    assert axes.get_xlabel() == "cutoff (m)"
+
+
+def test_values_differ_in_style_and_methods_in_colour(studies: list[mg.Sweep]) -> None:
+    lines = plot.cutoffs(studies, names=NAMES).axes[0].get_lines()
+    assert len({(line.get_linestyle(), line.get_marker()) for line in lines[:3]}) == 3
+    assert len({line.get_color() for line in lines}) == 2
+
+
+def test_each_sampling_and_region_of_a_sweep_has_its_lines() -> None:
+    predictions, truth = demo_world(10, predictions=20)
+    study = mg.sweep(
+        predictions,
+        truth,
+        cutoffs=[0.5, 1.5],
+        spacings=[1.0],
+        counts=[20],
+        regions=[(60, 30), (30, 30)],
+        metrics=["pld"],
+    )
+    assert set(legend(plot.cutoffs(study))) == {
+        *("PLD", "Loc", "Det"),
+        *(f"{area} x 30 m, {sampling}" for area in (60, 30) for sampling in ("every 1 m", "N = 20")),
+    }
+
+
+def test_a_higher_order_shows_pld_alone() -> None:
+    predictions, truth = demo_world(10, predictions=20)
+    study = mg.sweep(predictions, truth, mg.protocol("paper-60x30", order=2), cutoffs=[0.5, 1.5], metrics=["pld"])
+    assert legend(plot.cutoffs(study)) == ["PLD"]
+
+
+def test_precision_and_recall_are_those_behind_the_average_precision(methods: list[mg.Results]) -> None:
+    figure = plot.precision_recall(methods, names=NAMES)
+    assert [axes.get_title() for axes in figure.axes] == [f"Chamfer-AP@{value} m" for value in ("0.5", "1.0", "1.5")]
+    for axes, threshold in zip(figure.axes, ("0.5", "1.0", "1.5"), strict=True):
+        lines = iter(axes.get_lines())
+        for name, method in zip(NAMES, methods, strict=True):
+            for class_name, values in method.classes.items():
+                line = next(lines)
+                recall, precision = np.array(line.get_data())
+                area = values[f"ap_chamfer@{threshold}"]
+                assert np.sum(np.diff(recall) * precision[1:]) == pytest.approx(area)
+                assert line.get_label() == f"{class_name.replace('_', ' ')}, {name} {area:.3f}"
+                assert line.get_drawstyle() == "steps-pre"
+                assert recall[0] == 0
+
+
+def test_equal_confidences_are_one_step() -> None:
+    lines = [[[0, y], [9, y]] for y in (0, 5, 10)]
+    truth = mg.MapFrames.of({"a": {"divider": lines[:2]}})
+    predictions = mg.MapFrames.of({"a": {"divider": lines}}, confidence={"a": {"divider": [0.5, 0.5, 0.5]}})
+    results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]))
+    (line,) = plot.precision_recall(results, threshold=1).axes[0].get_lines()
+    np.testing.assert_allclose(np.array(line.get_data()), np.array([[0, 1], [2 / 3, 2 / 3]]))
+
+
+def test_a_class_without_predictions_has_an_empty_line_and_one_without_anything_none() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]], "boundary": []}})
+    settings = mg.protocol("paper-60x30", classes=["divider", "boundary"])
+    results = mg.evaluate(truth.keep(truth.frame > 0).with_confidence(1), truth, settings, metrics=["ap_chamfer"])
+    (line,) = plot.precision_recall(results, threshold=1).axes[0].get_lines()
+    assert len(np.asarray(line.get_xdata())) == 0
+    assert line.get_label() == "divider 0.000"
+
+
+def test_lines_against_the_range_have_the_values_of_the_rings(good: mg.Results) -> None:
+    figure = plot.ranges(good)
+    (axes,) = figure.axes
+    lines = axes.get_lines()
+    assert [line.get_label() for line in lines] == ["ped crossing", "divider", "boundary", "mean"]
+    for line, values in zip(lines, [*good.classes.values(), good.mean], strict=True):
+        drawn = np.array(line.get_data())
+        np.testing.assert_array_equal(drawn, [[5, 15, 25], [values[f"pld:{k}-{k + 10}m"] for k in (0, 10, 20)]])
+    assert axes.get_xticks().tolist() == [0, 10, 20, 30]
+    assert set(legend(figure)) == {"ped crossing", "divider", "boundary", "mean"}
+
+
+def test_of_several_methods_the_ranges_show_the_means(methods: list[mg.Results]) -> None:
+    lines = plot.ranges(methods, names=NAMES).axes[0].get_lines()
+    assert [line.get_label() for line in lines] == NAMES
+    assert [np.asarray(line.get_ydata())[0] for line in lines] == [method.mean["pld:0-10m"] for method in methods]
+
+
+def test_a_ring_with_nothing_in_it_leaves_a_gap() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    settings = mg.protocol("paper-60x30", classes=["divider"])
+    results = mg.evaluate(truth.with_confidence(1), truth, settings, ranges=(0, 10, 20))
+    heights = np.asarray(plot.ranges(results).axes[0].get_lines()[0].get_ydata())
+    assert heights[0] == 0
+    assert math.isnan(heights[1])
+
+
+@pytest.mark.parametrize("value", ["pld", "missed", "truth", "hits:ap_chamfer@1.0"])
+def test_a_histogram_counts_every_frame(good: mg.Results, value: str) -> None:
+    figure = plot.histogram(good, value=value)
+    (axes,) = figure.axes
+    filled, outline = [patch for patch in axes.patches if isinstance(patch, StepPatch)]
+    counts, edges, _ = outline.get_data()
+    np.testing.assert_array_equal(filled.get_data()[0], counts)
+    column = np.array([row[value] for row in good.frames()])
+    np.testing.assert_array_equal(counts, np.histogram(column, edges)[0])
+    assert counts.sum() == len(good.tokens)
+    (line,) = axes.get_lines()
+    assert np.asarray(line.get_xdata())[0] == np.median(column)
+    assert legend(figure) == [f"demo-good, median {np.median(column):.3g}"]
+
+
+def test_histograms_of_several_methods_share_their_bins(methods: list[mg.Results]) -> None:
+    figure = plot.histogram(methods, names=NAMES)
+    steps = [patch for patch in figure.axes[0].patches if isinstance(patch, StepPatch)]
+    assert all(np.array_equal(step.get_data()[1], steps[0].get_data()[1]) for step in steps)
+    assert [label.split(",")[0] for label in legend(figure)] == NAMES
+    assert figure.axes[0].get_xlabel() == "PLD of a frame"
+
+
+def test_a_histogram_of_equal_values_has_one_bin(nothing: mg.Results) -> None:
+    steps = [patch for patch in plot.histogram(nothing).axes[0].patches if isinstance(patch, StepPatch)]
+    counts, edges, _ = steps[0].get_data()
+    assert counts.sum() == 1
+    assert edges[0] <= 0 < edges[-1]
+
+
+def test_names_come_from_the_files_of_predictions(methods: list[mg.Results]) -> None:
+    assert [line.get_label() for line in plot.ranges(methods).axes[0].get_lines()] == ["demo-good", "demo-poor"]
+
+
+def test_names_are_shown_as_they_stand(methods: list[mg.Results], studies: list[mg.Sweep]) -> None:
+    odd = ["_hidden", "a$b_{$"]
+    drawings = [draw(methods, names=odd) for draw in (plot.parts, plot.ranges, plot.histogram, plot.precision_recall)]
+    for figure in (*drawings, plot.cutoffs(studies, names=odd)):
+        figure.draw_without_rendering()
+        words = " ".join(text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
+        assert all(name in words for name in odd)
+
+
+def test_more_classes_than_well_known_colours_still_differ() -> None:
+    names = ["divider", *(f"class-{k}" for k in range(8))]
+    assert len(set(colours_of(names).values())) == len(names)
+    assert colours_of(["z", "divider", "a"]) == colours_of(["divider", "a", "z"])
+
+
+def test_results_without_pld_are_refused(good: mg.Results) -> None:
+    lacking = replace(good, metrics=("ap_chamfer",))
+    for draw in (plot.parts, plot.ranges):
+        with pytest.raises(
+            mg.InvalidInput, match="demo-good: no pld in these results. There are: ap_chamfer. Evaluate with"
+        ):
+            draw(lacking)
+    with pytest.raises(mg.InvalidInput, match="no pld in these results"):
+        plot.cutoffs(mg.Sweep((lacking,)))
+    with pytest.raises(
+        mg.InvalidInput, match="demo-good: no value 'pld' of frames. There are: predictions, truth, hits"
+    ):
+        plot.histogram(lacking)
+
+
+def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
+    with pytest.raises(mg.InvalidInput, match="metric must be one of ap_chamfer, ap_frechet, ap_sospa, got 'pld'"):
+        plot.precision_recall(good, metric="pld")
+    with pytest.raises(mg.InvalidInput, match="demo-good: no ap_sospa in these results. There are: pld, ap_chamfer"):
+        plot.precision_recall(good, metric="ap_sospa")
+    with pytest.raises(mg.InvalidInput, match="ap_chamfer has no threshold 0.7. It has: 0.5, 1, 1.5"):
+        plot.precision_recall(good, threshold=0.7)
+    with pytest.raises(mg.InvalidInput, match="no value 'colour' of frames. There are: predictions, truth, pld"):
+        plot.histogram(good, value="colour")
+    with pytest.raises(mg.InvalidInput, match="no value 'scene'"):
+        plot.histogram(good, value="scene")
+
+
+def test_results_without_ranges_are_refused(good: mg.Results) -> None:
+    with pytest.raises(mg.InvalidInput, match="no ranges in these results. Evaluate with ranges="):
+        plot.ranges(replace(good, ranges=()))
+
+
+def test_orders_without_parts_are_refused() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    settings = mg.protocol("paper-60x30", classes=["divider"], order=2)
+    results = mg.evaluate(truth.with_confidence(1), truth, settings)
+    with pytest.raises(mg.InvalidInput, match="PLD of order 2 does not split into parts. Evaluate with order=1"):
+        plot.parts(results)
+    with pytest.raises(mg.InvalidInput, match="no value 'missed' of frames"):
+        plot.histogram(results, value="missed")
+
+
+def test_results_with_nothing_in_them_are_refused(nothing: mg.Results) -> None:
+    with pytest.raises(mg.InvalidInput, match="neither predictions nor truth"):
+        plot.parts(nothing)
+    with pytest.raises(mg.InvalidInput, match="neither predictions nor truth"):
+        plot.cutoffs(mg.Sweep((nothing,)))
+    with pytest.raises(mg.InvalidInput, match="neither predictions nor truth"):
+        plot.ranges(nothing)
+    with pytest.raises(mg.InvalidInput, match="neither predictions nor truth"):
+        plot.precision_recall(nothing)
+
+
+def test_nothing_and_other_things_are_refused(good: mg.Results) -> None:
+    for draw in (plot.parts, plot.ranges, plot.histogram, plot.precision_recall):
+        with pytest.raises(mg.InvalidInput, match="no results to draw"):
+            draw([])
+        with pytest.raises(mg.InvalidInput, match="results 1: expected what evaluate\\(\\) gives, got int"):
+            draw([good, 3])  # type: ignore[list-item]
+        with pytest.raises(mg.InvalidInput, match="names must be 1 different texts"):
+            draw(good, names=NAMES)
+    for sweep in ([], [mg.Sweep(())]):
+        with pytest.raises(mg.InvalidInput, match="the sweep is empty"):
+            plot.cutoffs(sweep)
+    with pytest.raises(mg.InvalidInput, match="expected what sweep\\(\\) gives, got Results"):
+        plot.cutoffs([good])  # type: ignore[list-item]

@@ -1,0 +1,257 @@
+"""The bird's-eye view shows every instance, every pair and every point without partner, where they are."""
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+
+import mapgauge as mg
+from mapgauge import plot
+from mapgauge.plot.panel import FAINTEST, NUMBERED
+
+FIVE = [[float(x), 0.0] for x in range(5)]
+MATCHED = mg.Match("divider", 0, 0, 0.1, np.array([[0, 0], [1, 1], [2, 2]]))
+
+
+def assigned(matches: list[mg.Match] | None = None, *, moved: float = 0.0, dimension: int = 2) -> mg.Assignment:
+    """Two predictions and two true instances: the first ones of both are matched up to their last two points."""
+    at = np.zeros((5, dimension))
+    at[:, :2] = FIVE
+    side = at + np.eye(dimension)[1] * 3
+    predictions = [mg.Instance("divider", at + np.eye(dimension)[1] * moved, 0.75), mg.Instance("boundary", side, 0.02)]
+    truth = [mg.Instance("divider", at), mg.Instance("ped_crossing", -side)]
+    return mg.Assignment("token", predictions, truth, [MATCHED] if matches is None else matches)
+
+
+def named(axes: Axes, prefix: str) -> dict[str, Line2D]:
+    lines = {str(line.get_gid()): line for line in axes.get_lines()}
+    return {name: line for name, line in lines.items() if name.startswith(prefix)}
+
+
+def pairs_in(axes: Axes) -> list[Patch]:
+    return [patch for patch in axes.patches if str(patch.get_gid()).startswith("pairs")]
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_every_instance_is_a_line() -> None:
+    (axes,) = plot.frame(assigned()).axes
+    assert sorted(named(axes, "truth")) == ["truth-0-0", "truth-1-0"]
+    assert sorted(named(axes, "prediction")) == ["prediction-0-0", "prediction-1-0"]
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_forward_is_up_and_left_is_left(dimension: int) -> None:
+    (axes,) = plot.frame(assigned(dimension=dimension)).axes
+    line = named(axes, "prediction-1")["prediction-1-0"]
+    np.testing.assert_array_equal(np.array(line.get_data()).T, [[3, x] for x in range(5)])
+    left, right = axes.get_xlim()
+    bottom, top = axes.get_ylim()
+    assert left > right
+    assert bottom < top
+    assert axes.get_aspect() == 1
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("y to the left (m)", "x forward (m)")
+
+
+def test_data_whose_y_points_forward_is_drawn_as_it_is() -> None:
+    (axes,) = plot.frame(assigned(), forward="y").axes
+    line = named(axes, "prediction-1")["prediction-1-0"]
+    np.testing.assert_array_equal(np.array(line.get_data()).T, [[x, 3] for x in range(5)])
+    assert axes.get_xlim()[0] < axes.get_xlim()[1]
+    assert axes.get_ylabel() == "y forward (m)"
+    nose = max(axes.patches[-1].get_path().vertices.tolist(), key=lambda point: float(point[1]))  # type: ignore[union-attr]
+    assert nose == [0, 2.4]
+
+
+def test_confidence_is_opacity() -> None:
+    lines = named(plot.frame(assigned()).axes[0], "prediction")
+    assert lines["prediction-0-0"].get_alpha() == 0.75
+    assert lines["prediction-1-0"].get_alpha() == FAINTEST
+
+
+def test_confidences_worth_reading_are_written_beside_their_predictions() -> None:
+    (axes,) = plot.frame(assigned()).axes
+    assert texts(axes) == ["0.75"]
+    across, up = axes.texts[0].get_position()
+    assert 0 < min(math.dist((across, up), (0, x)) for x in range(5)) < 1
+
+
+def test_what_has_no_partner_is_dashed() -> None:
+    (axes,) = plot.frame(assigned()).axes
+    assert {name: line.is_dashed() for name, line in (named(axes, "truth") | named(axes, "prediction")).items()} == {
+        "truth-0-0": False,
+        "truth-1-0": True,
+        "prediction-0-0": False,
+        "prediction-1-0": True,
+    }
+
+
+def test_matched_points_are_joined() -> None:
+    (axes,) = plot.frame(assigned(moved=0.5)).axes
+    ends = np.asarray(pairs_in(axes)[0].get_path().vertices)
+    np.testing.assert_array_equal(ends.reshape(-1, 2, 2), [[[0.5, x], [0, x]] for x in range(3)])
+
+
+def test_points_without_partner_are_hollow() -> None:
+    marks = named(plot.frame(assigned(moved=0.5)).axes[0], "unmatched")
+    assert {name: np.array(line.get_data()).T.tolist() for name, line in marks.items()} == {
+        "unmatched-truth-0-0": [[0, 3], [0, 4]],
+        "unmatched-prediction-0-0": [[0.5, 3], [0.5, 4]],
+    }
+    assert all(to_hex(line.get_markerfacecolor()) == "#ffffff" for line in marks.values())
+
+
+def test_truth_and_predictions_of_a_class_differ_in_more_than_colour() -> None:
+    lines = named(plot.frame(assigned()).axes[0], "")
+    assert lines["truth-0-0"].get_linewidth() > 1.5 * lines["prediction-0-0"].get_linewidth()
+
+
+def test_classes_keep_their_colour_whatever_else_is_in_the_frame() -> None:
+    def colour(name: str, other: str) -> str:
+        predictions = [mg.Instance(name, np.array(FIVE), 1.0), mg.Instance(other, np.array(FIVE), 1.0)]
+        (axes,) = plot.frame(mg.Assignment("t", predictions, [], [])).axes
+        return str(named(axes, "prediction-0")["prediction-0-0"].get_color())
+
+    assert colour("divider", "boundary") == colour("divider", "kerb") != colour("kerb", "divider")
+
+
+def test_the_legend_names_what_is_there() -> None:
+    figure = plot.frame(assigned())
+    signs = [
+        "truth",
+        "missed truth",
+        "prediction (confidence)",
+        "false prediction",
+        "matched points",
+        "unmatched point",
+    ]
+    assert set(legend(figure)) == {"ped crossing", "divider", "boundary", *signs, "ego"}
+    everything = mg.Match("divider", 0, 0, 0.0, np.array([[k, k] for k in range(5)]))
+    whole = assigned([everything])
+    alone = mg.Assignment("t", whole.predictions[:1], whole.truth[:1], whole.matches)
+    assert not {"missed truth", "false prediction", "boundary"} & set(legend(plot.frame(alone)))
+
+
+def test_values_are_written_into_a_corner() -> None:
+    (axes,) = plot.frame(assigned(), values={"pld": 0.71234, "ap_chamfer@0.5": None}).axes
+    assert texts(axes)[:4] == ["PLD", "0.712", "Chamfer-AP@0.5", "-"]
+
+
+def test_several_methods_become_columns() -> None:
+    figure = plot.frame(
+        [assigned(), assigned(moved=0.5)], names=["good", "poor"], values=[{"pld": 0.1}, {"pld": 0.2}], title="a frame"
+    )
+    assert [axes.get_title() for axes in figure.axes] == ["good", "poor"]
+    assert [texts(axes)[1] for axes in figure.axes] == ["0.100", "0.200"]
+    assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
+    assert [text.get_text() for text in figure.texts] == ["a frame"]
+    assert [axes.get_title() for axes in plot.frame([assigned(), assigned()]).axes] == ["method 0", "method 1"]
+
+
+def test_side_by_side_truth_has_a_panel_of_its_own() -> None:
+    figure = plot.frame([assigned(), assigned(moved=0.5)], side_by_side=True, names=["good", "poor"])
+    assert [axes.get_title() for axes in figure.axes] == ["truth", "good", "poor"]
+    assert [(len(named(axes, "truth")), len(named(axes, "prediction"))) for axes in figure.axes] == [
+        (2, 0),
+        (0, 2),
+        (0, 2),
+    ]
+    assert not any(pairs_in(axes) for axes in figure.axes)
+    assert not named(figure.axes[0], "unmatched")
+    assert "matched points" not in legend(figure)
+
+
+def test_side_by_side_with_one_method_marks_the_truth_too() -> None:
+    figure = plot.frame(assigned(), side_by_side=True)
+    assert [list(named(axes, "unmatched")) for axes in figure.axes] == [
+        ["unmatched-truth-0-0"],
+        ["unmatched-prediction-0-1"],
+    ]
+    assert named(figure.axes[0], "truth-1")["truth-1-0"].is_dashed()
+
+
+def test_the_region_limits_the_view() -> None:
+    (axes,) = plot.frame(assigned(), region=(60, 30)).axes
+    assert (axes.get_xlim(), axes.get_ylim()) == ((15, -15), (-30, 30))
+
+
+def test_what_lies_outside_the_region_has_no_number() -> None:
+    assert texts(plot.frame(assigned(), region=(-30, -15, -10, 15)).axes[0]) == []
+
+
+def test_polygons_are_closed_and_open_lines_are_not() -> None:
+    corner = np.array([[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]])
+    ring = mg.resample(corner, spacing=0.5)[:-1]
+    open_line = mg.resample(corner[:-1], spacing=0.5)
+    both = [mg.Instance("ped_crossing", ring), mg.Instance("boundary", open_line)]
+    lines = named(plot.frame(mg.Assignment("t", [], both, [])).axes[0], "truth")
+    assert [len(np.asarray(lines[f"truth-{k}-0"].get_xdata())) for k in range(2)] == [len(ring) + 1, len(open_line)]
+
+
+def test_an_empty_frame_shows_the_car() -> None:
+    (axes,) = plot.frame(mg.Assignment("t", [], [], [])).axes
+    assert len(axes.patches) == 1
+    assert axes.get_lines() == []
+
+
+def test_numbers_do_not_cover_each_other(good: mg.Results) -> None:
+    for token in good.tokens[:4]:
+        figure = plot.frame(good.assignment(token), values={"pld": 0.5}, region=(60, 30))
+        figure.draw_without_rendering()
+        boxes = [text.get_window_extent().padded(-1) for text in figure.axes[0].texts]
+        predictions = good.assignment(token).predictions
+        assert len(boxes) <= 2 + sum((line.confidence or 0) >= NUMBERED for line in predictions)
+        assert len(boxes) > 4
+        assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+
+
+def test_all_of_a_frame_lies_on_the_page(good: mg.Results) -> None:
+    figure = plot.frame([good.assignment(good.tokens[0])] * 3, side_by_side=True, title="a frame")
+    figure.draw_without_rendering()
+    page = figure.bbox
+    for item in (*figure.findobj(Text), *figure.legends):
+        box = item.get_window_extent()
+        inside = page.x0 <= box.x0 and page.y0 <= box.y0 and box.x1 <= page.x1 and box.y1 <= page.y1
+        assert inside or not box.width, item
+
+
+@pytest.mark.parametrize("region", [(2000, 2), (2, 2000), (1e6, 1e6), (0.01, 0.02)])
+def test_regions_of_any_shape_can_be_drawn(region: tuple[float, float]) -> None:
+    figure = plot.frame(assigned(), region=region, values={"pld": 0.5}, names=["a$b_{$"])
+    figure.draw_without_rendering()
+    assert max(figure.get_size_inches()) < 9
+    assert 0 < len(figure.axes[0].get_yticks()) + len(figure.axes[0].get_xticks()) < 20
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"assignment": []}, "no assignment to draw"),
+        ({"assignment": ["token"]}, "Results.assignment\\(\\) gives, got str"),
+        ({"names": ["a", "b"]}, "names must be 1"),
+        ({"names": "a"}, "names must be 1"),
+        ({"values": [{}, {}]}, "values must be 1 mappings, one for each assignment, got 2"),
+        ({"assignment": [assigned(), assigned()], "values": {"pld": 1.0}}, "values must be 2 mappings"),
+        ({"region": (0, 5)}, "region must be"),
+        ({"forward": "z"}, 'forward must be "x" or "y"'),
+        (
+            {"assignment": [assigned(), mg.Assignment("other", [], [], [])], "side_by_side": True},
+            "must be of one frame, got token, other",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(mg.InvalidInput, match=message):
+        plot.frame(**({"assignment": assigned()} | change))  # type: ignore[arg-type]

@@ -1,0 +1,131 @@
+"""Files of figures: by suffix, always the same bytes, text as text; and nothing of the program is touched."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+
+import mapgauge as mg
+from mapgauge import plot
+from mapgauge.demo import demo_world
+
+DRAWINGS: dict[str, Callable[[mg.Results], Figure]] = {
+    "frame": lambda results: plot.frame(results.assignment(results.tokens[0]), values={"pld": 0.5}, title="one"),
+    "side by side": lambda results: plot.frame([results.assignment(results.tokens[0])] * 2, side_by_side=True),
+    "parts": plot.parts,
+    "cutoffs": lambda _: plot.cutoffs(mg.sweep(*demo_world(10, predictions=9), cutoffs=[0.5, 1.5], metrics=["pld"])),
+    "precision and recall": lambda results: plot.precision_recall(results, threshold=1),
+    "ranges": plot.ranges,
+    "histogram": plot.histogram,
+}
+SUFFIXES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_figure_has_the_same_bytes_each_time(name: str, good: mg.Results, tmp_path: Path) -> None:
+    for suffix, magic in SUFFIXES.items():
+        files = [tmp_path / f"{k}.{suffix}" for k in range(2)]
+        for file in files:
+            plot.save(DRAWINGS[name](good), file)
+        assert files[0].read_bytes() == files[1].read_bytes()
+        assert files[0].read_bytes().startswith(magic)
+
+
+def test_text_stays_text(good: mg.Results, tmp_path: Path) -> None:
+    plot.save(DRAWINGS["frame"](good), tmp_path / "frame.svg")
+    tree = ElementTree.parse(tmp_path / "frame.svg")
+    words = {"".join(node.itertext()).strip() for node in tree.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"x forward (m)", "one", "PLD", "0.500", "ped crossing"} <= words
+    plot.save(DRAWINGS["frame"](good), tmp_path / "frame.pdf")
+    assert b"/Type42" in (tmp_path / "frame.pdf").read_bytes() or b"/FontFile2" in (tmp_path / "frame.pdf").read_bytes()
+
+
+def test_instances_can_be_found_in_an_svg(good: mg.Results, tmp_path: Path) -> None:
+    plot.save(DRAWINGS["frame"](good), tmp_path / "frame.svg")
+    names = [node.get("id") for node in ElementTree.parse(tmp_path / "frame.svg").iter() if node.get("id")]
+    assert len(names) == len(set(names))
+    predictions = good.assignment(good.tokens[0]).predictions
+    assert {f"prediction-{i}-0" for i in range(len(predictions))} <= set(names)
+
+
+def test_no_day_is_in_the_files(good: mg.Results, tmp_path: Path) -> None:
+    for suffix, word in (("svg", b"dc:date"), ("pdf", b"CreationDate"), ("png", b"Software")):
+        plot.save(plot.parts(good), tmp_path / f"parts.{suffix}")
+        assert word not in (tmp_path / f"parts.{suffix}").read_bytes()
+
+
+def test_the_program_s_settings_stay_as_they_are(good: mg.Results, tmp_path: Path) -> None:
+    before = dict(mpl.rcParams)
+    for name, draw in DRAWINGS.items():
+        plot.save(draw(good), tmp_path / f"{name}.svg")
+    assert dict(mpl.rcParams) == before
+
+
+def test_threads_draw_the_same_figures(good: mg.Results, tmp_path: Path) -> None:
+    def work(k: int) -> bytes:
+        file = tmp_path / f"{k}.svg"
+        plot.save(plot.frame(good.assignment(good.tokens[k % 2])), file)
+        return file.read_bytes()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(work, range(4))) == [work(0), work(1)] * 2
+
+
+def test_other_suffixes_are_refused(good: mg.Results, tmp_path: Path) -> None:
+    for name in ("figure.gif", "figure"):
+        with pytest.raises(mg.InvalidInput, match=f"{name}: figures are written as .png, .svg, .pdf"):
+            plot.save(plot.parts(good), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_suffix_may_be_in_capitals(good: mg.Results, tmp_path: Path) -> None:
+    plot.save(plot.parts(good), tmp_path / "PARTS.PNG")
+    assert (tmp_path / "PARTS.PNG").read_bytes().startswith(SUFFIXES["png"])
+
+
+def test_a_file_that_cannot_be_written_is_named(good: mg.Results, tmp_path: Path) -> None:
+    with pytest.raises(mg.MapgaugeError, match="figure.png: cannot be written: No such file or directory"):
+        plot.save(plot.parts(good), tmp_path / "nowhere" / "figure.png")
+
+
+def test_only_figures_can_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(mg.InvalidInput, match="figure: expected what a function of mapgauge.plot gives, got str"):
+        plot.save("figure", tmp_path / "figure.png")  # type: ignore[arg-type]
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_drawing_and_saving_do_without_pyplot(tmp_path: Path) -> None:
+    code = f"""
+import sys, warnings
+warnings.simplefilter("error")
+import numpy as np
+import mapgauge as mg
+from mapgauge import plot
+lines = [mg.Instance("divider", np.array([[0.0, 1], [5, 1]]), 0.5)]
+for suffix in ("png", "svg", "pdf"):
+    plot.save(plot.frame(mg.Assignment("token", lines, [], [])), {str(tmp_path)!r} + "/frame." + suffix)
+print("matplotlib.pyplot" in sys.modules)
+"""
+    assert run(code) == "False"
+
+
+def test_a_missing_matplotlib_is_named_with_its_remedy() -> None:
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+import mapgauge
+try:
+    import mapgauge.plot
+except mapgauge.MissingDependency as error:
+    print(error)
+"""
+    assert run(code) == "figures need matplotlib. Install it with: pip install 'mapgauge[plot]'"
