@@ -7,8 +7,7 @@ MAPGAUGE_FUZZ_FILES ?= 5000
 .PHONY: demo test lint types fuzz bench bench-io bench-evaluate clean
 
 demo: .venv/installed
-	$(BIN)/python examples/table_1.py
-	$(BIN)/python examples/evaluate.py
+	$(BIN)/mapgauge demo --output demo
 
 test: lint types .venv/tested
 	$(BIN)/python -m pytest -n 2 -q
@@ -35,7 +34,7 @@ bench-evaluate: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_evaluate
 
 clean:
-	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf demo .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is brought up to date because dependency groups need one of 2025.
@@ -46,7 +45,7 @@ clean:
 	$@ -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 
 .venv/installed: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[all]'
 	touch $@
 
 .venv/tested: .venv/installed

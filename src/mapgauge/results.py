@@ -317,9 +317,7 @@ def mean_of(classes: Iterable[Values]) -> Values:
 def _columns(metric: str, results: Results) -> list[str]:
     """What a table of a metric shows."""
     if metric == "pld":
-        further = (
-            [f"pld@{cutoff}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
-        )
+        further = [f"pld@{cutoff}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
         rings = [key for key in results.mean if key.startswith("pld:")]
         return ["pld", "localisation", "detection", *Parts._fields, *further, *rings]
     return [metric, *(f"{metric}@{threshold}" for threshold in thresholds_of(results.protocol, metric))]

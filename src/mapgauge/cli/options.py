@@ -6,6 +6,7 @@ from typing import Annotated, Any, NoReturn, TypeAlias, TypeVar
 
 import typer
 
+from mapgauge.cli.words import one_line
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluate import chosen_metrics
 from mapgauge.io import FORMATS, format_named
@@ -36,14 +37,14 @@ def _at_least_one(number: int | None) -> int | None:
 
 
 PredictionsArgument: TypeAlias = Annotated[
-    list[Path], typer.Argument(metavar="PREDICTIONS...", help="One or more files of predictions.", show_default=False)
+    list[Path], typer.Argument(metavar="PREDICTIONS", help="One or more files of predictions.", show_default=False)
 ]
 TruthArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="TRUTH", help="The file of the truth, last.", show_default=False)
 ]
 ResultsArgument: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(metavar="RESULTS...", help="Files that `mapgauge evaluate -o` wrote.", show_default=False),
+    typer.Argument(metavar="RESULTS", help="Files that `mapgauge evaluate -o` wrote.", show_default=False),
 ]
 
 ProtocolOption: TypeAlias = Annotated[
@@ -77,9 +78,7 @@ CountOption: TypeAlias = Annotated[
 ]
 ClassesOption: TypeAlias = Annotated[
     Texts,
-    typer.Option(
-        "--classes", metavar="NAME,...", help="To compare; the protocol's if not given.", show_default=False
-    ),
+    typer.Option("--classes", metavar="NAME,...", help="To compare; the protocol's if not given.", show_default=False),
 ]
 RangesOption: TypeAlias = Annotated[
     Texts,
@@ -95,7 +94,7 @@ RotateOption: TypeAlias = Annotated[
     typer.Option(
         "--rotate",
         metavar="DEGREES",
-        help="Turn the predictions, counter-clockwise from above; --rotate=-90 for MapTR's nuScenes axes.",
+        help="Turn the predictions, counter-clockwise from above; -90 for MapTR's nuScenes axes.",
         show_default=False,
     ),
 ]
@@ -133,7 +132,11 @@ DegenerateOption: TypeAlias = Annotated[
 ]
 RenameOption: TypeAlias = Annotated[
     Texts,
-    typer.Option("--rename", metavar="OLD=NEW,...", help="Other names for classes, on both sides.", show_default=False),
+    typer.Option("--rename", metavar="OLD=NEW,...", help="Other names for predicted classes.", show_default=False),
+]
+RenameTruthOption: TypeAlias = Annotated[
+    Texts,
+    typer.Option("--rename-truth", metavar="OLD=NEW,...", help="Other names for true classes.", show_default=False),
 ]
 PlanarOption: TypeAlias = Annotated[bool, typer.Option("--planar", help="Leave out height.")]
 CertainOption: TypeAlias = Annotated[bool, typer.Option("--certain", help="Give all predictions the confidence 1.")]
@@ -171,7 +174,7 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
     try:
         return function(*arguments, **keywords)
     except InvalidInput as error:
-        refuse(option, str(error))
+        refuse(option, one_line(str(error)))
 
 
 def listed(values: Sequence[str] | None) -> list[str]:

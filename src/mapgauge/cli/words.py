@@ -11,21 +11,22 @@ _PAIR = re.compile(r"'([^']+)': '([^']+)'")
 
 def _renaming(match: re.Match[str]) -> str:
     pairs = _PAIR.findall(match["table"])
-    return " ".join(f"--rename {old}={new}" for old, new in pairs) if pairs else "--rename OLD=NEW"
+    option = "--rename-truth" if match["side"] == "truth" else "--rename"
+    return " ".join(f"{option} {old}={new}" for old, new in pairs) if pairs else f"{option} OLD=NEW"
 
 
-# Tests hold every row to a message of the package.
 _OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r'unknown="ignore"', "--ignore-unknown"),
     (r'degenerate="drop"', "--degenerate drop"),
     (r"which format\? Pass format=", "which format? Pass --to"),
     (r"Pass format=", "Pass --format or --truth-format"),
-    (r"predictions\.rotate\((-?\d+)\)", r"--rotate=\1"),
-    (r"(?:predictions|truth)?\.rename\((?P<table>\{.*?\})\)", _renaming),
+    (r"predictions\.rotate\((-?\d+)\)", r"--rotate \1"),
+    (r"(?P<side>predictions|truth)?\.rename\((?P<table>\{.*?\})\)", _renaming),
     (r"[Cc]all \.planar\(\) on the one with height", "Pass --planar"),
     (r"(?:predictions|truth)\.planar\(\)", "--planar"),
     (r"call \.with_confidence\(1\)", "pass --certain"),
     (r"predictions\.with_confidence\(1\)", "--certain"),
+    (r"Give them: mg\.protocol\(.*\)", "Choose another protocol, or other metrics"),
     (r"\.crop\(region\)(?: on both sides)?", "--crop"),
 )
 _SOUGHT = [(re.compile(pattern), option) for pattern, option in _OPTIONS]
@@ -35,7 +36,7 @@ def in_options(text: str) -> str:
     """The text with calls replaced by options.
 
     >>> in_options("x and y are exchanged. Use predictions.rotate(-90)")
-    'x and y are exchanged. Use --rotate=-90'
+    'x and y are exchanged. Use --rotate -90'
     >>> in_options("Use predictions.rename({'contours': 'boundary'})")
     'Use --rename contours=boundary'
     """
@@ -44,6 +45,15 @@ def in_options(text: str) -> str:
     return text
 
 
+def printable(text: str) -> str:
+    r"""The text in one line that does nothing to a terminal, whatever a file had in its names.
+
+    >>> printable("divider\n\x1b[2J")
+    'divider ?[2J'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+
+
 def one_line(text: str) -> str:
-    """The text in options and in one line, whatever was in a name or a value."""
-    return in_options(" ".join(text.split()))
+    """An error in options and in one line."""
+    return in_options(printable(text))

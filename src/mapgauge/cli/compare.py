@@ -1,0 +1,139 @@
+"""``mapgauge compare``: several results side by side, and which of them can be told apart."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
+from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.reading import names_of
+from mapgauge.cli.summary import TITLES, titled
+from mapgauge.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mapgauge.compare import Comparison, Difference, Estimate
+
+
+def compare(
+    results: o.ResultsArgument,
+    classes: Annotated[
+        o.Texts,
+        typer.Option(
+            "--classes", metavar="NAME,...", help="To show; `mean` if not given, `all` for all.", show_default=False
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Bootstrap samples.")] = 1000,
+    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Of the samples, in an interval.")] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the draws.")] = 0,
+    name: o.NamesOption = None,
+    json: o.JsonOption = False,
+    csv: o.CsvOption = False,
+    latex: o.LatexOption = False,
+) -> None:
+    """Put results side by side, with intervals.
+
+    Values and differences have confidence intervals from the bootstrap, over scenes if the results know them.
+    """
+    form = form_of(json=json, csv=csv, latex=latex)
+    names = names_of(results, name)
+    if samples < 1 or not 0 < level < 1 or seed < 0:
+        o.refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
+
+    from mapgauge import compare as compare_results
+    from mapgauge import load_results
+
+    methods = [load_results(path) for path in results]
+    comparison = compare_results(methods, names=names, samples=samples, level=level, seed=seed)
+    known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
+    shown = o.listed(classes) or ["mean"]
+    shown = known if shown == ["all"] else shown
+    unknown = [class_name for class_name in shown if class_name not in known]
+    if unknown:
+        raise InvalidInput(f"{results[0]}: no class {', '.join(unknown)}. There are: {', '.join(known)}")
+    show_comparison(form, comparison, shown)
+
+
+def show_comparison(form: Form, comparison: "Comparison", classes: list[str]) -> None:
+    """A comparison on stdout."""
+    if form == "json":
+        write_json(_document(comparison))
+    elif form == "csv":
+        write_csv(list(_rows(comparison)))
+    else:
+        for k, class_name in enumerate(classes):
+            keys = [key for key in comparison.estimates[0][class_name] if "@" not in key]
+            rows = [
+                [name, *(str(found[class_name][key]) for key in keys)]
+                for name, found in zip(comparison.names, comparison.estimates, strict=True)
+            ]
+            title = (
+                f"{class_name}, with intervals of {comparison.level:.0%} from {comparison.samples} draws of "
+                f"{comparison.units} {comparison.drawn}s"
+            )
+            if form == "latex":
+                write_latex(["", *map(titled, keys)], rows, title)
+            else:
+                show_table(Table(title, ["name", *map(titled, keys)], rows), gap=k > 0)
+                _show_differences(comparison, class_name, keys)
+        if form == "text":
+            for note in comparison.notes:
+                say(note)
+
+
+def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
+    for (first, second), found in comparison.differences.items():
+        rows = [
+            [
+                TITLES.get(key, key),
+                f"{(value := found[class_name][key]).value:+.3f} [{value.low:+.3f}, {value.high:+.3f}]",
+                "told apart" if value.told_apart else "cannot be told apart",
+            ]
+            for key in keys
+            if key in found[class_name]
+        ]
+        show_table(Table(f"{second} minus {first}, {class_name}", ["", "difference", ""], rows))
+
+
+def _document(comparison: "Comparison") -> dict[str, Any]:
+    return {
+        "names": comparison.names,
+        "drawn": comparison.drawn,
+        "units": comparison.units,
+        "samples": comparison.samples,
+        "level": comparison.level,
+        "notes": comparison.notes,
+        "estimates": {
+            name: {class_name: {key: _values(value) for key, value in values.items()} for class_name, values in one}
+            for name, one in zip(comparison.names, (found.items() for found in comparison.estimates), strict=True)
+        },
+        "differences": [
+            {
+                "first": first,
+                "second": second,
+                "classes": {
+                    class_name: {key: _values(value) for key, value in values.items()}
+                    for class_name, values in found.items()
+                },
+            }
+            for (first, second), found in comparison.differences.items()
+        ],
+    }
+
+
+def _values(value: "Estimate | Difference") -> dict[str, Any]:
+    apart = getattr(value, "told_apart", None)
+    return value._asdict() | ({} if apart is None else {"told_apart": apart})
+
+
+def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:
+    """A row per method, class and value, then one per difference."""
+    for name, found in zip(comparison.names, comparison.estimates, strict=True):
+        for class_name, values in found.items():
+            for key, value in values.items():
+                yield {"name": name, "minus": "", "class": class_name, "key": key} | _values(value)
+    for (first, second), differences in comparison.differences.items():
+        for class_name, changes in differences.items():
+            for key, change in changes.items():
+                yield {"name": second, "minus": first, "class": class_name, "key": key} | _values(change)

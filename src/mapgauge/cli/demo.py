@@ -1,0 +1,95 @@
+"""``mapgauge demo``: everything once, on a made-up world."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from mapgauge.cli.compare import show_comparison
+from mapgauge.cli.look import corners_of
+from mapgauge.cli.options import refuse
+from mapgauge.cli.output import progress, say
+from mapgauge.cli.summary import show_results
+from mapgauge.cli.targets import make_folder
+from mapgauge.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mapgauge.results import Results
+    from mapgauge.sweep import Sweep
+
+METHODS: tuple[Literal["good", "poor"], ...] = ("good", "poor")
+RANGES = (0, 10, 20, 30)
+CUTOFFS = (0.5, 1.0, 1.5, 2.0)
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where files go.")] = Path("demo"),
+    frames: Annotated[int, typer.Option("--frames", metavar="N", help="How many; ten are a scene.")] = 80,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the world.")] = 0,
+) -> None:
+    """Try everything on a made-up world.
+
+    Makes up roads and two detectors, evaluates both, and leaves files, figures and a report to look at.
+    """
+    if frames < 1 or seed < 0:
+        refuse("--frames", "frames must be at least 1 and seed at least 0")
+    make_folder(output)
+
+    from mapgauge import compare, evaluate, read, sweep, write
+    from mapgauge.demo import demo_world
+    from mapgauge.report import write_report
+
+    say("A made-up world: roads seen from a driving car, and two detectors, a good and a poor one.")
+    say("The first run compiles for this processor, which takes half a minute.")
+    names: list[str] = list(METHODS)
+    results, sweeps, files = [], [], ["truth.geojson"]
+    for quality in METHODS:
+        made, streets = demo_world(frames, seed=seed, quality=quality)
+        write(made, output / f"{quality}.json", "streammapnet")
+        write(streets, output / "truth.geojson")
+        # From the files, as with files of one's own: results then know where they came from.
+        predictions, truth = read(output / f"{quality}.json"), read(output / "truth.geojson")
+        with progress(f"evaluating {quality}") as advance:
+            results.append(evaluate(predictions, truth, ranges=RANGES, progress=advance))
+            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=["pld"]))
+        results[-1].save(output / f"{quality}.mg")
+        files += [f"{quality}.json", f"{quality}.mg"]
+    show_results("text", results, names)
+    say()
+    show_comparison("text", compare(results, names=names), ["mean"])
+    write_report(results, output / "report.html", names=names, title="mapgauge demo")
+    say()
+    try:
+        figures = _figures(results, sweeps, names)
+    except MissingDependency as error:
+        say(f"No figures: {error}")
+    else:
+        from mapgauge.plot import save
+
+        for name, figure in figures.items():
+            save(figure, output / name)
+        say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
+    say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
+    say(f"Open this in a browser: {output / 'report.html'}")
+
+
+def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":
+    from mapgauge import plot
+
+    worst = results[0].frames(count=1)[0]["token"]
+    return {
+        "frame.svg": plot.frame(
+            [one.assignment(worst) for one in results],
+            region=results[0].protocol.region,
+            title=worst,
+            values=corners_of(results, worst),
+            names=names,
+        ),
+        "parts.svg": plot.parts(results, names=names),
+        "cutoffs.svg": plot.cutoffs(sweeps, names=names),
+        "precision-recall.svg": plot.precision_recall(results),
+        "ranges.svg": plot.ranges(results, names=names),
+        "histogram.svg": plot.histogram(results, names=names),
+    }

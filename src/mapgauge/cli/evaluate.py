@@ -1,0 +1,146 @@
+"""``mapgauge evaluate``: from two files to an answer."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.documents import form_of
+from mapgauge.cli.output import paint, progress, say, show_findings, warn, warn_of
+from mapgauge.cli.reading import Reading, check_classes, check_files, in_words, names_of, read_scenes
+from mapgauge.cli.summary import show_results
+from mapgauge.cli.targets import check_target, result_files
+from mapgauge.evaluate import check_rings
+
+if TYPE_CHECKING:
+    from mapgauge.findings import Finding
+    from mapgauge.frames import MapFrames
+
+
+def evaluate(
+    predictions: o.PredictionsArgument,
+    truth: o.TruthArgument,
+    protocol: o.ProtocolOption = "paper-60x30",
+    metrics: o.MetricsOption = None,
+    cutoff: o.CutoffOption = None,
+    spacing: o.SpacingOption = None,
+    count: o.CountOption = None,
+    classes: o.ClassesOption = None,
+    ranges: o.RangesOption = None,
+    crop: o.CropOption = False,
+    format: o.FormatOption = None,
+    truth_format: o.TruthFormatOption = None,
+    rotate: o.RotateOption = 0.0,
+    rename: o.RenameOption = None,
+    rename_truth: o.RenameTruthOption = None,
+    planar: o.PlanarOption = False,
+    certain: o.CertainOption = False,
+    degenerate: o.DegenerateOption = "strict",
+    ignore_unknown: o.IgnoreUnknownOption = False,
+    scenes: Annotated[
+        Path | None,
+        typer.Option(
+            "--scenes", metavar="FILE", help="JSON from token to scene, if the truth does not say.", show_default=False
+        ),
+    ] = None,
+    name: o.NamesOption = None,
+    workers: o.WorkersOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Keep the results (.mg); with several predictions, a folder for them.",
+            show_default=False,
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write a page to explore (.html).", show_default=False),
+    ] = None,
+    json: o.JsonOption = False,
+    csv: o.CsvOption = False,
+    latex: o.LatexOption = False,
+) -> None:
+    """Compare predictions with truth.
+
+    Prints what was read, what may be wrong with it, and a table per metric.
+    """
+    form = form_of(json=json, csv=csv, latex=latex)
+    settings = o.settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
+    chosen = o.metrics_of(settings, metrics)
+    rings = o.valid("--ranges", check_rings, o.numbers("--ranges", ranges))
+    reading = Reading.of(
+        format=format,
+        truth_format=truth_format,
+        rotate=rotate,
+        rename=rename,
+        rename_truth=rename_truth,
+        planar=planar,
+        certain=certain,
+        degenerate=degenerate,
+    )
+    names = names_of(predictions, name)
+    targets = result_files(output, names)
+    check_target(page)
+    scene_of = None if scenes is None else read_scenes(scenes)
+
+    from mapgauge import evaluate as evaluate_frames
+
+    quiet = form != "text"
+    check_files(*predictions, truth)
+    y = reading.truth(truth)
+    if not quiet:
+        _tell("truth", y)
+    results = []
+    told: set[Finding] = set()
+    for called, path, target in zip(names, predictions, targets, strict=True):
+        x = reading.predictions(path)
+        check_classes(classes, y, x)
+        if not quiet:
+            _tell("predictions", x)
+        with progress(f"evaluating {called}") as advance:
+            found = evaluate_frames(
+                x,
+                y,
+                settings,
+                metrics=chosen,
+                ranges=rings,
+                scenes=scene_of,
+                unknown="ignore" if ignore_unknown else "error",
+                workers=workers,
+                progress=advance,
+            )
+        new = [finding for finding in found.findings if finding not in told]
+        told.update(new)
+        if quiet:
+            warn_of(new)
+        else:
+            show_findings(new)
+        if target is not None:
+            found.save(target)
+        results.append(found if page else replace(found, data=None))
+    show_results(form, results, names)
+    errors = sum(finding.level == "error" for finding in told)
+    if errors and not quiet:
+        warn(
+            f"{errors} of the findings above {'is an error' if errors == 1 else 'are errors'}: do not trust the numbers"
+        )
+    for target in targets:
+        if target is not None:
+            warn(f"results in {target}")
+    if page is not None:
+        from mapgauge.report import write_report
+
+        write_report(results, page, names=names)
+        warn(f"report in {page}")
+
+
+def _tell(side: str, frames: "MapFrames") -> None:
+    """What was read."""
+    say(f"{paint(side, 'bold')} {frames.name} ({frames.format})")
+    for line in in_words(frames):
+        say(f"  {line}", indent="    ")

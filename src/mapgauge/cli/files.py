@@ -1,0 +1,104 @@
+"""``mapgauge inspect`` and ``mapgauge convert``: single files."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.documents import write_json
+from mapgauge.cli.output import paint, say, show_findings, warn
+from mapgauge.cli.reading import Reading, describe, in_words
+from mapgauge.cli.summary import show_results
+from mapgauge.cli.targets import check_target
+from mapgauge.io import FORMATS, format_named
+
+_ZIP = b"PK\x03\x04"  # how a file of results begins
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, truth or results.", show_default=False)],
+    format: o.FormatOption = None,
+    degenerate: o.DegenerateOption = "strict",
+    json: o.JsonOption = False,
+) -> None:
+    """Say what is in a file.
+
+    Its format, frames, classes, confidences, extents, and what its reader noticed. Of results, the tables.
+    """
+    if format is None and _is_results(file):
+        _inspect_results(file, json)
+        return
+    frames = Reading(format=format, degenerate=degenerate).predictions(file)
+    if json:
+        write_json(describe(frames) | {"findings": [asdict(finding) for finding in frames.findings]})
+        return
+    say(f"{paint(frames.name, 'bold')} ({frames.format}: {FORMATS[frames.format].about})", indent="  ")
+    for line in in_words(frames):
+        say(f"  {line}", indent="    ")
+    show_findings(frames.findings)
+
+
+def _is_results(file: Path) -> bool:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(len(_ZIP)) == _ZIP
+    except OSError:
+        return False  # the reader says what is wrong, better
+
+
+def _inspect_results(file: Path, json: bool) -> None:
+    from mapgauge import load_results
+
+    results = load_results(file)
+    if not json:
+        say(f"{paint(str(file), 'bold')} (results of mapgauge {results.version}, protocol {results.protocol.name})")
+        for side, read in zip(("predictions", "truth"), results.inputs, strict=True):
+            say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
+        show_findings(results.findings)
+    show_results("json" if json else "text", [results], [file.stem])
+
+
+def _writable(name: str | None) -> str | None:
+    if name is not None:
+        o.valid("--to", format_named, name)
+    return name
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The file to read.", show_default=False)],
+    target: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="The file to write; .gz or .zst at its end compress.", show_default=False),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="NAME",
+            help="Format to write, unless the suffix says it (.parquet, .geojson).",
+            callback=_writable,
+            autocompletion=lambda: [row.name for row in FORMATS.values() if row.write],
+            show_default=False,
+        ),
+    ] = None,
+    format: o.FormatOption = None,
+    rotate: o.RotateOption = 0.0,
+    rename: o.RenameOption = None,
+    planar: o.PlanarOption = False,
+    certain: o.CertainOption = False,
+    degenerate: o.DegenerateOption = "strict",
+) -> None:
+    """Write a file in another format."""
+    from mapgauge.io import write
+
+    check_target(target)
+    reading = Reading.of(
+        format=format, rotate=rotate, rename=rename, planar=planar, certain=certain, degenerate=degenerate
+    )
+    frames = reading.predictions(source)
+    show_findings(frames.findings)
+    write(frames, target, to)
+    say(f"{source} ({frames.format}): {len(frames)} frames, {len(frames.polylines)} instances")
+    warn(f"written to {target}")

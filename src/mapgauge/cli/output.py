@@ -1,0 +1,132 @@
+"""What people see: text that fits the terminal, colours where they are wanted, and a bar for long work.
+
+In a pipe there is none of that: one line per finding, tables as wide as they are, no escape codes.
+"""
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
+
+from mapgauge.cli.words import in_options, printable
+from mapgauge.findings import Finding
+
+_STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
+_BAR = 24  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its title. The first ``fixed`` columns say what a row is about; they stand to the left."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    fixed: int = 1
+
+    def text(self, width: int | None) -> str:
+        """As text; a table wider than ``width`` becomes several, one below the other.
+
+        >>> print(Table("", ["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]]).text(14))
+        class    PLD
+        mean   0.790
+        <BLANKLINE>
+        class    Loc
+        mean   0.267
+        """
+        lines = [[printable(cell) for cell in line] for line in (self.header, *self.rows)]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(self.header))]
+        first = list(range(self.fixed))
+        parts = [list(first)]
+        for k in range(self.fixed, len(widths)):
+            if width and len(parts[-1]) > self.fixed and sum(widths[i] + 2 for i in parts[-1]) + widths[k] > width:
+                parts.append(list(first))
+            parts[-1].append(k)
+
+        def line(cells: Sequence[str], part: list[int]) -> str:
+            aligned = [cells[k].ljust(widths[k]) if k < self.fixed else cells[k].rjust(widths[k]) for k in part]
+            return "  ".join(aligned).rstrip()
+
+        return "\n\n".join("\n".join(line(cells, part) for cells in lines) for part in parts)
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Columns of a terminal; None for what is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """Text in a style, where the stream is a terminal and the user has nothing against it (https://no-color.org)."""
+    target = sys.stdout if stream is None else stream
+    plain = not target.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def say(text: str = "", stream: TextIO | None = None, indent: str = "") -> None:
+    """A paragraph for people, wrapped if it is for a terminal."""
+    target = sys.stdout if stream is None else stream
+    width = width_of(target)
+    if width:
+        text = textwrap.fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False)
+    target.write(text + "\n")
+
+
+def warn(text: str) -> None:
+    """A line beside the output, on stderr; what was printed before it comes before it, also in one file for both."""
+    sys.stdout.flush()
+    say(f"mapgauge: {printable(text)}", sys.stderr)
+
+
+def show_table(table: Table, *, gap: bool = True) -> None:
+    """A table with its title, after an empty line unless it comes first."""
+    first, *rest = table.text(width_of(sys.stdout)).split("\n")
+    if gap:
+        say()
+    if table.title:
+        say(paint(table.title, "bold"))
+    sys.stdout.write("\n".join([paint(first, "dim"), *rest]) + "\n")
+
+
+def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
+    """One line for each finding."""
+    for finding in findings:
+        text = in_options(printable(str(finding))).removeprefix(finding.level)
+        target = sys.stdout if stream is None else stream
+        width = width_of(target)
+        if width:
+            text = textwrap.fill(text, max(width - len(finding.level), 20), subsequent_indent="  ")
+        target.write(paint(finding.level, finding.level, target) + text + "\n")
+
+
+def warn_of(findings: Sequence[Finding]) -> None:
+    """Findings that change a number, on stderr: for commands that print something else."""
+    sys.stdout.flush()
+    show_findings([finding for finding in findings if finding.level != "note"], sys.stderr)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr while something long is done; nothing where stderr is no terminal."""
+    stream = sys.stderr
+    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+
+    def advance(done: int, of: int) -> None:
+        share = done / max(of, 1)
+        bar = ("=" * round(share * _BAR)).ljust(_BAR)
+        text = f"{what} [{bar}] {done}/{of} frames"
+        stream.write("\r\x1b[K" + text[: (width_of(stream) or 80) - 1])
+        stream.flush()
+
+    stream.write(f"\r\x1b[K{what} ..."[: (width_of(stream) or 80) + 3])
+    stream.flush()
+    try:
+        yield advance
+    finally:
+        stream.write("\r\x1b[K")
+        stream.flush()

@@ -1,0 +1,49 @@
+"""The page of the command line shows what the commands really print."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import environment
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+EXAMPLES = re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", PAGE.read_text(encoding="utf-8"), re.M)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("examples")
+
+
+def printed(command: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "mapgauge", *command.split()],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_the_page_has_an_example_of_every_command() -> None:
+    from mapgauge.cli.app import app
+
+    names = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert {command.split()[0] for command, _ in EXAMPLES} == names
+
+
+@pytest.mark.parametrize(("command", "expected"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_the_example_prints_what_the_page_says(folder: Path, command: str, expected: str) -> None:
+    """A line of three dots stands for any lines. Examples need those before them: the first makes the files."""
+    if not (folder / "demo").exists() and not command.startswith("demo"):
+        printed(EXAMPLES[0][0], folder)
+    parts = [re.escape(part) for part in expected.split("...\n")]
+    assert re.fullmatch("(?:.*\n)*".join(parts), printed(command, folder))

@@ -1,0 +1,128 @@
+"""What is wrong is said in one line on stderr, and the exit status says whose fault it was."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+
+
+class Harmful:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return Path.touch, (Path("harm"),)  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def broken(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("broken")
+    (folder / "folder").mkdir()
+    (folder / "empty.json").touch()
+    (folder / "corrupt.json").write_text('{"meta": {}, "results": {"a": {"vectors": [[[0, 0], [9,')
+    (folder / "other.json").write_text('{"weather": "rain"}')
+    (folder / "harmful.pkl").write_bytes(pickle.dumps({"a": Harmful()}))
+    (folder / "corrupt.mg").write_bytes((world / "good.mg").read_bytes()[:1000])
+    (folder / "scenes.json").write_text(json.dumps({"a": 3}))
+    frames = mg.read(world / "poor.json")
+    mg.evaluate(frames, world / "truth.geojson", mg.protocol("paper-60x30", cutoffs=[0.5])).save(folder / "other.mg")
+    return folder
+
+
+INPUT = {
+    "evaluate {w}/nothing.json {b}/corrupt.json": "nothing.json: no such file",
+    "evaluate {w}/good.json {b}/folder": "this is a directory",
+    "evaluate {b}/empty.json {w}/truth.geojson": "the file is empty",
+    "evaluate {b}/corrupt.json {w}/truth.geojson": "corrupt.json: ",
+    "evaluate {b}/other.json {w}/truth.geojson": "Pass --format or --truth-format",
+    "evaluate {b}/harmful.pkl {w}/truth.geojson": "harmful.pkl: ",
+    "evaluate {w}/truth.geojson {w}/good.json": "are the two exchanged?",
+    "evaluate {w}/good.json {w}/truth.geojson --classes lane": "neither this nor the truth has the class lane",
+    "evaluate {w}/good.json {w}/truth.geojson --rename lane=divider": "no class lane",
+    "evaluate {w}/good.json {w}/truth.geojson --scenes {b}/scenes.json": "expected a JSON object from token to scene",
+    "evaluate {w}/good.json {w}/truth.geojson -o {b}/none/results.mg": "cannot be written: there is no folder",
+    "evaluate {w}/good.json {w}/truth.geojson -o {b}/folder": "cannot be written: this is a folder",
+    "evaluate {w}/good.json {w}/poor.json {w}/truth.geojson -o {w}/good.json": "this folder cannot be made",
+    "evaluate {w}/good.json {w}/truth.geojson --report {b}/none/x.html": "cannot be written: there is no folder",
+    "sweep {w}/good.json {w}/nothing.pkl": "nothing.pkl: no such file",
+    "compare {w}/good.mg {b}/corrupt.mg": "corrupt.mg: not a file of results",
+    "compare {w}/good.mg {b}/other.mg": "come from different settings",
+    "compare {w}/good.mg {w}/poor.mg --classes lane": "no class lane",
+    "report {w}/nothing.mg -o {b}/x.html": "nothing.mg: no such file",
+    "show {w}/good.json {w}/truth.geojson --frame scene-0000-77 -o {b}/x.svg": "Did you mean scene-0000-7",
+    "show {w}/good.json {w}/truth.geojson --frame scene-0000-7 -o {b}/x.bmp": "x.bmp: ",
+    "inspect {b}/harmful.pkl": "harmful.pkl: ",
+    "inspect {b}/corrupt.mg": "not a file of results",
+    "convert {w}/good.json {b}/x.json": "which format? Pass --to with one of: ",
+    "convert {w}/truth.geojson {b}/x.json --to maptr": "pass --certain first",
+    "demo --output {w}/good.json": "this folder cannot be made",
+}
+
+
+AS_PROCESSES = {command.split()[0]: command for command in reversed(INPUT)}  # one of each command
+
+
+@pytest.mark.parametrize("command", INPUT)
+def test_an_error_of_the_input_is_one_line_and_exits_1(call: Run, world: Path, broken: Path, command: str) -> None:
+    check_refusal(call, world, broken, command)
+
+
+@pytest.mark.parametrize("command", AS_PROCESSES.values())
+def test_an_error_of_the_input_ends_the_process_with_1(run: Run, world: Path, broken: Path, command: str) -> None:
+    check_refusal(run, world, broken, command)
+
+
+def check_refusal(run: Run, world: Path, broken: Path, command: str) -> None:
+    before = {path: path.stat().st_mtime_ns for path in broken.rglob("*")}
+    done = run(*command.format(w=world, b=broken).split(), cwd=broken)
+    assert done.returncode == 1, done.stderr
+    assert INPUT[command] in done.stderr
+    assert done.stderr.startswith("mapgauge: ")
+    assert done.stderr.count("\n") == 1
+    assert {path: path.stat().st_mtime_ns for path in broken.rglob("*")} == before  # nothing ran, nothing is left
+
+
+USAGE = {
+    "evaluate good.json": "Missing argument",
+    "evaluate good.json truth.geojson --protocol best": "unknown protocol 'best'. Known: paper-60x30",
+    "evaluate good.json truth.geojson --metrics miou": "unknown metric 'miou'",
+    "evaluate good.json truth.geojson --metrics ap_frechet -p maptr": "Choose another protocol, or other metrics",
+    "evaluate good.json truth.geojson --metrics pld -p maptr": "Give one: --cutoff 1.5",
+    "evaluate good.json truth.geojson --cutoff far": "Invalid value for --cutoff: must be numbers",
+    "evaluate good.json truth.geojson --cutoff 0": "Invalid value for --cutoff",
+    "evaluate good.json truth.geojson --spacing 1 --count 9": "give --spacing or --count, not both",
+    "evaluate good.json truth.geojson --ranges 9,3": "rising distances",
+    "evaluate good.json truth.geojson --format xml": "unknown format 'xml'",
+    "evaluate good.json truth.geojson --degenerate mend": "must be strict or drop",
+    "evaluate good.json truth.geojson --workers 0": "must be at least 1",
+    "evaluate good.json truth.geojson --rename divider": "must be OLD=NEW",
+    "evaluate good.json truth.geojson --json --csv": "stdout has room for one of --json and --csv",
+    "evaluate good.json poor.json truth.geojson -o all.mg": "with several predictions this is a folder",
+    "evaluate good.json good.json truth.geojson": "the same file is given twice",
+    "evaluate good.json truth.geojson --wokers 2": "No such option",
+    "sweep good.json truth.geojson --region 60": "must be LENGTHxWIDTH",
+    "sweep good.json truth.geojson --spacing 0": "Invalid value for --spacing",
+    "compare good.mg poor.mg --level 2": "level between 0 and 1",
+    "compare": "Missing argument",
+    "show good.json truth.geojson": "Missing option '--output'",
+    "show good.json truth.geojson -p maptr -o x.svg": "Give one: --cutoff 1.5",
+    "report good.mg poor.mg -o x.html --predictions good.json": "must be given once per RESULTS",
+    "convert good.json x.json --to xml": "unknown format 'xml'",
+    "demo --frames 0": "frames must be at least 1",
+    "dance": "No such command",
+}
+
+
+@pytest.mark.parametrize("command", USAGE)
+def test_an_error_of_usage_exits_2_before_a_file_is_opened(call: Run, tmp_path: Path, command: str) -> None:
+    done = call(*command.split(), cwd=tmp_path)  # where none of the files is
+    assert (done.returncode, done.stdout) == (2, "")
+    assert USAGE[command] in " ".join(done.stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_error_of_usage_ends_the_process_with_2(run: Run) -> None:
+    done = run("evaluate", "good.json", "truth.geojson", "--protocol", "best")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unknown protocol 'best'. Known: paper-60x30" in done.stderr

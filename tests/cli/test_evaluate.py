@@ -1,0 +1,170 @@
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import FRAMES, Run
+
+import mapgauge as mg
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "sample_60x30"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json-output.md"
+
+TOP = {"name", "mapgauge", "protocol", "inputs", "frames", "classes", "mean", "without_value", "findings"}
+PLD = {
+    *("pld", "localisation", "detection", "matched_points", "unmatched_points", "confidence", "missed", "false"),
+    *("localisation_by_instances", "detection_by_instances", "pld_frame_mean"),
+}
+
+
+def test_tables_say_what_was_read_and_have_a_row_per_class(call: Run, world: Path) -> None:
+    done = call("evaluate", "good.json", "truth.geojson")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert f"predictions good.json (streammapnet)\n  {FRAMES} frames, 1500 instances: " in done.stdout
+    assert "no confidences; x -30.0 to 30.0 m, y -15.0 to 15.0 m" in done.stdout
+    results = mg.load_results(world / "good.mg")
+    for metric in ("PLD", "Chamfer-AP", "Fréchet-AP"):
+        assert len(re.findall(rf"^{metric}, (?:lower|higher) is better \(paper-60x30; ", done.stdout, re.M)) == 1
+    for name in ("ped_crossing", "divider", "boundary", "mean"):
+        assert len(re.findall(rf"^{name} ", done.stdout, re.M)) == 3
+    assert re.search(rf"^mean +{results.mean['pld']:.3f} +{results.mean['localisation']:.3f} ", done.stdout, re.M)
+    assert f"{FRAMES} frames evaluated; 0 missing" in done.stdout
+
+
+def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world: Path) -> None:
+    done = run("evaluate", "good.json", "truth.geojson", "--json")
+    found = json.loads(done.stdout)
+    results = mg.load_results(world / "good.mg")
+    assert found == {"name": "good"} | json.loads(json.dumps(results.to_dict() | {"inputs": found["inputs"]}))
+    assert set(found) == TOP
+    assert set(found["inputs"]) == {"predictions", "truth"}
+    assert set(found["inputs"]["truth"]) == {"name", "format", "frames", "counts", "hash"}
+    assert found["inputs"]["truth"]["hash"] == results.inputs[1].hash
+    assert set(found["frames"]) == {"evaluated", "missing", "ignored", "without_truth"}
+    precisions = {key for key in results.mean if key.startswith("ap_")}
+    assert {key.partition("@")[0] for key in precisions} == {"ap_chamfer", "ap_frechet"}
+    assert len(precisions) == 8
+    assert set(found["mean"]) == PLD | precisions
+    assert set(found["classes"]) == {"ped_crossing", "divider", "boundary"}
+    for values in found["classes"].values():
+        assert set(values) == PLD | precisions | {"predictions", "truth"}
+
+
+def test_every_key_of_the_json_is_on_its_page() -> None:
+    documented = set(re.findall(r"`([a-z_]+)`", PAGE.read_text()))
+    assert documented >= TOP | PLD | {"predictions", "truth", "hash", "without_truth", "told_apart", "empty_frames"}
+
+
+def test_json_of_several_predictions_is_a_list(call: Run) -> None:
+    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--json", "--metrics", "pld")
+    good, poor = json.loads(done.stdout)
+    assert (good["name"], poor["name"]) == ("good", "poor")
+    assert good["mean"]["pld"] < poor["mean"]["pld"]
+    assert set(good["mean"]) == PLD
+
+
+def test_several_predictions_get_their_rows_and_names(call: Run) -> None:
+    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--name", "A,B", "--metrics", "pld")
+    assert re.findall(r"^([AB]) +(\w+) ", done.stdout, re.M) == [
+        (name, row) for name in "AB" for row in ("ped_crossing", "divider", "boundary", "mean")
+    ]
+
+
+def test_csv_has_all_values_in_full(call: Run, world: Path) -> None:
+    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["name"], row["class"]) for row in rows][3:5] == [("good", "mean"), ("poor", "ped_crossing")]
+    results = mg.load_results(world / "poor.mg")
+    assert float(rows[-1]["pld"]) == results.mean["pld"]
+    assert rows[-1]["predictions"] == ""
+    assert set(rows[0]) == {"name", "class", *results.classes["divider"]}
+
+
+def test_latex_has_the_layout_of_the_paper(call: Run) -> None:
+    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--metrics", "pld,ap_chamfer")
+    tables = done.stdout.split(r"\begin{tabular}")[1:]
+    assert len(tables) == 2
+    for table, columns in zip(tables, (7, 5), strict=True):
+        rows = [line for line in table.splitlines() if line.endswith(r"\\")]
+        assert len(rows) == 3
+        assert [line.count("&") for line in rows] == [columns - 1] * 3
+        assert table.startswith("{l" + "c" * (columns - 1) + "}")
+        assert r" & ped\_crossing & divider & boundary & " in rows[0]
+        assert rows[1].count(r"\mathbf") == 4  # the good detector is the better one everywhere
+        assert r"\mathbf" not in rows[2]
+        assert r"\end{tabular}" in table
+
+
+def test_settings_reach_the_protocol(call: Run) -> None:
+    command = "evaluate good.json truth.geojson --json --cutoff 0.5,1.5 --spacing 1 --classes divider"
+    options = "--ranges 0,15,30 --metrics pld --workers 1"
+    found = json.loads(call(*f"{command} {options}".split()).stdout)
+    assert found["protocol"]["cutoffs"] == [0.5, 1.5]
+    assert found["protocol"]["spacing"] == 1
+    assert list(found["classes"]) == ["divider"]
+    assert len({key for key in found["mean"] if key.startswith("pld@")}) == 2
+    assert {key for key in found["mean"] if key.startswith("pld:")} == {"pld:0-15m", "pld:15-30m"}
+
+
+def test_a_count_takes_the_place_of_the_spacing_and_a_cutoff_brings_pld(call: Run) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--count", "50")
+    assert "PLD, lower is better (streammapnet-60x30; cutoff 1.5 m, order 1, 50 samples per polyline)" in done.stdout
+
+
+def test_results_are_kept_and_the_report_is_written(call: Run, tmp_path: Path) -> None:
+    output, page = tmp_path / "results.mg", tmp_path / "page.html"
+    done = call("evaluate", "good.json", "truth.geojson", "-o", output, "--report", page, "--json")
+    assert done.returncode == 0, done.stderr
+    assert mg.load_results(output).mean == json.loads(done.stdout)["mean"]
+    assert page.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
+    assert done.stderr.splitlines() == [f"mapgauge: results in {output}", f"mapgauge: report in {page}"]
+
+
+def test_results_of_several_predictions_go_to_a_folder(call: Run, tmp_path: Path) -> None:
+    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "new" / "folder", "--csv")
+    assert done.returncode == 0
+    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == ["good.mg", "poor.mg"]
+
+
+def test_scenes_may_come_from_a_file(call: Run, world: Path, tmp_path: Path) -> None:
+    truth = mg.read(world / "truth.geojson")
+    scenes = {token: f"half {k % 2}" for k, token in enumerate(truth.tokens)}
+    (tmp_path / "scenes.json").write_text(json.dumps(scenes))
+    output = tmp_path / "results.mg"
+    call("evaluate", "good.json", "truth.geojson", "--scenes", tmp_path / "scenes.json", "-o", output)
+    assert mg.load_results(output).scenes == tuple(scenes.values())
+
+
+def test_frames_missing_and_ignored_are_counted(call: Run, world: Path, tmp_path: Path) -> None:
+    truth = mg.read(world / "truth.geojson")
+    mg.write(mg.read(world / "good.json").at(range(1, FRAMES)), tmp_path / "fewer.json", "streammapnet")
+    mg.write(truth.at(range(FRAMES - 2)), tmp_path / "fewer.geojson")
+    arguments = ("evaluate", tmp_path / "fewer.json", tmp_path / "fewer.geojson")
+    refused = call(*arguments, "--json")
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert "2 of 19 predicted frames are not in the truth" in refused.stderr
+    assert "Pass --ignore-unknown to leave them out" in refused.stderr
+    assert json.loads(call(*arguments, "--json", "--ignore-unknown").stdout)["frames"] == {
+        "evaluated": FRAMES - 2,
+        "missing": 1,
+        "ignored": 2,
+        "without_truth": 0,
+    }
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the sample files (../shared/data) are not here")
+def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
+    arguments = ("evaluate", DATA / "nuscmap_results.json", DATA / "tmp_gts_av2_60x30.pkl", "--metrics", "pld")
+    done = call(*arguments)
+    assert "error: the predictions are turned by 90 degrees" in done.stdout
+    assert "Use --rotate -90" in done.stdout
+    assert done.stderr == "mapgauge: 1 of the findings above is an error: do not trust the numbers\n"
+    quiet = call(*arguments, "--csv")
+    assert quiet.stderr.startswith("error: the predictions are turned by 90 degrees")
+    turned = json.loads(call(*arguments, "--rotate", "-90", "--json").stdout)
+    assert turned["mean"]["pld"] < 0.8
+    assert not [finding for finding in turned["findings"] if finding["level"] != "note"]

@@ -1,0 +1,84 @@
+"""``inspect``, ``convert``, ``formats`` and ``protocols``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from tests.cli.conftest import FRAMES, Run
+
+import mapgauge as mg
+from mapgauge.io import FORMATS
+from mapgauge.protocols import PROTOCOLS
+
+
+def test_inspect_says_what_is_in_a_file(call: Run) -> None:
+    done = call("inspect", "truth.geojson")
+    assert done.returncode == 0
+    assert done.stdout.startswith("truth.geojson (geojson: ")
+    assert f"  {FRAMES} frames, 250 instances: 49 ped_crossing, 124 divider, 77 boundary\n" in done.stdout
+    assert "2 scenes, 38 tracks, time stamps, poses" in done.stdout
+
+
+def test_inspect_in_json_has_the_documented_keys(call: Run, world: Path) -> None:
+    found = json.loads(call("inspect", "good.json", "--json").stdout)
+    assert set(found) == {
+        *("name", "format", "frames", "empty_frames", "instances", "classes", "dimension", "points_per_instance"),
+        *("confidence", "extent", "tracks", "scenes", "timestamps", "poses", "findings"),
+    }
+    frames = mg.read(world / "good.json")
+    assert frames.confidence is not None
+    assert found["confidence"]["median"] == np.median(frames.confidence)
+    assert found["points_per_instance"] == {"least": 20, "median": 20, "most": 20}
+    assert (found["tracks"], found["scenes"], found["poses"]) == (None, None, False)
+
+
+def test_inspect_of_results_prints_their_tables(call: Run) -> None:
+    done = call("inspect", "good.mg")
+    assert done.returncode == 0
+    assert "good.mg (results of mapgauge" in done.stdout
+    assert "PLD, lower is better" in done.stdout
+
+
+def test_inspect_counts_what_a_reader_drops(call: Run, tmp_path: Path) -> None:
+    frame = {"vectors": [[[0, 0], [9, 0]], [[0, 0]]], "scores": [0.8, 0.3], "labels": [1, 1]}
+    (tmp_path / "short.json").write_text(json.dumps({"meta": {}, "results": {"a": frame}}))
+    refused = call("inspect", tmp_path / "short.json")
+    assert refused.returncode == 1
+    assert "--degenerate drop" in refused.stderr
+    done = call("inspect", tmp_path / "short.json", "--degenerate", "drop")
+    assert done.returncode == 0
+    assert "1 frames, 1 instances" in done.stdout
+    assert "1 of 2 instances" in done.stdout
+
+
+def test_names_in_a_file_cannot_steer_the_terminal(call: Run, tmp_path: Path) -> None:
+    name = "kerb\n\x1b[2J"
+    mg.write(mg.MapFrames.of({"a": {name: [[[0, 0], [9, 0]]]}}), tmp_path / "odd.geojson")
+    done = call("inspect", tmp_path / "odd.geojson")
+    assert "1 kerb ?[2J\n" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_convert_keeps_points_and_turns_them_on_request(call: Run, world: Path, tmp_path: Path) -> None:
+    done = call("convert", "good.json", tmp_path / "good.json.gz", "--to", "maptr", "--rotate", "90")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"good.json (streammapnet): {FRAMES} frames, 1500 instances\n"
+    frames = mg.read(tmp_path / "good.json.gz")
+    assert frames.format == "maptr"
+    before = mg.read(world / "good.json")
+    assert np.array_equal(frames.rotate(-90).polylines.coords, before.polylines.coords)
+
+
+def test_convert_renames_classes(call: Run, tmp_path: Path) -> None:
+    call("convert", "truth.geojson", tmp_path / "new.geojson", "--rename", "divider=line,boundary=line")
+    assert mg.read(tmp_path / "new.geojson").counts == {"ped_crossing": 49, "line": 201}
+
+
+def test_formats_and_protocols_list_the_tables(call: Run) -> None:
+    lines = call("formats").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(FORMATS)
+    assert [row["name"] for row in json.loads(call("formats", "--json").stdout)] == list(FORMATS)
+    assert [line.split()[0] for line in call("protocols").stdout.splitlines()[: len(PROTOCOLS)]] == list(PROTOCOLS)
+    assert {row["name"]: row["cutoffs"] for row in json.loads(call("protocols", "--json").stdout)} == {
+        name: list(protocol.cutoffs) for name, protocol in PROTOCOLS.items()
+    }

@@ -1,0 +1,59 @@
+"""``show`` and ``report``."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+
+BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize(("rank", "suffix", "place"), [("best", "png", -1), ("median", "pdf", 10)])
+def test_a_frame_is_drawn_by_its_rank(
+    call: Run, world: Path, tmp_path: Path, rank: str, suffix: str, place: int
+) -> None:
+    figure = tmp_path / f"figure.{suffix}"
+    done = call("show", "good.json", "truth.geojson", "--frame", rank, "-o", figure)
+    assert done.returncode == 0, done.stderr
+    row = mg.load_results(world / "good.mg").frames()[place]
+    assert done.stdout.startswith(f"{row['token']}, good: pld ")
+    assert done.stderr == f"mapgauge: figure in {figure}\n"
+    assert figure.read_bytes().startswith(BEGINS[suffix])
+
+
+def test_a_frame_is_drawn_by_its_token_for_several_methods(call: Run, world: Path, tmp_path: Path) -> None:
+    token = mg.load_results(world / "good.mg").tokens[7]
+    figure = tmp_path / "figure.svg"
+    done = call("show", "good.json", "poor.json", "truth.geojson", "--frame", token, "-o", figure, "--side-by-side")
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^(\S+), (\w+): pld", done.stdout, re.M) == [(token, "good"), (token, "poor")]
+    assert token in figure.read_text()
+
+
+def test_a_report_draws_the_recorded_files(call: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = call("report", "good.mg", "poor.mg", "-o", page, "--title", "Two methods", "--frames", "5")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"mapgauge: report in {page}\n"
+    assert "Two methods" in page.read_text(encoding="utf-8")
+
+
+def test_a_report_without_its_files_says_so(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.json", "truth.geojson"):
+        (tmp_path / name).write_bytes((world / name).read_bytes())
+    evaluated = call("evaluate", "good.json", "truth.geojson", "-o", "results.mg", "--metrics", "pld", cwd=tmp_path)
+    assert evaluated.returncode == 0
+    (tmp_path / "good.json").rename(tmp_path / "moved.json")
+    done = call("report", "results.mg", "-o", "page.html", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "frames are not drawn: good.json: no such file" in done.stderr
+    assert "Give --predictions and --truth" in done.stderr
+    given = call("report", "results.mg", "-o", "drawn.html", "--predictions", "moved.json", cwd=tmp_path)
+    assert given.stderr == "mapgauge: report in drawn.html\n"
+    assert (tmp_path / "drawn.html").stat().st_size > (tmp_path / "page.html").stat().st_size
+    other = call("report", "results.mg", "-o", "x.html", "--predictions", world / "poor.json", cwd=tmp_path)
+    assert other.returncode == 1
+    assert "these are not the predictions that were evaluated" in other.stderr

@@ -1,0 +1,91 @@
+"""``compare`` and ``sweep``."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+
+
+def test_compare_prints_values_and_differences_with_intervals(call: Run) -> None:
+    done = call("compare", "good.mg", "poor.mg")
+    assert done.returncode == 0
+    assert "mean, with intervals of 95% from 1000 draws of 2 scenes" in done.stdout
+    assert re.search(r"^good +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", done.stdout, re.M)
+    assert re.search(r"^PLD +\+0\.\d{3} \[\+0\.\d{3}, \+0\.\d{3}\]  +told apart$", done.stdout, re.M)
+
+
+def test_compare_of_a_method_with_itself_cannot_be_told_apart(call: Run, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "again.mg").write_bytes((world / "good.mg").read_bytes())
+    done = call("compare", "good.mg", tmp_path / "again.mg", "--classes", "divider", "--samples", "10")
+    assert "again minus good, divider" in done.stdout
+    assert done.stdout.count("cannot be told apart") == 5
+
+
+def test_compare_leaves_out_classes_that_not_all_methods_have(call: Run, tmp_path: Path) -> None:
+    line = [[[0, 0], [9, 0]]]
+    truth = mg.MapFrames.of({"a": {"divider": line}, "b": {}})
+    more = mg.MapFrames.of({"a": {"divider": line, "boundary": line}}).with_confidence(0.9)
+    for name, predictions in (("one", truth.with_confidence(0.5)), ("two", more)):
+        mg.evaluate(predictions, truth).save(tmp_path / f"{name}.mg")
+    done = call("compare", "one.mg", "two.mg", "--classes", "all", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^(\w+), with intervals", done.stdout, re.M) == ["divider", "mean"]
+
+
+def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) -> None:
+    found = json.loads(call("compare", "good.mg", "poor.mg", "--name", "A,B", "--samples", "50", "--json").stdout)
+    assert set(found) == {"names", "drawn", "units", "samples", "level", "notes", "estimates", "differences"}
+    results = [mg.load_results(world / f"{name}.mg") for name in ("good", "poor")]
+    comparison = mg.compare(results, names=["A", "B"], samples=50)
+    assert found["estimates"]["A"]["divider"]["pld"] == comparison.estimates[0]["divider"]["pld"]._asdict()
+    (difference,) = found["differences"]
+    assert (difference["first"], difference["second"]) == ("A", "B")
+    assert difference["classes"]["mean"]["pld"] == comparison.differences["A", "B"]["mean"]["pld"]._asdict() | {
+        "told_apart": True
+    }
+
+
+def test_comparisons_have_csv_and_latex(call: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(call("compare", "good.mg", "poor.mg", "--csv", "--samples", "9").stdout)))
+    assert list(rows[0]) == ["name", "minus", "class", "key", "value", "low", "high", "told_apart"]
+    assert {(row["name"], row["minus"]) for row in rows} == {("good", ""), ("poor", ""), ("poor", "good")}
+    latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout
+    lines = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    assert [line.count("&") for line in lines] == [5, 5, 5]
+
+
+def test_sweep_has_a_row_per_setting(call: Run) -> None:
+    settings = ("--cutoff", "0.5,1.5", "--spacing", "0.5", "--count", "20", "--region", "60x30", "--region", "30x30")
+    done = call("sweep", "good.json", "truth.geojson", "--metrics", "pld", *settings)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("  ") for line in done.stdout.splitlines() if line[:5] in ("60x30", "30x30")]
+    found = [tuple(cell.strip() for cell in row if cell.strip())[:3] for row in rows]
+    assert found == [
+        (region, sampling, cutoff)
+        for region in ("60x30", "30x30")
+        for sampling in ("0.5 m", "N = 20")
+        for cutoff in ("0.5 m", "1.5 m")
+    ]
+
+
+def test_sweeps_of_several_predictions_in_json_are_one_list(call: Run, world: Path) -> None:
+    done = call("sweep", "good.json", "poor.json", "truth.geojson", "--cutoff", "0.5", "--cutoff", "1.5", "--json")
+    rows = json.loads(done.stdout)
+    assert [(row["name"], row["cutoff"]) for row in rows] == [
+        (name, cutoff) for name in ("good", "poor") for cutoff in (0.5, 1.5)
+    ]
+    assert set(rows[0]) >= {"region", "spacing", "count", "pld", "localisation", "detection", "ap_chamfer"}
+    assert rows[3]["pld"] == mg.load_results(world / "poor.mg").mean["pld"]
+
+
+def test_sweeps_have_csv_latex_and_a_figure(call: Run, tmp_path: Path) -> None:
+    arguments = ("sweep", "good.json", "truth.geojson", "--cutoff", "0.5,1.5", "--metrics", "pld")
+    done = call(*arguments, "--csv", "--figure", tmp_path / "cutoffs.svg")
+    assert [row["region"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["60x30", "60x30"]
+    assert "<svg" in (tmp_path / "cutoffs.svg").read_text()
+    assert r"60x30 & 0.5 m & 0.5 m & 0." in call(*arguments, "--latex").stdout

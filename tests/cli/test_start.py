@@ -1,0 +1,54 @@
+"""Help, version, completion: what has to be there at once."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from tests.cli.conftest import Run
+
+from mapgauge.cli.app import app
+from mapgauge.protocols import PROTOCOLS
+from mapgauge.version import __version__
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+def test_help_names_every_command(run: Run) -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert re.findall(r"^  (\w+) {2,}[A-Z]", done.stdout, re.M) == COMMANDS
+    assert "..." not in done.stdout.partition("Commands:")[2]  # no short help is cut
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(call: Run, command: str) -> None:
+    done = call(command, "-h")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: mapgauge {command} ")
+
+
+def test_help_imports_nothing_slow() -> None:
+    code = "import sys, mapgauge.cli.app; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numba", "rich", "matplotlib", "pyarrow", "scipy", "shapely"} & set(loaded)
+
+
+def test_the_version(run: Run) -> None:
+    assert run("--version").stdout == f"mapgauge {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("mapgauge co", {"compare", "convert"}),
+        ("mapgauge evaluate --protocol ", set(PROTOCOLS)),
+        ("mapgauge convert --to map", {"maptr", "maptr-truth"}),
+        ("mapgauge evaluate --ro", {"--rotate"}),
+    ],
+)
+def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:
+    place = str(len(words.split(" ")) - 1)
+    done = run(_MAPGAUGE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=place)
+    assert set(done.stdout.split()) == expected

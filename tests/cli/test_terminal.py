@@ -1,0 +1,114 @@
+"""On a terminal there are colours and a bar; in a pipe, or where nobody wants them, there are none."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run, environment
+
+import mapgauge as mg
+
+pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+
+ESCAPE = "\x1b["
+
+
+class Terminal:
+    """A process of ``mapgauge`` at a terminal of its own."""
+
+    def __init__(self, *arguments: object, cwd: Path, columns: int = 100, **variables: str) -> None:
+        import fcntl
+        import struct
+        import termios
+
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mapgauge", *map(str, arguments)],
+            cwd=cwd,
+            env=environment() | {"TERM": "xterm"} | variables,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        self.text = ""
+
+    def read(self) -> bool:
+        """Take what is there; False once the process has closed its terminal."""
+        try:
+            data = os.read(self.ours, 4096)
+        except OSError:  # how Linux ends a terminal
+            return False
+        self.text += data.decode()
+        return bool(data)
+
+    def finish(self) -> str:
+        while self.read():
+            pass
+        os.close(self.ours)
+        self.process.wait()
+        return self.text.replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_a_bar(world: Path) -> None:
+    terminal = Terminal("evaluate", "good.json", "truth.geojson", "--metrics", "pld", cwd=world)
+    text = terminal.finish()
+    assert terminal.process.returncode == 0
+    assert f"{ESCAPE}1mPLD, lower is better" in text
+    assert f"{ESCAPE}36mnote{ESCAPE}0m: " in text
+    assert "evaluating good [" in text
+    assert "20/20 frames" in text
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colours_can_be_refused(world: Path, variable: str, value: str) -> None:
+    text = Terminal("inspect", "good.mg", cwd=world, columns=100, **{variable: value}).finish()
+    assert not re.search(r"\x1b\[[0-9;]*m", text)
+    assert "PLD, lower is better" in text
+
+
+def test_lines_fit_a_narrow_terminal(world: Path) -> None:
+    text = Terminal("inspect", "good.mg", cwd=world, columns=50, NO_COLOR="1").finish()
+    assert max(len(line) for line in text.splitlines()) <= 50
+    assert len(re.findall(r"^ped_crossing ", text, re.M)) > 3  # tables are folded
+    assert "unmatched" in text
+
+
+def test_a_pipe_gets_no_escape_codes(run: Run) -> None:
+    done = run("inspect", "good.mg", TERM="xterm", COLUMNS="40")
+    assert ESCAPE not in done.stdout + done.stderr
+    assert "\r" not in done.stdout + done.stderr
+    assert max(len(line) for line in done.stdout.splitlines()) > 90
+
+
+def test_a_closed_pipe_is_no_bug(world: Path) -> None:
+    command = f"{sys.executable} -m mapgauge inspect good.mg --json | head -c 1"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=world, env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "{"
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_the_work_without_a_trace(world: Path, tmp_path: Path) -> None:
+    predictions, truth = mg.read(world / "good.json"), mg.read(world / "truth.geojson")
+    many = [i for i in range(len(truth)) for _ in range(30)]
+    tokens = tuple(f"t{k}" for k in range(len(many)))
+    mg.write(replace(predictions.at(many), tokens=tokens), tmp_path / "many.json", "streammapnet")
+    mg.write(replace(truth.at(many), tokens=tokens), tmp_path / "many.pkl", "streammapnet-truth")
+    terminal = Terminal(
+        *("evaluate", "many.json", "many.pkl", "--spacing", "0.05", "--workers", "1", "-o", "results.mg"), cwd=tmp_path
+    )
+    while "evaluating many" not in terminal.text and terminal.read():
+        pass
+    terminal.process.send_signal(signal.SIGINT)
+    text = terminal.finish()
+    assert terminal.process.returncode == 130
+    assert "Traceback" not in text
+    assert not (tmp_path / "results.mg").exists()

@@ -1,0 +1,57 @@
+"""What the package advises in Python is advised in options."""
+
+import numpy as np
+import pytest
+
+import mapgauge as mg
+from mapgauge.cli.words import in_options, one_line
+
+LINES = [[[0, k], [9, k]] for k in range(1, 9)]
+
+
+def frames(name: str = "divider", *, height: bool = False, far: float = 0.0, sure: bool = True) -> mg.MapFrames:
+    lines = np.array(LINES, float) + np.array([far, 0])
+    if height:
+        lines = np.concatenate([lines, np.zeros((len(lines), 2, 1))], axis=2)
+    confidence = {"a": {name: [0.1 * k for k in range(1, 9)]}} if sure else None
+    return mg.MapFrames.of({"a": {name: lines}}, confidence=confidence)
+
+
+def advice(predictions: mg.MapFrames, truth: mg.MapFrames, code: str) -> str:
+    found = {finding.code: finding for finding in mg.check(predictions, truth, region=(60, 30))}
+    return in_options(str(found[code]))
+
+
+def test_names_of_predicted_classes() -> None:
+    text = advice(frames("contours"), frames("boundary", sure=False), "classes-named-differently")
+    assert text.endswith("Use --rename contours=boundary")
+
+
+def test_names_of_true_classes() -> None:
+    assert in_options("Use truth.rename({'a b': 'c', 'd': 'e'}).") == "Use --rename-truth a b=c --rename-truth d=e."
+
+
+def test_names_without_a_proposal() -> None:
+    text = advice(frames("kerb"), frames("bollard", sure=False), "classes-disjoint")
+    assert "Use --rename OLD=NEW on one side" in text
+
+
+def test_height() -> None:
+    assert "Use --planar to compare" in advice(frames(), frames(height=True, sure=False), "dimensions-differ")
+    with pytest.raises(mg.InvalidInput) as refused:
+        mg.align(frames(), frames(height=True, sure=False))
+    assert "Pass --planar to compare in the plane" in one_line(str(refused.value))
+
+
+def test_confidence() -> None:
+    text = advice(frames(sure=False), frames(sure=False), "confidence-missing")
+    assert "--certain" in text
+    assert "with_confidence" not in text
+
+
+def test_regions() -> None:
+    assert "Use --crop to compare only what lies inside" in advice(frames(far=25), frames(sure=False), "region-left")
+
+
+def test_errors_are_one_line_whatever_is_in_a_name() -> None:
+    assert one_line("a\nb.json: no such file\t(really)") == "a b.json: no such file (really)"
