@@ -43,7 +43,7 @@ CONTRACT = {
     "average_precision": "interpolation=area",
     "protocol": "",
     "evaluate": "metrics=None ranges=() scenes=None unknown=error workers=None progress=None",
-    "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None workers=None",
+    "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None workers=None progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0",
     "load_results": "",
 }

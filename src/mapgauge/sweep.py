@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluate import Frames, evaluate, loaded
+from mapgauge.evaluate import Frames, Progress, evaluate, loaded
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results import Results
@@ -71,6 +71,7 @@ def sweep(
     regions: Sequence[tuple[float, float]] | None = None,
     metrics: Sequence[str] | None = None,
     workers: int | None = None,
+    progress: Progress | None = None,
 ) -> Sweep:
     """Evaluate at several cutoffs, samplings and regions. Files are read once, and lines resampled once per sampling.
 
@@ -84,6 +85,7 @@ def sweep(
         regions: ``(length, width)`` around the ego, to which both sides are cropped; as they are if None.
         metrics: As for ``evaluate``.
         workers: As for ``evaluate``.
+        progress: As for ``evaluate``; called anew for each region and sampling.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
@@ -110,7 +112,7 @@ def sweep(
     x, y = loaded(predictions), loaded(truth)
     return Sweep(
         tuple(
-            evaluate(x, y, settings.replace(**area, **sampling), metrics=metrics, workers=workers)
+            evaluate(x, y, settings.replace(**area, **sampling), metrics=metrics, workers=workers, progress=progress)
             for area, sampling in product(areas or [{}], samplings or [{}])
         )
     )

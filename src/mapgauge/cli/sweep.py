@@ -95,7 +95,7 @@ def sweep(
     for called, path in zip(names, predictions, strict=True):
         x = reading.predictions(path)
         check_classes(classes, y, x)
-        with progress(f"evaluating {called}"):
+        with progress(f"evaluating {called}") as advance:
             sweeps.append(
                 sweep_settings(
                     x,
@@ -107,6 +107,7 @@ def sweep(
                     regions=regions,
                     metrics=chosen,
                     workers=workers,
+                    progress=advance,
                 )
             )
         warn_of(sweeps[-1].results[0].findings)

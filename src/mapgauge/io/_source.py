@@ -31,6 +31,8 @@ class Content:
                 raise self.error("this is a directory, expected a file. Give the file inside it")
             with self.path.open("rb") as file:
                 self._start = file.read(8)
+        except UnreadableFile:
+            raise
         except FileNotFoundError:
             folder = self.path.parent
             where = "is not there either" if not folder.is_dir() else "has no file of this name"
