@@ -48,7 +48,8 @@ def joined(first: mg.MapFrames, second: mg.MapFrames) -> mg.MapFrames:
 
 
 def evaluated(predictions: mg.MapFrames, truth: mg.MapFrames, protocol: Protocol, workers: int = 1) -> mg.Results:
-    return mg.evaluate(predictions, truth, protocol, ranges=(0, 5, 20), workers=workers)
+    ranges = (0, 5, 20) if mg.protocol(protocol).cutoffs else ()  # rings are for PLD
+    return mg.evaluate(predictions, truth, protocol, ranges=ranges, workers=workers)
 
 
 @cache
