@@ -2,12 +2,12 @@
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.io.faults import change
 
 import mapgauge as mg
 
@@ -133,19 +133,6 @@ def test_the_fast_and_the_thorough_way_agree(tmp_path: Path, rng: np.random.Gene
     assert fast.confidence is not None
     assert thorough.confidence is not None
     assert np.array_equal(fast.confidence, thorough.confidence)
-
-
-def change(path: list[Any], value: Any) -> Callable[[Document], None]:
-    def apply(document: Document) -> None:
-        place: Any = document
-        for key in path[:-1]:
-            place = place[key]
-        if value is ...:
-            del place[path[-1]]
-        else:
-            place[path[-1]] = value
-
-    return apply
 
 
 V1 = ["results", 0, "vectors", 1]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.io.faults import change
 
 import mapgauge as mg
 
@@ -105,19 +106,6 @@ def test_numpy_values_inside_a_pickle_are_read(tmp_path: Path) -> None:
     frame["scores"], frame["labels"] = np.array([0.9, 1.0]), np.array([1, 0])
     (tmp_path / "r.pkl").write_bytes(pickle.dumps(document))
     assert mg.read(tmp_path / "r.pkl")["t0"][0].points.tolist() == [[0.5, 1], [2, 3.25], [4, 5]]
-
-
-def change(path: list[Any], value: Any) -> Callable[[Document], None]:
-    def apply(document: Document) -> None:
-        place: Any = document
-        for key in path[:-1]:
-            place = place[key]
-        if value is ...:
-            del place[path[-1]]
-        else:
-            place[path[-1]] = value
-
-    return apply
 
 
 T0 = ["results", "t0"]
