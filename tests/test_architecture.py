@@ -19,7 +19,7 @@ LAYERS = [
     {"kernels"},
     {"buffers", "crop", "resample", "distances"},
     {"frames", "metrics", "protocols"},
-    {"align", "io", "score"},
+    {"align", "colours", "io", "score"},
     {"check", "matches"},
     {"evaluate", "results", "store"},
     {"compare", "demo", "sweep"},

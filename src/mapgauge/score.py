@@ -86,10 +86,14 @@ class Groups:
         return lines
 
     @cached_property
+    def part(self) -> Indices:
+        """For each instance twice its group, plus one if it is truth."""
+        return np.repeat(np.arange(2 * len(self.bounds)), np.diff(self.bounds, axis=1).ravel())
+
+    @cached_property
     def by_confidence(self) -> Indices:
         """All instances: group by group, predictions before truth, from high confidence to low."""
-        part = np.repeat(np.arange(2 * len(self.bounds)), np.diff(self.bounds, axis=1).ravel())
-        return np.lexsort((-self.confidence, part))
+        return np.lexsort((-self.confidence, self.part))
 
     @property
     def pairs(self) -> int:
@@ -126,9 +130,7 @@ def score(
     groups = group(predictions, truth, protocol)
     shape = (len(truth), len(truth.classes))
     counts = np.diff(groups.bounds, axis=1).reshape(*shape, 2)
-    is_prediction = np.zeros(len(groups.confidence), np.bool_)
-    for begin, split, _ in groups.bounds.tolist():
-        is_prediction[begin:split] = True
+    is_prediction = groups.part % 2 == 0
     hits = {name: _hits(groups, protocol, name)[is_prediction] for name in metrics if name in DISTANCES}
     cutoffs = protocol.cutoffs if "pld" in metrics else ()
     parts = np.zeros((len(cutoffs), shape[0] * shape[1], PARTS))

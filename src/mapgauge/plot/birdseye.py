@@ -13,6 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from mapgauge.colours import colours_of
 from mapgauge.crop import Region, check_region
 from mapgauge.errors import InvalidInput
 from mapgauge.matches import Assignment
@@ -26,7 +27,7 @@ from mapgauge.plot.panel import (
     prediction_line,
     truth_line,
 )
-from mapgauge.plot.style import COLUMN, GREY, INK, NORMAL, PAGE, SMALL, colours_of, columns_of, finished, word_of
+from mapgauge.plot.style import COLUMN, GREY, INK, NORMAL, PAGE, SMALL, columns_of, finished, word_of
 
 NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
 LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from mapgauge.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.average_precision import curve
 from mapgauge.plot.style import (
-    COLOURS,
     COLUMN,
     INK,
     MARKERS,
@@ -22,7 +22,6 @@ from mapgauge.plot.style import (
     SMALL,
     STYLES,
     below,
-    colours_of,
     finished,
     grid,
     method_names,

@@ -10,14 +10,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from mapgauge.colours import COLOURS, PART_COLOURS
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import Parts
 from mapgauge.plot.style import (
-    COLOURS,
     COLUMN,
     INK,
     NORMAL,
-    PART_COLOURS,
     SMALL,
     STYLES,
     below,

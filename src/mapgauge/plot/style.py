@@ -1,4 +1,4 @@
-"""How figures look: colours, sizes and words, in one place.
+"""How figures look: sizes and words, in one place.
 
 Sizes are set on every artist, not in matplotlib's settings, which all threads of a program share. What is not set here,
 such as the typeface, is what the user's settings say.
@@ -15,24 +15,14 @@ from matplotlib.text import Text
 
 from mapgauge.compare import names_of
 from mapgauge.errors import InvalidInput
-from mapgauge.metrics.pld import Parts
 from mapgauge.results import Results
 
 COLUMN, PAGE = 3.5, 7.16  # inches: one column of a paper, and the width of its text
 SMALL, NORMAL = 6.5, 7.5  # points
 INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
 
-# Okabe and Ito's palette: distinct with every kind of colour vision.
-SKY, GREEN, YELLOW, BLUE, VERMILION = "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00"
-PURPLE, ORANGE = "#CC79A7", "#E69F00"
-# What the palette lacks, from Tol's muted scheme, which has the same aim. Yellow is too pale for lines.
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 STYLES = ("-", "--", ":", "-.")  # with colours, or in place of them
 MARKERS = ("o", "s", "^", "D", "v")
-
-CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
-# What is missed has the colour that truth has in the documentation, what is false that of predictions.
-PART_COLOURS = dict(zip(Parts._fields, (SKY, GREEN, YELLOW, BLUE, VERMILION), strict=True))
 
 WORDS = {
     "predictions": "predicted instances",
@@ -56,15 +46,6 @@ def word_of(key: str) -> str:
         return f"hits of {word_of(key.removeprefix('hits:'))}"
     name, at, rest = key.partition("@")
     return WORDS.get(name, name.replace("_", " ")) + at + rest
-
-
-def colours_of(class_names: Iterable[str]) -> dict[str, str]:
-    """A colour for each class. Well-known classes always have the same; the others share what is left, by name."""
-    names = dict.fromkeys(class_names)
-    found = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
-    left = [colour for colour in COLOURS if colour not in found.values()]
-    others = sorted(name for name in names if name not in found)
-    return found | {name: left[k % len(left)] for k, name in enumerate(others)}
 
 
 def several(results: Results | Sequence[Results], names: Sequence[str] | None) -> dict[str, Results]:

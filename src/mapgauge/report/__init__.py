@@ -15,11 +15,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from mapgauge.colours import PART_COLOURS, colours_of
 from mapgauge.compare import compare
 from mapgauge.errors import InvalidInput
 from mapgauge.io._target import save
 from mapgauge.metrics.pld import Parts
-from mapgauge.report.colours import PART_COLOURS, class_colours
 from mapgauge.report.drawings import Arrays, choose, drawings
 from mapgauge.report.pack import pack
 from mapgauge.report.scalars import hit_keys, scalars
@@ -70,12 +70,12 @@ def write_report(
         columns = scalars(method) | (drawings(method, drawn) if drawn else {})
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     directory, data = pack(arrays)
-    heading = title or "mapgauge report"
+    heading, colour = title or "mapgauge report", colours_of(first.class_names)
     meta = {
         "title": heading,
         "methods": comparison.names,
         "classes": first.class_names,
-        "colours": class_colours(first.class_names),
+        "colours": [colour[name] for name in first.class_names],
         "parts": [{"key": key, "colour": PART_COLOURS[key]} for key in Parts._fields],
         "tokens": first.tokens,
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),

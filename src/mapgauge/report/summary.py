@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from mapgauge.colours import PART_COLOURS
 from mapgauge.compare import Comparison, Difference, Estimate
 from mapgauge.metrics.pld import Parts
-from mapgauge.report.colours import PART_COLOURS
 from mapgauge.results import Results
 from mapgauge.score import thresholds_of
 from mapgauge.tables import number
