@@ -14,10 +14,12 @@ from mapgauge.align import align
 from mapgauge.check import check
 from mapgauge.checks import check_confidence
 from mapgauge.crop import check_region
+from mapgauge.engines import EngineLike
 from mapgauge.errors import InvalidInput
 from mapgauge.findings import Finding
 from mapgauge.frames import MapFrames
 from mapgauge.io import read
+from mapgauge.io._places import streams
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results import Input, Results
@@ -41,8 +43,14 @@ def evaluate(
     unknown: Literal["error", "ignore"] = "error",
     workers: int | None = None,
     progress: Progress | None = None,
+    engine: EngineLike = None,
+    work: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    on_error: Literal["stop", "skip"] = "stop",
 ) -> Results:
     """Compare predictions with truth over all frames.
+
+    Parquet on both sides, a file, a folder or a URL each, is read piece by piece: memory does not grow with the data.
 
     Args:
         predictions: ``MapFrames`` with confidences, or a file to read them from.
@@ -55,8 +63,14 @@ def evaluate(
         scenes: The scene of each token, if the files do not say; ``compare`` draws whole scenes.
         unknown: What to do with predicted frames that the truth lacks: ``"error"`` refuses, ``"ignore"`` leaves them
             out.
-        workers: Number of threads; that of the processors if None. It does not change the result.
-        progress: Called with the number of frames done and of all frames.
+        workers: Number of threads or processes; that of the processors if None. It does not change the result.
+        progress: Called with the number of frames done and of all frames; of rows, where Parquet is read in pieces.
+        engine: What does the work, for Parquet on both sides: ``"threads"`` (if None), ``"processes"``, ``"dask"``,
+            the address of a Dask scheduler, a Dask client, or any ``concurrent.futures.Executor``.
+        work: A folder for what is finished, for Parquet on both sides; a temporary one if None. ``load_results`` reads
+            it.
+        resume: Go on with what ``work`` has. Inputs or settings that changed are refused.
+        on_error: ``"stop"`` at a part that cannot be read, or ``"skip"`` it and say so in the findings.
 
     Returns:
         The scores of every frame and class, and the summary. Frames missing from the predictions count as predicted
@@ -74,6 +88,27 @@ def evaluate(
     rings = check_rings(ranges)
     if rings and "pld" not in chosen:
         raise InvalidInput("ranges are for PLD, which is not among the metrics. Add it, or leave ranges out")
+    if not isinstance(predictions, MapFrames) and not isinstance(truth, MapFrames):
+        if scenes is None and streams(predictions) and streams(truth):
+            from mapgauge.stream import evaluate_stream  # which needs this module
+
+            return evaluate_stream(
+                *(predictions, truth, settings),
+                metrics=chosen,
+                rings=rings,
+                unknown=unknown,
+                engine="threads" if engine is None else engine,
+                workers=check_workers(workers),
+                work=work,
+                resume=resume,
+                on_error=on_error,
+                progress=progress,
+            )
+    if engine is not None or work is not None or resume or on_error != "stop":
+        raise InvalidInput(
+            "engine, work, resume and on_error are for Parquet on both sides, which is read in pieces, and scenes from "
+            "the files. Write it with: mapgauge convert IN OUT.parquet"
+        )
     sides = (loaded(predictions), loaded(truth))
     x, y, findings = prepare(sides[0], sides[1], settings, unknown)
     if scenes is not None:
@@ -137,6 +172,16 @@ def prepare(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Literal["error", "ignore"]
 ) -> tuple[MapFrames, MapFrames, tuple[Finding, ...]]:
     """Both sides on the same frames and classes, cropped if the protocol says so; and what the results say of them."""
+    check_sides(predictions, truth)
+    if not len(truth):
+        raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
+    findings = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
+    return *ordered(x, y, protocol), findings
+
+
+def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse predictions without confidences, and confidences that are none."""
     if predictions.confidence is None:
         hint = " The truth has them: are the two exchanged?" if truth.confidence is not None else ""
         raise InvalidInput(
@@ -146,14 +191,14 @@ def prepare(
     for side, name in ((predictions, "predictions"), (truth, "truth")):
         if side.confidence is not None:
             check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
-    if not len(truth):
-        raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
-    findings = check(predictions, truth, region=protocol.region, classes=protocol.classes)
-    x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
+
+
+def ordered(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
+    """Aligned frames, cropped if the protocol says so, as the rows of a result are ordered."""
     if protocol.crop and protocol.region is not None:
         region = check_region(protocol.region)
-        x, y = x.crop(region), y.crop(region)
-    return _sorted(x), _sorted(y), findings
+        predictions, truth = predictions.crop(region), truth.crop(region)
+    return _sorted(predictions), _sorted(truth)
 
 
 def _sorted(frames: MapFrames) -> MapFrames:
@@ -180,8 +225,7 @@ def run(
     progress: Progress | None,
 ) -> Scores:
     """Score all frames in chunks, in threads. Kernels release the GIL, and nothing is copied to a thread."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise InvalidInput(f"workers must be a whole number of at least 1, got {workers!r}")
+    check_workers(workers)
     starts = range(0, len(truth), CHUNK)
 
     def work(start: int) -> Scores:
@@ -205,6 +249,13 @@ def run(
         return gathered(chain([first], pool.map(work, starts[1:])))
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def check_workers(workers: int | None) -> int | None:
+    """Refuse what is no number of workers."""
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise InvalidInput(f"workers must be a whole number of at least 1, got {workers!r}")
+    return workers
 
 
 def describe(frames: MapFrames) -> Input:

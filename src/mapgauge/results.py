@@ -6,7 +6,7 @@ Frames pool by sums: a summary over any set of frames, a scene or a bootstrap sa
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,12 +18,12 @@ from mapgauge.errors import InvalidInput
 from mapgauge.findings import Finding
 from mapgauge.frames import MapFrames
 from mapgauge.matches import Assignment, match_frame
-from mapgauge.metrics.average_precision import average_precision
 from mapgauge.metrics.pld import Parts, PldResult
 from mapgauge.polylines import ranges
 from mapgauge.protocols import Protocol
 from mapgauge.score import Scores, thresholds_of
 from mapgauge.tables import number, text_table
+from mapgauge.totals import Totals, labels_of
 
 Values = dict[str, float | None]
 
@@ -64,7 +64,7 @@ class Results:
     def __repr__(self) -> str:
         """The main numbers, in one line."""
         shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None]
-        return f"<Results {self.protocol.name}: {len(self.tokens)} frames, mean {', '.join(shown) or 'nothing'}>"
+        return f"<Results {self.protocol.name}: {self.totals.frames} frames, mean {', '.join(shown) or 'nothing'}>"
 
     @cached_property
     def classes(self) -> dict[str, Values]:
@@ -77,70 +77,53 @@ class Results:
         return mean_of(self.classes.values())
 
     @cached_property
+    def totals(self) -> Totals:
+        """Counts and sums over all frames."""
+        return Totals.of(self.scores, self.protocol)
+
+    @cached_property
     def without_value(self) -> tuple[str, ...]:
         """Classes with neither predictions nor truth."""
-        there = (self.scores.predicted + self.scores.true).sum(axis=0) > 0
-        return tuple(name for name, any_there in zip(self.class_names, there.tolist(), strict=True) if not any_there)
+        there = (self.totals.predicted + self.totals.true > 0).tolist()
+        return tuple(name for name, any_there in zip(self.class_names, there, strict=True) if not any_there)
 
     def _class_values(self, c: int) -> Values:
-        scores = self.scores
-        predicted, true = int(scores.predicted[:, c].sum()), int(scores.true[:, c].sum())
+        totals = self.totals
+        predicted, true = int(totals.predicted[c]), int(totals.true[c])
         values: Values = {"predictions": predicted, "truth": true}
         if "pld" in self.metrics:
             for k, cutoff in enumerate(self.protocol.cutoffs):
-                pooled = self.pool(scores.parts[k, :, c], cutoff) if predicted + true else None
-                found = pld_values(pooled)
-                found["pld_frame_mean"] = self.frame_mean(k, c) if predicted + true else None
+                found = pld_values(self._pooled(totals.parts[k, c], cutoff) if predicted + true else None)
+                mean = float(totals.frame_values[k, c]) / totals.frames if predicted + true else None
+                found["pld_frame_mean"] = mean  # the alternative to pooling
                 values |= found if k == 0 else {}
                 if len(self.protocol.cutoffs) > 1:
                     values |= {f"{key}@{cutoff}": value for key, value in found.items()}
             for k, (inner, outer) in enumerate(zip(self.ranges, self.ranges[1:], strict=False)):
-                parts = scores.ring_parts[k, :, c]
-                there = parts[:, 5].any()
+                parts = totals.ring_parts[k, c]
                 values[f"pld:{inner:g}-{outer:g}m"] = (
-                    self.pool(parts, self.protocol.cutoffs[0]).normalised if there else None
+                    self._pooled(parts, self.protocol.cutoffs[0]).normalised if parts[5] else None
                 )
-        mine = self.places_of_records[1] == c
-        for name in self.metrics:
-            if name != "pld":
-                thresholds = thresholds_of(self.protocol, name)
-                each = [
-                    average_precision(
-                        scores.confidence[mine],
-                        (scores.hits[name][mine] >> t) & 1,
-                        true,
-                        interpolation=self.protocol.interpolation,
-                    )
-                    for t in range(len(thresholds))
-                ]
-                values[name] = float(np.mean(each)) if predicted + true else None
-                for threshold, value in zip(thresholds, each, strict=True):
-                    values[f"{name}@{threshold}"] = value if predicted + true else None
+        for name, precision in totals.precision.items():
+            each = precision[:, c].tolist()
+            values[name] = float(np.mean(each)) if predicted + true else None
+            for threshold, value in zip(thresholds_of(self.protocol, name), each, strict=True):
+                values[f"{name}@{threshold}"] = value if predicted + true else None
         return values
+
+    def _pooled(self, sums: NDArray[np.float64], cutoff: float) -> PldResult:
+        *parts, mass = sums.tolist()
+        return PldResult(*Parts._make(parts), mass, cutoff, self.protocol.order, None)
 
     @cached_property
     def places_of_records(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The frame and the class of each prediction."""
-        row = np.repeat(np.arange(self.scores.predicted.size), self.scores.predicted.ravel())
-        frame, label = np.divmod(row, max(len(self.class_names), 1))
-        return frame, label
+        frame = np.repeat(np.arange(len(self.scores.predicted)), self.scores.predicted.sum(axis=1))
+        return frame, labels_of(self.scores)
 
     def pool(self, parts: NDArray[np.float64], cutoff: float) -> PldResult:
-        """PLD of many frames together. Sums are exactly rounded, so the order of frames does not matter."""
-        sums = [math.fsum(column) for column in parts.T.tolist()]
-        return PldResult(*Parts._make(sums[:5]), sums[5], cutoff, self.protocol.order, None)
-
-    def frame_mean(self, k: int, c: int) -> float:
-        """The mean over frames of the normalised value, as the alternative to pooling."""
-        return math.fsum(self.frame_values(k)[:, c].tolist()) / len(self.tokens)
-
-    def frame_values(self, k: int = 0) -> NDArray[np.float64]:
-        """Normalised PLD ``(frames, classes)`` at the k-th cutoff; 0 where there is nothing."""
-        parts = self.scores.parts[k]
-        power = 1 / self.protocol.order
-        value, mass = parts[..., :5].sum(axis=-1) ** power, parts[..., 5] ** power
-        normalised: NDArray[np.float64] = np.divide(2 * value, mass + value, out=np.zeros_like(mass), where=mass > 0)
-        return normalised
+        """PLD of some rows together. Sums are exactly rounded, so the order of rows does not matter."""
+        return self._pooled(np.array([math.fsum(column) for column in parts.T.tolist()]), cutoff)
 
     def frames(
         self, sort: str = "pld", *, class_name: str | None = None, count: int | None = None
@@ -199,7 +182,9 @@ class Results:
         )
         where = order.tolist()
         scenes = None if self.scenes is None else tuple(self.scenes[i] for i in where)
-        return replace(self, tokens=tuple(self.tokens[i] for i in where), scenes=scenes, scores=picked)
+        same = {field.name: getattr(self, field.name) for field in fields(Results)}
+        changed = {"tokens": tuple(self.tokens[i] for i in where), "scenes": scenes, "scores": picked}
+        return Results(**(same | changed))
 
     def by(self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene") -> dict[Any, "Results"]:
         """The results of each group of frames: by scene, or by what a mapping or a function says of each token."""
@@ -273,10 +258,10 @@ class Results:
             "protocol": self.protocol.to_dict(),
             "inputs": {"predictions": self.inputs[0]._asdict(), "truth": self.inputs[1]._asdict()},
             "frames": {
-                "evaluated": len(self.tokens),
+                "evaluated": self.totals.frames,
                 "missing": self.frames_missing,
                 "ignored": self.frames_ignored,
-                "without_truth": int(np.count_nonzero(self.scores.true.sum(axis=1) == 0)),
+                "without_truth": self.totals.without_truth,
             },
             "classes": self.classes,
             "mean": self.mean,

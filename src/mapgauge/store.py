@@ -79,10 +79,10 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
 def load_results(
     path: str | os.PathLike[str], predictions: Frames | None = None, truth: Frames | None = None
 ) -> Results:
-    """Read results that ``Results.save`` wrote.
+    """Read results that ``Results.save`` wrote, or the folder of a streamed evaluation.
 
     Args:
-        path: The file.
+        path: The file, or the folder.
         predictions: What was evaluated, if assignments are to be looked at; it must be the same as then.
         truth: The truth it was compared with.
 
@@ -108,10 +108,14 @@ def load_results(
 
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
-_BROKEN = (OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError)
+BROKEN = (OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError)
 
 
 def _load(path: str | os.PathLike[str]) -> Results:
+    if Path(path).is_dir():
+        from mapgauge.stream import load_folder  # which needs this module
+
+        return load_folder(Path(path))
     content = Content(path)
     data = content.data  # as a whole, so that no file stays open behind an error
     try:
@@ -124,15 +128,20 @@ def _load(path: str | os.PathLike[str]) -> Results:
         return _results(msgspec.json.decode(text, type=_Header), arrays)
     except UnreadableFile:
         raise
-    except (ValueError, *_BROKEN) as error:
+    except (ValueError, *BROKEN) as error:
         raise content.error(f"not a file of results: {error}") from error
+
+
+def protocol_from(values: dict[str, Any]) -> Protocol:
+    """A protocol from what ``Protocol.to_dict`` gave, after JSON."""
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return Protocol(**settings)
 
 
 def _results(header: _Header, arrays: dict[str, Any]) -> Results:
     hits = {name.removeprefix("hits/"): arrays.pop(name) for name in list(arrays) if name.startswith("hits/")}
     scores = Scores(**arrays, hits=hits)
-    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in header.protocol.items()}
-    protocol = Protocol(**settings)
+    protocol = protocol_from(header.protocol)
     frames, classes = shape = (len(header.tokens), len(header.class_names))
     records = int(scores.predicted.sum()) if scores.predicted.dtype == np.int64 else -1
     cutoffs = len(protocol.cutoffs) if "pld" in header.metrics else 0

@@ -13,8 +13,10 @@ from mapgauge.frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
 from mapgauge.io._collect import Classes, Degenerate, Settings, class_table
 from mapgauge.io._format import Format
+from mapgauge.io._places import is_dataset
 from mapgauge.io._source import Content
 from mapgauge.io._target import save
+from mapgauge.io.dataset import open_dataset
 
 # The order matters only where one file could be taken for two: the first that recognises it reads it.
 FORMATS: Mapping[str, Format] = {
@@ -47,7 +49,7 @@ def read(
     """Read a result file or a ground-truth file.
 
     Args:
-        path: The file; it may be compressed with gzip or zstd.
+        path: The file; it may be compressed with gzip or zstd. Of Parquet also a folder, or a URL that fsspec knows.
         format: Its format by name (``mapgauge.io.FORMATS`` has the list); recognised by content if None.
         classes: What the file's numeric labels mean, if not what its format says: a list of names, ``{id: name}`` or
             ``{name: id}``.
@@ -69,6 +71,8 @@ def read(
     """
     if degenerate not in ("strict", "drop"):
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
+    if format in (None, "parquet") and classes is None and not options and is_dataset(path):
+        return open_dataset(path).read(Settings(None, degenerate, {}))
     content = Content(path)
     row = recognise(content) if format is None else format_named(format)
     unknown = [name for name in options if name not in row.options]

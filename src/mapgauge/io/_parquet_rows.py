@@ -1,7 +1,8 @@
 """The columns of a Parquet file as numpy arrays, each checked: types, nulls, and what must fit together."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -33,74 +34,122 @@ class Metadata(_Version):
     findings: tuple[Finding, ...] = ()
 
 
-class Rows:
-    """The columns of a file as arrays with one value per row, each checked; errors say which row."""
+class Source(Protocol):
+    """What is read, as errors need it."""
 
-    def __init__(self, content: Content) -> None:
-        self.content = content
-        pa, pq = pyarrow_modules()
-        data = content.data
+    def error(self, message: str) -> UnreadableFile:
+        """An error that says where it is."""
+
+
+def broken_errors() -> tuple[type[Exception], ...]:
+    """What pyarrow raises for damaged files."""
+    return (pyarrow_modules()[0].ArrowException, OSError, ValueError, MemoryError)
+
+
+def broken(source: Source, error: BaseException) -> UnreadableFile:
+    """The error for what pyarrow cannot read."""
+    return source.error(f"broken Parquet: {error}. Was it written or copied completely?")
+
+
+def open_footer(source: Source, stream: Any) -> tuple[Any, Any]:
+    """The metadata of a file and its schema, which is checked."""
+    _, pq = pyarrow_modules()
+    try:
+        with pq.ParquetFile(stream) as file:
+            footer, schema = file.metadata, file.schema_arrow
+    except broken_errors() as error:
+        raise broken(source, error) from error
+    about_of(source, schema)
+    _check(source, schema)
+    return footer, schema
+
+
+def read_group(stream: Any, footer: Any, schema: Any, index: int) -> Any:
+    """The columns of one row group."""
+    _, pq = pyarrow_modules()
+    with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True) as file:
+        return file.read_row_group(index, columns=columns_of(schema), use_threads=False)
+
+
+def columns_of(schema: Any) -> list[str]:
+    """The columns that we read."""
+    return [name for name in schema.names if name in COLUMNS]
+
+
+def about_of(source: Source, schema: Any) -> Metadata | None:
+    """What our writer noted; None in files of others."""
+    data = (schema.metadata or {}).get(b"mapgauge")
+    if data is None:
+        return None
+    try:
+        version = msgspec.json.decode(data, type=_Version).version
+        if version <= VERSION:
+            about = msgspec.json.decode(data, type=Metadata)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise source.error(f"broken Parquet: its metadata 'mapgauge' are not as written: {error}") from error
+    if version > VERSION:
+        raise source.error(
+            f"written by a newer mapgauge (schema {version}, this one reads up to {VERSION}). Update mapgauge"
+        )
+    return about
+
+
+def _check(source: Source, schema: Any) -> None:
+    """Refuse columns that are missing, occur twice or have another type."""
+    missing = [name for name in REQUIRED if name not in schema.names]
+    if missing:
+        raise source.error(
+            f"no column {', '.join(missing)}. Expected at least {', '.join(REQUIRED)}, "
+            f"got {', '.join(schema.names) or 'none'}. docs/how-to/bring-your-own-data.md shows how to make one"
+        )
+    for name in COLUMNS:
+        times = schema.names.count(name)
+        if times > 1:
+            raise source.error(f"{times} columns are called {name}, expected one")
+        if times:
+            kind = schema.field(name).type
+            kind = getattr(kind, "storage_type", kind)
+            expected = _expected(name, kind)
+            if expected:
+                raise source.error(f"the column {name} is {kind}, expected {expected}")
+
+
+class Rows:
+    """Columns as arrays with one value per row, each checked; errors say which row.
+
+    They are those of a whole file, or of some of its row groups.
+    """
+
+    def __init__(self, source: Source, schema: Any, groups: Sequence[Any], *, whole: bool = True) -> None:
+        """Take what ``read_group`` gave for some groups of a file; ``source`` knows what to call it in errors."""
+        self.source = source
+        self.whole = whole
+        self.about = about_of(source, schema)
+        pa, _ = pyarrow_modules()
         try:
-            with pq.ParquetFile(pa.BufferReader(data)) as file:
-                footer, schema = file.metadata, file.schema_arrow
-        except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-            raise self.broken(error) from error
-        self.about = self._about((schema.metadata or {}).get(b"mapgauge"))
-        self._check(schema)
-        columns = [name for name in schema.names if name in COLUMNS]
+            empty = pa.schema([schema.field(name) for name in columns_of(schema)]).empty_table()
+            self.table = pa.concat_tables([empty, *groups])
+            self.table.validate(full=True)
+        except broken_errors() as error:
+            raise broken(source, error) from error
+
+    @classmethod
+    def of(cls, content: Content) -> "Rows":
+        """All rows of a file."""
+        pa, _ = pyarrow_modules()
+        data = pa.py_buffer(content.data)
+        footer, schema = open_footer(content, pa.BufferReader(data))
 
         def group(index: int) -> Any:
-            with pq.ParquetFile(pa.BufferReader(data), metadata=footer, page_checksum_verification=True) as file:
-                return file.read_row_group(index, columns=columns, use_threads=False)
+            return read_group(pa.BufferReader(data), footer, schema, index)
 
         try:
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
-            empty = pa.schema([schema.field(name) for name in columns]).empty_table()
-            self.table = pa.concat_tables([empty, *groups])
-            self.table.validate(full=True)
-        except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-            raise self.broken(error) from error
-
-    def broken(self, error: Exception) -> UnreadableFile:
-        """The error for what pyarrow cannot read."""
-        return self.content.error(f"broken Parquet: {error}. Was it written or copied completely?")
-
-    def _about(self, data: bytes | None) -> Metadata | None:
-        """What our writer noted; None in files of others."""
-        if data is None:
-            return None
-        try:
-            version = msgspec.json.decode(data, type=_Version).version
-            if version <= VERSION:
-                about = msgspec.json.decode(data, type=Metadata)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self.content.error(f"broken Parquet: its metadata 'mapgauge' are not as written: {error}") from error
-        if version > VERSION:
-            raise self.content.error(
-                f"written by a newer mapgauge (schema {version}, this one reads up to {VERSION}). Update mapgauge"
-            )
-        return about
-
-    def _check(self, schema: Any) -> None:
-        """Refuse columns that are missing, occur twice or have another type."""
-        missing = [name for name in REQUIRED if name not in schema.names]
-        if missing:
-            raise self.content.error(
-                f"no column {', '.join(missing)}. Expected at least {', '.join(REQUIRED)}, "
-                f"got {', '.join(schema.names) or 'none'}. docs/how-to/bring-your-own-data.md shows how to make one"
-            )
-        for name in COLUMNS:
-            times = schema.names.count(name)
-            if times > 1:
-                raise self.content.error(f"{times} columns are called {name}, expected one")
-            if times:
-                kind = schema.field(name).type
-                kind = getattr(kind, "storage_type", kind)
-                expected = _expected(name, kind)
-                if expected:
-                    raise self.content.error(f"the column {name} is {kind}, expected {expected}")
+        except broken_errors() as error:
+            raise broken(content, error) from error
+        return cls(content, schema, groups)
 
     def has(self, name: str) -> bool:
         """Whether there is such a column."""
@@ -116,7 +165,7 @@ class Rows:
     def _refuse(self, bad: NDArray[np.bool_], what: str) -> None:
         """Raise an error about the first of the rows that are bad."""
         if bad.any():
-            raise self.content.error(f"row {np.argmax(bad)}: {what}")
+            raise self.source.error(f"row {np.argmax(bad)}: {what}")
 
     def texts(self, name: str, *, optional: bool = False) -> tuple[Indices, list[str]]:
         """A code for each row, and the texts by code; -1 where there is none."""
@@ -141,7 +190,7 @@ class Rows:
         try:
             return np.asarray(column.cast(pa.int64()).to_numpy())
         except pa.ArrowInvalid as error:
-            raise self.content.error(f"the column {name} has a number beyond 64 bits: {error}") from error
+            raise self.source.error(f"the column {name} has a number beyond 64 bits: {error}") from error
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers; null is NaN, which makes an instance degenerate."""
@@ -159,11 +208,11 @@ class Rows:
             self._refuse(bad, "its token came before, in rows that are not next to it. Sort the rows by token")
             return np.cumsum(change) - 1
         frame = self.integers("frame")
+        if not self.whole:  # numbers count in the whole file, of which some frames are here
+            frame = np.cumsum(np.diff(frame, prepend=frame[:1]) != 0)
         step = np.diff(frame, prepend=-1)
-        bad = (step < 0) | (step > 1)
-        bad[:1] |= step[:1] != 1
         self._refuse(
-            bad,
+            (step < 0) | (step > 1) | ((step == 0) & (np.arange(len(step)) == 0)),
             "frame must count from 0 and rise by at most 1; a frame without instances is one row without class and "
             "geometry. Without a column frame, each run of equal tokens is one",
         )
@@ -201,7 +250,7 @@ class Rows:
             odd = np.flatnonzero((widths != width) | (widths < 2) | (widths > 3))
             if len(odd):
                 row = np.searchsorted(sizes.cumsum(), odd[0], side="right")
-                raise self.content.error(
+                raise self.source.error(
                     f"row {row}: a point has {widths[odd[0]]} coordinates, expected 2 or 3 and as many in all points"
                 )
         stops = np.cumsum([len(block) for block in blocks], dtype=np.int64)
@@ -238,7 +287,7 @@ class Rows:
         owner = frame[given]
         lacking = np.bincount(owner, minlength=len(tokens)) == 0
         if lacking.any():
-            raise self.content.error(
+            raise self.source.error(
                 f"frame {tokens[np.argmax(lacking)]} has no pose, others have. Expected one in its first row"
             )
         poses = values[np.searchsorted(owner, np.arange(len(tokens)))]

@@ -19,6 +19,7 @@ from mapgauge.io._source import Content
 from mapgauge.polylines import Polylines
 
 GROUP_ROWS = 1 << 15  # of a row group, at most, if no frame has more
+FRAME_ROWS = 64  # that a frame counts as, at least: so a group has at most 512 frames, as chunks of work should
 
 
 def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
@@ -74,14 +75,26 @@ def _schema(frames: MapFrames) -> Any:
 
 
 def _groups(frames: MapFrames) -> list[tuple[int, int]]:
-    """Ranges of frames, one for each row group."""
-    ends = np.maximum(np.diff(frames.offsets), 1).cumsum()
+    """Ranges of frames, one for each row group: whole scenes, or frames of one scene, so that statistics tell them."""
+    ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), FRAME_ROWS).cumsum()])
+    scenes = np.array(frames.scenes if frames.scenes is not None else [""] * len(frames))
+    stops = np.append(np.flatnonzero(scenes[1:] != scenes[:-1]) + 1, len(frames))
     groups: list[tuple[int, int]] = []
-    first, before = 0, 0
-    while first < len(frames):
-        last = max(first + 1, int(np.searchsorted(ends, before + GROUP_ROWS, side="right")))
-        groups.append((first, last))
-        first, before = last, int(ends[last - 1])
+    first, start = 0, 0  # of the group, of the scene
+    for stop in map(int, stops):
+        if first < start and ends[stop] - ends[first] > GROUP_ROWS:
+            groups.append((first, start))
+            first = start
+        while ends[stop] - ends[first] > GROUP_ROWS and stop - first > 1:  # only frames of this scene are left
+            last = max(first + 1, int(np.searchsorted(ends, ends[first] + GROUP_ROWS, side="right")) - 1)
+            groups.append((first, last))
+            first = last
+        if first > start:  # the rest of a scene that was cut
+            groups.append((first, stop))
+            first = stop
+        start = stop
+    if first < len(frames):
+        groups.append((first, len(frames)))
     return groups
 
 
@@ -131,7 +144,11 @@ def read(content: Content, settings: Settings) -> MapFrames:
         raise InvalidInput(
             f"{content.path}: classes= gives names to numeric ids, and Parquet has names. Use .rename() after reading"
         )
-    rows = Rows(content)
+    return frames_of(Rows.of(content), settings, str(content.path))
+
+
+def frames_of(rows: Rows, settings: Settings, name: str) -> MapFrames:
+    """The frames that some rows of a file are about."""
     token, token_names = rows.texts("token")
     frame = rows.frames(token)
     first = np.flatnonzero(np.diff(frame, prepend=-1))  # row of each frame
@@ -154,7 +171,7 @@ def read(content: Content, settings: Settings) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f"row {first[frame] + instance} (frame {token})"
 
-    collector = Collector(str(content.path), "parquet", settings, locate=locate, confidence=confidence is not None)
+    collector = Collector(name, "parquet", settings, locate=locate, confidence=confidence is not None)
     collector.tokens = list(tokens)
     frame, label, sizes = frame[instance], label[instance], sizes[instance]
     judged = np.ones(len(instance)) if confidence is None else confidence
@@ -176,7 +193,7 @@ def read(content: Content, settings: Settings) -> MapFrames:
         scenes,
         timestamps,
         poses,
-        name=str(content.path),
+        name=name,
         format=(about.format if about else "") or "parquet",
         findings=(about.findings if about else ()) + tuple(findings),
     )

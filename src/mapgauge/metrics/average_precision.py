@@ -1,5 +1,6 @@
 """Average precision: the area under precision over recall, from predictions that hit or do not."""
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -48,7 +49,8 @@ def average_precision(
         reached = [precision[recall >= level - 1e-9] for level in np.linspace(0, 1, 11)]
         return float(np.mean([part.max() if len(part) else 0.0 for part in reached]))
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    return float(np.sum(np.diff(recall, prepend=0.0) * envelope))
+    steps = np.diff(recall, prepend=0.0) * envelope
+    return math.fsum(steps[steps > 0].tolist())  # rounded once: the same when the curve is made in pieces
 
 
 def curve(

@@ -1,0 +1,115 @@
+"""Writing Parquet data sets: a folder of files, sorted so that predictions and truth meet piece by piece.
+
+Frames are sorted by scene and token, or by token where no scenes are known, and a scene lies in one file. Two data
+sets written so have row groups whose ranges follow each other, and ``mapgauge.stream`` reads both side by side.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.frames import MapFrames
+from mapgauge.io import parquet
+from mapgauge.io._places import fsspec_module, is_url, put_file
+from mapgauge.io._target import save
+from mapgauge.io.dataset import keys_of
+
+FILE_ROWS = 1 << 20  # of a file, about: a hundred megabytes of predictions
+_UNFINISHED = ".unfinished"  # hidden, so that nobody reads half a data set
+
+
+def is_folder_target(path: str | os.PathLike[str]) -> bool:
+    """Whether a path to write to means a data set: it ends with a slash, or is a folder."""
+    text = os.fspath(path)
+    return text.endswith(("/", os.sep)) or (not is_url(text) and Path(text).is_dir())
+
+
+class DatasetWriter:
+    """A data set being written: files appear in it when ``finish`` is called, all at once."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Make the folder, which must not hold Parquet files yet."""
+        self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
+        if not is_url(self.path):
+            self._make()
+        elif _exists(self.path):
+            raise InvalidInput(f"{self.path}: there is something already. Give another URL")
+
+    def _make(self) -> None:
+        folder = Path(self.path)
+        if folder.is_dir() and next(folder.rglob("*.parquet"), None) is not None:
+            hidden = all(_UNFINISHED in file.parts for file in folder.rglob("*.parquet"))
+            if not hidden:
+                raise InvalidInput(f"{folder}: this folder has Parquet files already. Give another one, or empty it")
+        try:
+            shutil.rmtree(folder / _UNFINISHED, ignore_errors=True)
+            (folder / _UNFINISHED).mkdir(parents=True)
+        except OSError as error:
+            raise MapgaugeError(f"{folder}: this folder cannot be made: {error.strerror or error}") from error
+
+    def add(self, frames: MapFrames, name: str = "part", workers: int | None = None) -> list[str]:
+        """Write frames to files that begin with a name, in threads; say which files."""
+        ordered = sorted_frames(frames)
+
+        def write(numbered: tuple[int, slice]) -> str:
+            number, part = numbered
+            file = f"{name}-{number:05}.parquet"
+            data = parquet.write(ordered.between(part))
+            if is_url(self.path):
+                put_file(f"{self.path}/{file}", data)
+            else:
+                save(Path(self.path) / _UNFINISHED / file, data)
+            return file
+
+        with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            return list(pool.map(write, enumerate(_files(ordered))))
+
+    def finish(self) -> None:
+        """Let the files appear."""
+        if is_url(self.path):
+            return  # there is no cheap way to rename there: a failed run calls ``remove``
+        folder = Path(self.path)
+        for file in sorted((folder / _UNFINISHED).iterdir()):
+            file.replace(folder / file.name)
+        (folder / _UNFINISHED).rmdir()
+
+    def remove(self) -> None:
+        """Forget what was written."""
+        if is_url(self.path):
+            fs, root = fsspec_module().core.url_to_fs(self.path)
+            if fs.exists(root):
+                fs.rm(root, recursive=True)
+        else:
+            shutil.rmtree(Path(self.path) / _UNFINISHED, ignore_errors=True)
+
+
+def sorted_frames(frames: MapFrames) -> MapFrames:
+    """Frames by scene and token, or by token."""
+    keys = keys_of(frames, by_scene=True)
+    return frames.at(sorted(range(len(keys)), key=keys.__getitem__))
+
+
+def _files(frames: MapFrames) -> Iterator[slice]:
+    """Runs of frames, one for each file: whole scenes, about ``FILE_ROWS`` rows. Without frames, one empty file."""
+    ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), 1).cumsum()])
+    scenes = frames.scenes
+    starts = [0]
+    for i in range(1, len(frames)):
+        within = scenes is not None and scenes[i] == scenes[i - 1]
+        if not within and ends[i] - ends[starts[-1]] >= FILE_ROWS:
+            starts.append(i)
+    return (slice(first, last) for first, last in pairwise([*starts, len(frames)]))
+
+
+def _exists(url: str) -> bool:
+    try:
+        fs, root = fsspec_module().core.url_to_fs(url)
+        return bool(fs.exists(root) and fs.find(root))
+    except (OSError, ValueError, ImportError) as error:
+        raise MapgaugeError(f"{url}: cannot be looked at: {error}") from error

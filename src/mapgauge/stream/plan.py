@@ -1,0 +1,124 @@
+"""The plan of a streamed evaluation: chunks of frames, each with the row groups of both sides that hold them.
+
+Frames meet by key: scene and token where both sides have scenes, the token otherwise. A chunk owns a range of keys. It
+is made of row groups of the truth, whose ranges do not overlap if the data are sorted; of the predictions, all row
+groups that reach into the range belong to it. So frames meet without a join over the whole data, and every frame of
+either side is in exactly one chunk.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from mapgauge.errors import InvalidInput
+from mapgauge.io.dataset import DataSet, Group, Key, Piece, pieces_of
+
+ROWS = 1 << 16  # of both sides in a chunk: below, chunks are put together; some seconds of work, some ten megabytes
+BYTES = 1 << 30  # of a chunk, uncompressed, at most: more means that the rows are not sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A range of keys, from ``first`` up to but not including ``end``, and where its frames are."""
+
+    index: int
+    first: Key | None  # None for no bound
+    end: Key | None
+    predictions: tuple[Piece, ...]
+    truth: tuple[Piece, ...]
+    rows: int
+
+    def owns(self, key: Key) -> bool:
+        """Whether a frame with this key belongs to it."""
+        return (self.first is None or key >= self.first) and (self.end is None or key < self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All chunks."""
+
+    chunks: tuple[Chunk, ...]
+    by_scene: bool  # whether keys have scenes
+
+
+def plan_of(predictions: DataSet, truth: DataSet) -> Plan:
+    """Cut the truth into chunks, and find the predictions of each."""
+    by_scene = predictions.scenes and truth.scenes
+    sides = {
+        side: sorted((_keyed(group, by_scene) for group in dataset.groups), key=lambda group: (group.first, group.last))
+        for side, dataset in (("predictions", predictions), ("truth", truth))
+    }
+    if not sides["truth"]:
+        raise InvalidInput(f"{truth.path}: no frames to compare")
+    reach = _Reach(sides["predictions"])
+    runs = _runs(sides["truth"])
+    starts: list[Key | None] = [None, *(run[0].first for run in runs[1:]), None]
+    chunks: list[Chunk] = []
+    first, waiting, there = 0, list[Group](), list[Group]()
+    for k, run in enumerate(runs):
+        met = reach.into(starts[k], starts[k + 1])
+        rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*there, *met))))
+        if waiting and rows > ROWS:
+            chunks.append(_chunk(len(chunks), starts[first], starts[k], there, waiting, truth, predictions))
+            first, waiting, there = k, [], []
+        waiting += run
+        there = list(dict.fromkeys((*there, *met)))
+    chunks.append(_chunk(len(chunks), starts[first], None, there, waiting, truth, predictions))
+    return Plan(tuple(chunks), by_scene)
+
+
+def _keyed(group: Group, by_scene: bool) -> Group:
+    """The group with keys as both sides have them."""
+    if by_scene:
+        # The last token is that of any scene in the group: only with one scene is it a bound within that scene.
+        one = group.first[0] == group.last[0]
+        return group if one else group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
+    return group._replace(first=("", group.first[1]), last=("", group.last[1]))
+
+
+def _runs(groups: Sequence[Group]) -> list[list[Group]]:
+    """Groups whose ranges overlap, together."""
+    runs: list[list[Group]] = []
+    last: Key | None = None
+    for group in groups:
+        if last is None or group.first > last:
+            runs.append([group])
+        else:
+            runs[-1].append(group)
+        last = group.last if last is None else max(last, group.last)
+    return runs
+
+
+class _Reach:
+    """Groups, sorted by their first key, to find those that reach into a range."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+        self.first = [group.first for group in groups]
+        self.furthest = list(accumulate((group.last for group in groups), max))
+
+    def into(self, first: Key | None, end: Key | None) -> list[Group]:
+        start = 0 if first is None else bisect_left(self.furthest, first)
+        stop = len(self.groups) if end is None else bisect_left(self.first, end)
+        return [group for group in self.groups[start:stop] if first is None or group.last >= first]
+
+
+def _chunk(
+    index: int,
+    first: Key | None,
+    end: Key | None,
+    predictions: Iterable[Group],
+    truth: Sequence[Group],
+    *datasets: DataSet,
+) -> Chunk:
+    both = ((datasets[0], truth), (datasets[1], list(predictions)))
+    for dataset, groups in both:
+        size = sum(group.size for group in groups)
+        if len(groups) > 1 and size > BYTES:
+            raise InvalidInput(
+                f"{dataset.path}: {len(groups)} row groups of {size / 1e9:.1f} GB together hold frames of one range of "
+                "tokens, so they cannot be read piece by piece. Sort them: mapgauge convert IN OUT/"
+            )
+    rows = sum(group.rows for _, groups in both for group in groups)
+    return Chunk(index, first, end, pieces_of(predictions), pieces_of(truth), rows)

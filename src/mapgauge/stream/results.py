@@ -1,0 +1,166 @@
+"""Results of a streamed evaluation: the summary at once, the rows of frames when they are asked for."""
+
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluate import prepare
+from mapgauge.findings import Finding
+from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Settings
+from mapgauge.io.dataset import open_dataset
+from mapgauge.results import Input, Results
+from mapgauge.score import Scores
+from mapgauge.stream.folder import Folder
+from mapgauge.stream.precision import LIMIT, precisions
+from mapgauge.totals import Sums, Totals
+
+
+class StreamedResults(Results):
+    """Results whose rows lie in a folder.
+
+    ``classes``, ``mean``, ``table()`` and ``to_dict()`` need no memory to speak of. What needs the rows (``frames``,
+    ``by``, ``save``, ``compare``) reads them from the folder: about 250 bytes a frame and 16 a prediction.
+    """
+
+    folder: Folder
+
+    def __init__(self, folder: Folder, totals: Totals, **fields: Any) -> None:
+        """Take all fields but the rows."""
+        for name, value in {"folder": folder, "totals": totals, **fields}.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The frames, sorted by scene and token."""
+        return tuple(token for chunk in self.folder.chunks() for token in chunk.tokens)
+
+    @cached_property
+    def scenes(self) -> tuple[str, ...] | None:
+        """The scene of each frame."""
+        parts = [chunk.scenes for chunk in self.folder.chunks()]
+        return None if any(part is None for part in parts) else tuple(scene for part in parts for scene in part or ())
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The rows of all frames."""
+        return Scores.join([chunk.scores for chunk in self.folder.chunks()])
+
+    @cached_property
+    def data(self) -> tuple[MapFrames, MapFrames]:
+        """Everything that was compared, in memory: for assignments and figures of data that fit there."""
+        sides = [open_dataset(path) for path in self.folder.about.paths]
+        for side, digest in zip(sides, self.folder.about.digests, strict=True):
+            if side.digest != digest:
+                raise InvalidInput(f"{side.path}: changed since it was evaluated")
+        x, y = (side.read(Settings(None, "drop", {})) for side in sides)
+        return prepare(x, y, self.protocol, "ignore")[:2]
+
+
+def results_of(
+    folder: Folder,
+    *,
+    failed: dict[int, str] | None = None,
+    limit: int = LIMIT,
+) -> StreamedResults:
+    """Merge the finished chunks of a folder, one at a time.
+
+    Args:
+        folder: The folder.
+        failed: Chunks that are left out, and why.
+        limit: Predictions of a class in memory at once, for average precision.
+    """
+    about = folder.about
+    lost = failed or {}
+    lacking = about.chunks - len(folder.finished) - len(lost)
+    if lacking:
+        raise InvalidInput(
+            f"{folder.path}: {about.chunks - lacking} of {about.chunks} chunks are finished. Resume the evaluation"
+        )
+    sums: Sums | None = None
+    missing = ignored = 0
+    frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
+    noticed: dict[Finding, None] = dict.fromkeys(about.findings)
+    for chunk in folder.chunks():
+        sums = chunk.sums if sums is None else sums + chunk.sums
+        missing, ignored = missing + chunk.missing, ignored + chunk.ignored
+        frames = [a + b for a, b in zip(frames, chunk.frames, strict=True)]
+        counts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(counts, chunk.counts, strict=True)]
+        noticed |= dict.fromkeys(chunk.findings)
+    if sums is None:
+        raise InvalidInput(f"{folder.path}: no chunk could be evaluated. The first failed with: {lost[min(lost)]}")
+    protocol, rings = about.settings, about.rings
+    found = precisions(
+        folder.records,
+        *(sums.predicted.tolist(), sums.true.tolist(), protocol),
+        [name for name in about.metrics if name != "pld"],
+        folder.path,
+        limit,
+    )
+    cutoffs = len(protocol.cutoffs) if "pld" in about.metrics else 0
+    inputs = tuple(
+        Input(path, "parquet", number, dict(zip(classes, amounts, strict=True)), digest)
+        for path, number, classes, amounts, digest in zip(
+            about.paths, frames, about.classes, counts, about.digests, strict=True
+        )
+    )
+    return StreamedResults(
+        folder,
+        Totals.of_sums(sums, cutoffs, max(len(rings) - 1, 0), found),
+        protocol=protocol,
+        metrics=about.metrics,
+        class_names=protocol.classes,
+        ranges=rings,
+        inputs=inputs,
+        frames_missing=missing,
+        frames_ignored=ignored,
+        findings=(*_skipped(lost, about.chunks), *_merged(noticed)),
+        version=about.mapgauge,
+    )
+
+
+def _merged(findings: dict[Finding, None]) -> list[Finding]:
+    """Findings of many chunks, each kind once: with the words of the first, and what all of them counted."""
+    kinds = Counter(finding.code for finding in findings)
+    merged: dict[str, Finding] = {}
+    for finding in findings:
+        before = merged.get(finding.code)
+        merged[finding.code] = finding if before is None else _added(before, finding)
+    return [
+        finding
+        if kinds[code] == 1
+        else Finding(
+            finding.level,
+            code,
+            f"{finding.message} (and the like in {kinds[code] - 1} other chunks, {finding.count} in all)",
+            finding.count,
+            finding.examples,
+        )
+        for code, finding in merged.items()
+    ]
+
+
+def _added(one: Finding, other: Finding) -> Finding:
+    return Finding(one.level, one.code, one.message, one.count + other.count, one.examples)
+
+
+def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:
+    if not lost:
+        return []
+    return [
+        Finding(
+            "error",
+            "chunks-skipped",
+            f"{len(lost)} of {chunks} chunks could not be evaluated, and the numbers are without them",
+            len(lost),
+            tuple(lost[index] for index in sorted(lost)[:3]),
+        )
+    ]
+
+
+def load_folder(path: Path) -> StreamedResults:
+    """The results of an evaluation whose folder was kept; chunks that could not be evaluated are a finding."""
+    folder = Folder(path)
+    return results_of(folder, failed=folder.failures)

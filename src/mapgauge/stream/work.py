@@ -1,0 +1,115 @@
+"""What a worker does with a chunk: read its row groups, align, score. It gets paths and ranges, and returns rows.
+
+Nothing here knows on which machine it runs, or which other chunks there are.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mapgauge.align import align
+from mapgauge.check import check
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluate import CHUNK, check_sides, ordered
+from mapgauge.findings import Finding
+from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Degenerate, Settings
+from mapgauge.io.dataset import Piece, keys_of, read_pieces
+from mapgauge.protocols import Protocol
+from mapgauge.score import Scores, score
+from mapgauge.stream.plan import Chunk
+from mapgauge.totals import Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is done with every chunk."""
+
+    protocol: Protocol  # with its classes named
+    metrics: tuple[str, ...]
+    rings: tuple[float, ...]
+    unknown: Literal["error", "ignore"]
+    degenerate: Degenerate
+    by_scene: bool
+    classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """The rows of a chunk."""
+
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...] | None
+    scores: Scores
+    sums: Sums
+    missing: int  # frames of the truth that the predictions lack
+    ignored: int  # frames of the predictions that the truth lacks
+    counts: tuple[list[int], list[int]]  # instances that were read, by class as the job names them
+    frames: tuple[int, int]  # that were read
+    findings: tuple[Finding, ...]  # of the readers
+    seconds: tuple[float, float]  # reading and aligning, scoring
+
+
+def score_chunk(job: Job, chunk: Chunk) -> Partial:
+    """Read a chunk and score its frames."""
+    began = time.perf_counter()
+    predictions, truth = sides_of(job, chunk)
+    missing = sum(token not in predictions.index for token in truth.tokens)
+    ignored = sum(token not in truth.index for token in predictions.tokens)
+    x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
+    x, y = ordered(x, y, job.protocol)
+    read = time.perf_counter()
+    rows = []
+    for start in range(0, len(y), CHUNK):
+        part = slice(start, min(start + CHUNK, len(y)))
+        rows.append(score(x.between(part), y.between(part), job.protocol, job.metrics, job.rings))
+    scores = Scores.join(rows) if rows else score(x, y, job.protocol, job.metrics, job.rings)
+    sums = Sums.of(scores, job.protocol.order)
+    counts = [np.bincount(side.label, minlength=len(side.classes)).tolist() for side in (predictions, truth)]
+    return Partial(
+        y.tokens,
+        y.scenes,
+        scores,
+        sums,
+        missing,
+        ignored,
+        (counts[0], counts[1]),
+        (len(predictions), len(truth)),
+        (*predictions.findings, *truth.findings),
+        (read - began, time.perf_counter() - read),
+    )
+
+
+def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
+    """The predictions and the truth of a chunk."""
+    both = []
+    for pieces, classes in zip((chunk.predictions, chunk.truth), job.classes, strict=True):
+        both.append(_owned(job, chunk, pieces).as_classes(classes) if pieces else _nothing(job, classes))
+    predictions, truth = both
+    if not chunk.predictions:
+        predictions = predictions.with_confidence(1)
+    check_sides(predictions, truth)
+    return predictions, truth
+
+
+def findings_of(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
+    """What may be wrong with both sides, judged by one chunk."""
+    predictions, truth = sides_of(job, chunk)
+    return check(predictions, truth, region=job.protocol.region, classes=job.protocol.classes)
+
+
+def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:
+    """The frames in some row groups that belong to the chunk, sorted by their keys."""
+    frames = read_pieces(pieces, Settings(None, job.degenerate, {}))
+    keys = keys_of(frames, job.by_scene)
+    mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
+    if job.by_scene and len({frames.tokens[i] for i in mine}) < len(mine):
+        twice = next(token for token in frames.tokens if frames.tokens.count(token) > 1)
+        raise InvalidInput(f"{pieces[0].file}: the token {twice} occurs more than once. Tokens must be unique")
+    return frames.at(mine)
+
+
+def _nothing(job: Job, classes: tuple[str, ...]) -> MapFrames:
+    return MapFrames.of({}, classes=classes)
