@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import paint, progress, say, show_findings, warn, warn_of
+from mapgauge.cli.pieces import Pieces, tell_inputs
 from mapgauge.cli.reading import Reading, check_classes, check_files, in_words, names_of, read_scenes
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target, result_files
@@ -47,6 +48,11 @@ def evaluate(
     ] = None,
     name: o.NamesOption = None,
     workers: o.WorkersOption = None,
+    engine: o.EngineOption = None,
+    scheduler: o.SchedulerOption = None,
+    work: o.WorkOption = None,
+    resume: o.ResumeOption = False,
+    on_error: o.OnErrorOption = "stop",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +73,8 @@ def evaluate(
 ) -> None:
     """Compare predictions with truth.
 
-    Prints what was read, what may be wrong with it, and a table per metric.
+    Prints what was read, what may be wrong with it, and a table per metric. Parquet on both sides (a file, a folder or
+    a URL) is read piece by piece, on as many machines as you like.
     """
     form = form_of(json=json, csv=csv, latex=latex)
     settings = o.settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
@@ -87,33 +94,38 @@ def evaluate(
     targets = result_files(output, names)
     check_target(page)
     scene_of = None if scenes is None else read_scenes(scenes)
+    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
+    quiet = form != "text"
+    check_files(*predictions, truth)
+    pieces = Pieces.of(engine, scheduler, work, resume, on_error)
+    streamed = pieces.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
     from mapgauge import evaluate as evaluate_frames
 
-    quiet = form != "text"
-    check_files(*predictions, truth)
-    y = reading.truth(truth)
-    if not quiet:
+    y = None if streamed else reading.truth(truth)
+    if y is not None and not quiet:
         _tell("truth", y)
     results = []
     told: set[Finding] = set()
     for called, path, target in zip(names, predictions, targets, strict=True):
-        x = reading.predictions(path)
-        check_classes(classes, y, x)
-        if not quiet:
-            _tell("predictions", x)
-        with progress(f"evaluating {called}") as advance:
-            found = evaluate_frames(
-                x,
-                y,
-                settings,
-                metrics=chosen,
-                ranges=rings,
-                scenes=scene_of,
-                unknown="ignore" if ignore_unknown else "error",
-                workers=workers,
-                progress=advance,
+        common: dict[str, Any] = {"metrics": chosen, "unknown": unknown, "workers": workers}
+        if y is None:
+            found = pieces.evaluate(
+                *(path, truth, called if len(names) > 1 else "", settings),
+                **common,
+                rings=rings,
+                degenerate=degenerate,
+                classes=classes,
             )
+            if not quiet:
+                tell_inputs(found)
+        else:
+            x = reading.predictions(path)
+            check_classes(classes, x.name, y.classes, x.classes)
+            if not quiet:
+                _tell("predictions", x)
+            with progress(f"evaluating {called}") as advance:
+                found = evaluate_frames(x, y, settings, **common, ranges=rings, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
         if quiet:
@@ -122,7 +134,7 @@ def evaluate(
             show_findings(new)
         if target is not None:
             found.save(target)
-        results.append(found if page else replace(found, data=None))
+        results.append(found if page or streamed else replace(found, data=None))
     show_results(form, results, names)
     errors = sum(finding.level == "error" for finding in told)
     if errors and not quiet:

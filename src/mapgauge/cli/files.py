@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.datasets import convert_all, with_scenes_of
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.output import paint, say, show_findings, warn
-from mapgauge.cli.reading import Reading, describe, in_words
+from mapgauge.cli.reading import Reading, check_files, describe, in_words, read_scenes
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target
 from mapgauge.io import FORMATS, format_named
+from mapgauge.io._places import is_folder_target
 
 _ZIP = b"PK\x03\x04"  # how a file of results begins
 
@@ -42,6 +44,8 @@ def inspect(
 
 def _is_results(file: Path) -> bool:
     try:
+        if file.is_dir():
+            return (file / "evaluation.json").is_file()  # a streamed evaluation
         with file.open("rb") as stream:
             return stream.read(len(_ZIP)) == _ZIP
     except OSError:
@@ -67,10 +71,16 @@ def _writable(name: str | None) -> str | None:
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The file to read.", show_default=False)],
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="IN", help="The file to read; several for a data set.", show_default=False)
+    ],
     target: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", help="The file to write; .gz or .zst at its end compress.", show_default=False),
+        str,
+        typer.Argument(
+            metavar="OUT",
+            help="The file to write (.gz or .zst at its end compress), or a folder for a Parquet data set: OUT/.",
+            show_default=False,
+        ),
     ],
     to: Annotated[
         str | None,
@@ -89,16 +99,42 @@ def convert(
     planar: o.PlanarOption = False,
     certain: o.CertainOption = False,
     degenerate: o.DegenerateOption = "strict",
+    scenes: Annotated[
+        Path | None,
+        typer.Option(
+            "--scenes",
+            metavar="FILE",
+            help="Scenes to write: JSON from token to scene, or the truth.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: o.WorkersOption = None,
 ) -> None:
-    """Write a file in another format."""
-    from mapgauge.io import write
+    """Write a file in another format.
 
-    check_target(target)
+    A folder becomes a Parquet data set, sorted so that predictions and truth meet piece by piece: what `evaluate`
+    reads on a cluster. Several files are converted at once.
+    """
     reading = Reading.of(
         format=format, rotate=rotate, rename=rename, planar=planar, certain=certain, degenerate=degenerate
     )
-    frames = reading.predictions(source)
+    folder = is_folder_target(target)
+    if not folder:
+        check_target(Path(target))
+        if len(sources) > 1:
+            o.refuse("OUT", f"several files become a data set, and that is a folder: {target}/")
+    elif to not in (None, "parquet"):
+        o.refuse("--to", f"a folder is a Parquet data set, not {to}")
+    check_files(*sources)
+    scene_of = None if scenes is None else read_scenes(scenes)
+    if folder:
+        convert_all(sources, target, reading, scene_of, workers)
+        return
+    frames = with_scenes_of(reading.predictions(sources[0]), scene_of)
     show_findings(frames.findings)
+
+    from mapgauge.io import write
+
     write(frames, target, to)
-    say(f"{source} ({frames.format}): {len(frames)} frames, {len(frames.polylines)} instances")
+    say(f"{sources[0]} ({frames.format}): {len(frames)} frames, {len(frames.polylines)} instances")
     warn(f"written to {target}")

@@ -87,7 +87,7 @@ def show(
     methods = []
     for called, path in zip(names, predictions, strict=True):
         x = reading.predictions(path)
-        check_classes(classes, y, x)
+        check_classes(classes, x.name, y.classes, x.classes)
         if frame not in RANKS:
             x, y = _only(x, frame), _only(y, frame, needed=True)
         with progress(f"evaluating {called}") as advance:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, NoReturn, TypeAlias, TypeVar
 import typer
 
 from mapgauge.cli.words import one_line
+from mapgauge.engines import ENGINES
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluate import chosen_metrics
 from mapgauge.io import FORMATS, format_named
@@ -27,6 +28,18 @@ def _format(name: str | None) -> str | None:
 def _degenerate(name: str) -> str:
     if name not in ("strict", "drop"):
         refuse("--degenerate", f"must be strict or drop, got {name!r}")
+    return name
+
+
+def _on_error(name: str) -> str:
+    if name not in ("stop", "skip"):
+        refuse("--on-error", f"must be stop or skip, got {name!r}")
+    return name
+
+
+def _engine(name: str | None) -> str | None:
+    if name is not None and name not in ENGINES:
+        refuse("--engine", f"must be one of {', '.join(ENGINES)}, got {name!r}. For a cluster, pass --scheduler")
     return name
 
 
@@ -148,9 +161,41 @@ WorkersOption: TypeAlias = Annotated[
     typer.Option(
         "--workers",
         metavar="N",
-        help="Threads; one per processor if not given.",
+        help="Threads or processes; one per processor if not given.",
         callback=_at_least_one,
         show_default=False,
+    ),
+]
+EngineOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help=f"Where Parquet is evaluated: {', '.join(ENGINES)} (on this machine).",
+        callback=_engine,
+        autocompletion=lambda: list(ENGINES),
+        show_default=False,
+    ),
+]
+SchedulerOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="URL", help="A Dask cluster to use: tcp://HOST:8786.", show_default=False),
+]
+WorkOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--work", metavar="FOLDER", help="Keep what is finished there, to resume or load it.", show_default=False
+    ),
+]
+ResumeOption: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with what --work has.")]
+OnErrorOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--on-error",
+        metavar="stop|skip",
+        help="At a part that cannot be read: stop, or leave it out and say so.",
+        callback=_on_error,
+        autocompletion=lambda: ["stop", "skip"],
     ),
 ]
 NamesOption: TypeAlias = Annotated[

@@ -109,7 +109,7 @@ def warn_of(findings: Sequence[Finding]) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress(what: str, unit: str = "frames") -> Iterator[Callable[[int, int], None] | None]:
     """A bar on stderr while something long is done; nothing where stderr is no terminal."""
     stream = sys.stderr
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
@@ -119,7 +119,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     def advance(done: int, of: int) -> None:
         share = done / max(of, 1)
         bar = ("=" * round(share * _BAR)).ljust(_BAR)
-        text = f"{what} [{bar}] {done}/{of} frames"
+        text = f"{what} [{bar}] {done}/{of} {unit}"
         stream.write("\r\x1b[K" + text[: (width_of(stream) or 80) - 1])
         stream.flush()
 

@@ -1,5 +1,6 @@
 """Files as the options say they are to be read, and in words what was read."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.frames import MapFrames
 from mapgauge.io import read
+from mapgauge.io._places import is_dataset
 from mapgauge.io._source import Content
 
 if TYPE_CHECKING:
@@ -53,19 +55,19 @@ class Reading:
 
     def _read(self, path: Path, format: str | None, *, truth: bool = False) -> MapFrames:
         degenerate = cast("Degenerate", self.degenerate)
-        frames = read(path, format, degenerate=degenerate)
+        frames = read(place(path), format, degenerate=degenerate)
         if truth and frames.format == "vectormapnet":  # it holds both, and gives the predictions unless asked
             frames = read(path, frames.format, degenerate=degenerate, part="truth")
         return frames.planar() if self.planar and frames.dimension == 3 else frames
 
 
-def check_classes(classes: Texts, truth: MapFrames, predictions: MapFrames) -> None:
+def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
     """Refuse a class asked for that neither side has: a slip of the pen would otherwise be a class without values."""
-    known = dict.fromkeys((*truth.classes, *predictions.classes))
+    known = dict.fromkeys(known for side in sides for known in side)
     unknown = [name for name in listed(classes) if name not in known]
     if unknown:
         raise InvalidInput(
-            f"{predictions.name}: neither this nor the truth has the class {', '.join(unknown)}. "
+            f"{name}: neither this nor the truth has the class {', '.join(unknown)}. "
             f"There are: {', '.join(known) or 'none'}"
         )
 
@@ -73,19 +75,38 @@ def check_classes(classes: Texts, truth: MapFrames, predictions: MapFrames) -> N
 def check_files(*paths: Path) -> None:
     """Refuse files that are not there, before the first of them is read, which may take a while."""
     for path in paths:
-        Content(path)
+        if not is_dataset(place(path)):
+            Content(path)
 
 
 def read_scenes(path: Path) -> dict[str, str]:
-    """The scene of each token, from a JSON file."""
+    """The scene of each token: from a JSON object, or from frames of any format that have scenes."""
     import msgspec
 
+    if not is_dataset(place(path)):
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+        except OSError as error:
+            raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            wrong = f"{path}: expected a JSON object from token to scene, or frames with scenes: {error}"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-    except OSError as error:
-        raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnreadableFile(f"{path}: expected a JSON object from token to scene: {error}") from error
+        frames = read(place(path))
+    except UnreadableFile as error:
+        raise UnreadableFile(wrong) from error
+    if frames.scenes is None:
+        raise UnreadableFile(f"{path}: expected a JSON object from token to scene, or frames with scenes; it has none")
+    return dict(zip(frames.tokens, frames.scenes, strict=True))
+
+
+def place(path: Path) -> str | Path:
+    """A path as it was given: of a URL, ``Path`` leaves out a slash.
+
+    >>> place(Path("s3://bucket/truth"))
+    's3://bucket/truth'
+    """
+    url = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/(?=[^/])", path.as_posix())
+    return f"{url[1]}://{path.as_posix()[url.end() :]}" if url else path
 
 
 def names_of(paths: Sequence[Path], given: Texts) -> list[str]:

@@ -94,7 +94,7 @@ def sweep(
     sweeps = []
     for called, path in zip(names, predictions, strict=True):
         x = reading.predictions(path)
-        check_classes(classes, y, x)
+        check_classes(classes, x.name, y.classes, x.classes)
         with progress(f"evaluating {called}") as advance:
             sweeps.append(
                 sweep_settings(

@@ -38,6 +38,12 @@ def streams(path: str | os.PathLike[str]) -> bool:
         return False  # reading says what is wrong, better
 
 
+def is_folder_target(path: str | os.PathLike[str]) -> bool:
+    """Whether a path to write to means a data set: it ends with a slash, or is a folder."""
+    text = os.fspath(path)
+    return text.endswith(("/", os.sep)) or (not is_url(text) and Path(text).is_dir())
+
+
 def fsspec_module() -> Any:
     """``fsspec``, imported on first use."""
     try:

@@ -24,12 +24,6 @@ FILE_ROWS = 1 << 20  # of a file, about: a hundred megabytes of predictions
 _UNFINISHED = ".unfinished"  # hidden, so that nobody reads half a data set
 
 
-def is_folder_target(path: str | os.PathLike[str]) -> bool:
-    """Whether a path to write to means a data set: it ends with a slash, or is a folder."""
-    text = os.fspath(path)
-    return text.endswith(("/", os.sep)) or (not is_url(text) and Path(text).is_dir())
-
-
 class DatasetWriter:
     """A data set being written: files appear in it when ``finish`` is called, all at once."""
 

@@ -203,9 +203,7 @@ def _check_same(folder: Folder, about: About) -> None:
         )
     for side, before, now in zip(("predictions", "truth"), then.digests, about.digests, strict=True):
         if before != now:
-            raise InvalidInput(
-                f"{folder.path}: the {side} changed since it was begun. Begin anew in another folder"
-            )
+            raise InvalidInput(f"{folder.path}: the {side} changed since it was begun. Begin anew in another folder")
     if then.fingerprint != about.fingerprint:
         raise InvalidInput(f"{folder.path}: begun with other settings. Use the same, or begin anew in another folder")
 

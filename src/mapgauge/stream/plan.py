@@ -116,9 +116,13 @@ def _chunk(
     for dataset, groups in both:
         size = sum(group.size for group in groups)
         if len(groups) > 1 and size > BYTES:
+            help = "Sort them: mapgauge convert IN OUT/"
+            if datasets[0].scenes != datasets[1].scenes:
+                lacks = datasets[0] if datasets[1].scenes else datasets[1]
+                help = f"{lacks.path} has no scenes to sort by: mapgauge convert IN OUT/ --scenes FILE"
             raise InvalidInput(
                 f"{dataset.path}: {len(groups)} row groups of {size / 1e9:.1f} GB together hold frames of one range of "
-                "tokens, so they cannot be read piece by piece. Sort them: mapgauge convert IN OUT/"
+                f"tokens, so they cannot be read piece by piece. {help}"
             )
     rows = sum(group.rows for _, groups in both for group in groups)
     return Chunk(index, first, end, pieces_of(predictions), pieces_of(truth), rows)

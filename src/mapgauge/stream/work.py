@@ -11,7 +11,6 @@ import numpy as np
 
 from mapgauge.align import align
 from mapgauge.check import check
-from mapgauge.errors import InvalidInput
 from mapgauge.evaluate import CHUNK, check_sides, ordered
 from mapgauge.findings import Finding
 from mapgauge.frames import MapFrames
@@ -86,7 +85,7 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     """The predictions and the truth of a chunk."""
     both = []
     for pieces, classes in zip((chunk.predictions, chunk.truth), job.classes, strict=True):
-        both.append(_owned(job, chunk, pieces).as_classes(classes) if pieces else _nothing(job, classes))
+        both.append(_owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes))
     predictions, truth = both
     if not chunk.predictions:
         predictions = predictions.with_confidence(1)
@@ -105,11 +104,4 @@ def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:
     frames = read_pieces(pieces, Settings(None, job.degenerate, {}))
     keys = keys_of(frames, job.by_scene)
     mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
-    if job.by_scene and len({frames.tokens[i] for i in mine}) < len(mine):
-        twice = next(token for token in frames.tokens if frames.tokens.count(token) > 1)
-        raise InvalidInput(f"{pieces[0].file}: the token {twice} occurs more than once. Tokens must be unique")
     return frames.at(mine)
-
-
-def _nothing(job: Job, classes: tuple[str, ...]) -> MapFrames:
-    return MapFrames.of({}, classes=classes)
