@@ -164,7 +164,7 @@ class Folder:
         """Read a finished chunk."""
         file = self._file(index)
         try:
-            with np.load(file, allow_pickle=False) as archive:
+            with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as archive:  # nothing open after an error
                 arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
             header = msgspec.json.decode(arrays.pop("header").tobytes(), type=_Header)
             hits = {name.removeprefix("hits/"): arrays.pop(name) for name in list(arrays) if name.startswith("hits/")}

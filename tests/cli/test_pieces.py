@@ -1,0 +1,158 @@
+"""``evaluate`` of Parquet in pieces, and ``convert`` to a folder of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import FRAMES, Run
+
+import mapgauge as mg
+from mapgauge.io import parquet
+from mapgauge.stream import plan
+
+
+@pytest.fixture
+def sets(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two data sets, made by the command, of several row groups."""
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 400)
+    monkeypatch.setattr(plan, "ROWS", 500)
+    assert call("convert", "good.json", f"{tmp_path}/x/", "--scenes", "truth.geojson").returncode == 0
+    assert call("convert", "truth.geojson", f"{tmp_path}/y/").returncode == 0
+    return tmp_path
+
+
+def means(done: str) -> dict[str, float]:
+    found: dict[str, float] = json.loads(done)["mean"]
+    return found
+
+
+def test_data_sets_give_the_numbers_of_the_files(call: Run, sets: Path) -> None:
+    whole = call("evaluate", "good.json", "truth.geojson", "--json")
+    pieces = call("evaluate", sets / "x", sets / "y", "--json")
+    assert means(pieces.stdout) == means(whole.stdout)
+    assert json.loads(pieces.stdout)["frames"] == json.loads(whole.stdout)["frames"]
+
+
+def test_evaluate_says_what_was_read_in_pieces(call: Run, sets: Path) -> None:
+    done = call("evaluate", sets / "x", sets / "y", "--engine", "threads", "--work", sets / "work")
+    assert done.returncode == 0
+    assert f"predictions {sets / 'x'} (parquet, in pieces)" in done.stdout
+    assert f"  {FRAMES} frames, 250 instances: 49 ped_crossing, 124 divider, 77 boundary\n" in done.stdout
+    assert "PLD, lower is better" in done.stdout
+    again = call("inspect", sets / "work")
+    assert "PLD, lower is better" in again.stdout
+
+
+def test_a_broken_part_stops_skips_and_resumes(call: Run, sets: Path) -> None:
+    file = next((sets / "x").glob("*.parquet"))
+    good = file.read_bytes()
+    data = bytearray(good)
+    data[len(data) // 2] ^= 0xFF
+    file.write_bytes(data)
+    arguments = ("evaluate", sets / "x", sets / "y", "--json", "--workers", 1)
+    stopped = call(*arguments, "--work", sets / "work")
+    assert stopped.returncode == 1
+    assert stopped.stderr.count("\n") == 1
+    assert f"{file} (row group" in stopped.stderr
+    assert "--resume" in stopped.stderr
+    skipped = call(*arguments, "--on-error", "skip")
+    assert skipped.returncode == 0
+    assert "could not be evaluated, and the numbers are without them" in skipped.stderr
+    assert json.loads(skipped.stdout)["findings"][0]["code"] == "chunks-skipped"
+    file.write_bytes(good)
+    resumed = call(*arguments, "--work", sets / "work", "--resume")
+    assert means(resumed.stdout) == means(call("evaluate", "good.json", "truth.geojson", "--json").stdout)
+
+
+def test_several_predictions_have_a_folder_each(call: Run, sets: Path) -> None:
+    call("convert", "poor.json", f"{sets}/z/", "--scenes", "truth.geojson")
+    done = call("evaluate", sets / "x", sets / "z", sets / "y", "--work", sets / "work", "--json")
+    assert [one["name"] for one in json.loads(done.stdout)] == ["x", "z"]
+    assert {folder.name for folder in (sets / "work").iterdir()} == {"x", "z"}
+    compared = call("compare", sets / "work" / "x", sets / "work" / "z", "--json")
+    assert compared.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "ray"], "must be one of threads, processes, dask, got 'ray'"),
+        (["--engine", "threads", "--rotate", "-90"], "are for Parquet on both sides"),
+        (["--work", "w", "--report", "page.html"], "A report needs everything in memory"),
+        (["--scheduler", "somewhere"], "must be an address such as tcp://HOST:8786"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--engine", "threads"], "is for --engine dask, not threads"),
+        (["--resume"], "needs the folder to go on with"),
+        (["--on-error", "ignore"], "must be stop or skip"),
+    ],
+)
+def test_options_that_do_not_fit_are_errors_of_usage(call: Run, sets: Path, options: list[str], message: str) -> None:
+    done = call("evaluate", sets / "x", sets / "y", *options)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_an_engine_is_not_for_json(call: Run) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--engine", "dask")
+    assert done.returncode == 2
+    assert "mapgauge convert IN OUT/" in " ".join(done.stderr.split())
+
+
+def test_a_class_that_nobody_has_is_refused_before_the_work(call: Run, sets: Path) -> None:
+    done = call("evaluate", sets / "x", sets / "y", "--classes", "lane", "--work", sets / "work")
+    assert done.returncode == 1
+    assert "neither this nor the truth has the class lane" in done.stderr
+    assert not (sets / "work").exists()
+
+
+def test_data_sets_are_turned_in_memory(call: Run, sets: Path) -> None:
+    done = call("evaluate", sets / "x", sets / "y", "--rotate", "180", "--json")
+    assert done.returncode == 0
+    assert means(done.stdout)["pld"] > 0.9
+
+
+def test_several_files_become_one_data_set(call: Run, world: Path, tmp_path: Path) -> None:
+    for k, part in enumerate((slice(0, 8), slice(8, None))):
+        frames = mg.read(world / "good.json")
+        mg.write(frames.between(part), tmp_path / f"{k}.json", "streammapnet")
+    done = call("convert", tmp_path / "0.json", tmp_path / "1.json", f"{tmp_path}/out/", "--scenes", "truth.geojson")
+    assert done.returncode == 0
+    assert f"{tmp_path / '1.json'} (streammapnet): {FRAMES - 8} frames" in done.stdout
+    assert len(mg.read(tmp_path / "out")) == FRAMES
+    assert mg.read(tmp_path / "out").scenes is not None
+
+
+def test_a_file_that_cannot_be_read_leaves_no_data_set(call: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"meta": {}, "results": {"a": {"vectors": 3}}}')
+    done = call("convert", "good.json", tmp_path / "bad.json", f"{tmp_path}/out/")
+    assert done.returncode == 1
+    assert "bad.json" in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good.json", "poor.json", "{t}/out.parquet"], "several files become a data set"),
+        (["good.json", "{t}/out/", "--to", "geojson"], "a folder is a Parquet data set, not geojson"),
+    ],
+)
+def test_targets_that_do_not_fit_are_errors_of_usage(
+    call: Run, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = call("convert", *(argument.format(t=tmp_path) for argument in arguments))
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_scenes_come_from_a_table_too(call: Run, world: Path, tmp_path: Path) -> None:
+    frames = mg.read(world / "good.json")
+    (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(frames.tokens, "here")))
+    done = call("convert", "good.json", tmp_path / "out.parquet", "--scenes", tmp_path / "scenes.json")
+    assert done.returncode == 0
+    assert set(mg.read(tmp_path / "out.parquet").scenes or ()) == {"here"}
+
+
+def test_a_file_without_scenes_is_no_table_of_them(call: Run, tmp_path: Path) -> None:
+    done = call("convert", "good.json", f"{tmp_path}/out/", "--scenes", "poor.json")
+    assert done.returncode == 1
+    assert "expected a JSON object from token to scene, or frames with scenes" in done.stderr

@@ -1,0 +1,23 @@
+"""Work that kills its worker; in a module of its own, for workers to import."""
+
+import os
+import signal
+from pathlib import Path
+
+
+def double(task: int) -> int:
+    return 2 * task
+
+
+def die_at_three(task: int) -> int:
+    if task == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * task
+
+
+def die_once(mark: Path, task: int) -> int:
+    """Kill the worker the first time that a task comes by."""
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * task
