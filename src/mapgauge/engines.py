@@ -7,12 +7,11 @@ is taken as it is. A new engine is a function that opens an executor, and a row 
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from concurrent.futures import ThreadPoolExecutor as Threads
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import Any, TypeAlias, TypeVar
 
 from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency
@@ -42,6 +41,9 @@ def _threads(workers: int) -> Iterator[Pool]:
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Pool]:
+    from concurrent.futures import ProcessPoolExecutor  # slow to import, and seldom wanted
+    from multiprocessing import get_context
+
     # Started afresh: a forked process would inherit threads in the middle of something.
     make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
     pool = Pool(make(), workers)

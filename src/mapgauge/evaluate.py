@@ -177,7 +177,8 @@ def prepare(
         raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
     findings = check(predictions, truth, region=protocol.region, classes=protocol.classes)
     x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
-    return *ordered(x, y, protocol), findings
+    x, y = cropped(x, y, protocol)
+    return _sorted(x), _sorted(y), findings
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
@@ -193,12 +194,12 @@ def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
             check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
 
 
-def ordered(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Aligned frames, cropped if the protocol says so, as the rows of a result are ordered."""
+def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
+    """Both sides, cut at the edge of the region if the protocol says so."""
     if protocol.crop and protocol.region is not None:
         region = check_region(protocol.region)
-        predictions, truth = predictions.crop(region), truth.crop(region)
-    return _sorted(predictions), _sorted(truth)
+        return predictions.crop(region), truth.crop(region)
+    return predictions, truth
 
 
 def _sorted(frames: MapFrames) -> MapFrames:

@@ -208,7 +208,7 @@ class MapFrames:
         rows = slice(first, last)
         return self._rows(
             rows,
-            Polylines(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0]),
+            Polylines.unchecked(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0]),
             frame=self.frame[rows] - start,
             tokens=self.tokens[start:stop],
             scenes=None if self.scenes is None else self.scenes[start:stop],

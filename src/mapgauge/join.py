@@ -50,7 +50,7 @@ def join(parts: Sequence[MapFrames]) -> MapFrames:
         tokens=column("tokens"),
         frame=np.concatenate([part.frame + start for part, start in zip(same, before.tolist(), strict=False)]),
         label=column("label"),
-        polylines=Polylines(np.concatenate(filled), np.concatenate([*offsets, points[-1:]])),
+        polylines=Polylines.unchecked(np.concatenate(filled), np.concatenate([*offsets, points[-1:]])),
         **{name: column(name) for name in ("confidence", "track", "scenes", "timestamps", "poses")},
         findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
     )

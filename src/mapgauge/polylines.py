@@ -93,6 +93,14 @@ class Polylines:
                 check_finite(points, name)  # the same complaint, with the name of the polyline
             raise
 
+    @classmethod
+    def unchecked(cls, coords: Points, offsets: Offsets) -> "Polylines":
+        """From arrays made of those of other ``Polylines``, which were checked."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "coords", coords)
+        object.__setattr__(made, "offsets", offsets)
+        return made
+
     @property
     def dimension(self) -> int:
         """Number of coordinates of a point."""
@@ -117,13 +125,14 @@ class Polylines:
     def and_then(self, other: "Polylines") -> "Polylines":
         """These and then others, of the same dimension unless one side has no points."""
         blocks = [side.coords for side in (self, other) if len(side.coords)] or [self.coords]
-        return Polylines(np.concatenate(blocks), np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]))
+        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
+        return Polylines.unchecked(np.concatenate(blocks), offsets)
 
     def pick(self, rows: Offsets) -> "Polylines":
         """Some of the polylines, in the order given."""
         sizes = np.diff(self.offsets)[rows]
         points = ranges(self.offsets[rows], sizes)
-        return Polylines(self.coords[points], np.concatenate([[0], sizes]).cumsum())
+        return Polylines.unchecked(self.coords[points], np.concatenate([[0], sizes]).cumsum())
 
     def closed(self, rule: Closed, tolerance: float = CLOSED_TOLERANCE) -> tuple[Flags, Flags]:
         """Which polylines are closed, and which of them repeat their first point as their last.

@@ -61,4 +61,4 @@ def resample_polylines(polylines: Polylines, *, spacing: float | None = None, co
             f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}. Are the coordinates metres?"
         )
     out, offsets = kernels.resample.resample_lines(points, polylines.offsets, lengths, step, number)
-    return Polylines(np.ascontiguousarray(out.T), offsets)
+    return Polylines.unchecked(np.ascontiguousarray(out.T), offsets)

@@ -168,6 +168,7 @@ def test_row_groups_end_where_frames_end(tmp_path: Path, monkeypatch: pytest.Mon
     counts = [2, 3, 0, 9, 1, 0, 1]
     frames = mg.MapFrames.of({f"t{i}": {"divider": [LINE] * n} for i, n in enumerate(counts)})
     monkeypatch.setattr(parquet, "GROUP_ROWS", 5)
+    monkeypatch.setattr(parquet, "FRAME_ROWS", 1)
     mg.write(frames, tmp_path / "file.parquet")
     footer = pq.read_metadata(tmp_path / "file.parquet")
     groups = [footer.row_group(i).column(0).statistics for i in range(footer.num_row_groups)]

@@ -34,7 +34,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(parquet, "GROUP_ROWS", 2048)
     block = demo_world(120, seed=5)
     size = 0
-    for name, number in (("small", 4), ("large", 80)):
+    for name, number in (("small", 4), ("large", 84)):
         for side, frames in zip("xy", block, strict=True):
             writer = DatasetWriter(tmp_path / name / side)
             for k in range(number):
@@ -50,5 +50,5 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.
         env=os.environ | {"MALLOC_ARENA_MAX": "2"},  # as many heaps as threads: fewer show less noise
     )
     grown, evaluated = map(int, done.stdout.split())
-    assert evaluated == 80 * 120
+    assert evaluated == 84 * 120
     assert grown < BOUND

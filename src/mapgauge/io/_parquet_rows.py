@@ -64,16 +64,16 @@ def open_footer(source: Source, stream: Any) -> tuple[Any, Any]:
     return footer, schema
 
 
-def read_group(stream: Any, footer: Any, schema: Any, index: int) -> Any:
-    """The columns of one row group."""
+def read_group(stream: Any, footer: Any, schema: Any, index: int, without: Sequence[str] = ()) -> Any:
+    """The columns of one row group, but for some."""
     _, pq = pyarrow_modules()
     with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True) as file:
-        return file.read_row_group(index, columns=columns_of(schema), use_threads=False)
+        return file.read_row_group(index, columns=columns_of(schema, without), use_threads=False)
 
 
-def columns_of(schema: Any) -> list[str]:
+def columns_of(schema: Any, without: Sequence[str] = ()) -> list[str]:
     """The columns that we read."""
-    return [name for name in schema.names if name in COLUMNS]
+    return [name for name in schema.names if name in COLUMNS and name not in without]
 
 
 def about_of(source: Source, schema: Any) -> Metadata | None:
@@ -120,14 +120,16 @@ class Rows:
     They are those of a whole file, or of some of its row groups.
     """
 
-    def __init__(self, source: Source, schema: Any, groups: Sequence[Any], *, whole: bool = True) -> None:
+    def __init__(
+        self, source: Source, schema: Any, groups: Sequence[Any], *, whole: bool = True, without: Sequence[str] = ()
+    ) -> None:
         """Take what ``read_group`` gave for some groups of a file; ``source`` knows what to call it in errors."""
         self.source = source
         self.whole = whole
         self.about = about_of(source, schema)
         pa, _ = pyarrow_modules()
         try:
-            empty = pa.schema([schema.field(name) for name in columns_of(schema)]).empty_table()
+            empty = pa.schema([schema.field(name) for name in columns_of(schema, without)]).empty_table()
             self.table = pa.concat_tables([empty, *groups])
             self.table.validate(full=True)
         except broken_errors() as error:
@@ -265,8 +267,11 @@ class Rows:
             else:
                 part[:] = _floats(pa.compute.list_flatten(block)).reshape(-1, width)
 
-        with ThreadPoolExecutor(pa.cpu_count()) as pool:
-            list(pool.map(fill, blocks, stops.tolist()))
+        if self.whole:
+            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+                list(pool.map(fill, blocks, stops.tolist()))
+        else:  # a worker, one of many, has one processor
+            list(map(fill, blocks, stops.tolist()))
         return sizes, coords
 
     def instances(self, frame: Indices, label: Indices, sizes: Indices) -> Indices:

@@ -207,22 +207,22 @@ def pieces_of(groups: Iterable[Group]) -> tuple[Piece, ...]:
     return tuple(Piece(file, tuple(group.number for group in part)) for file, part in by_file)
 
 
-def read_pieces(pieces: Sequence[Piece], settings: Settings) -> MapFrames:
-    """The frames of some row groups."""
-    return join([_read_piece(piece, settings) for piece in pieces])
+def read_pieces(pieces: Sequence[Piece], settings: Settings, without: Sequence[str] = ()) -> MapFrames:
+    """The frames of some row groups, without some of the columns that need not be there."""
+    return join([_read_piece(piece, settings, without) for piece in pieces])
 
 
-def _read_piece(piece: Piece, settings: Settings) -> MapFrames:
+def _read_piece(piece: Piece, settings: Settings, without: Sequence[str]) -> MapFrames:
     place = _Place(piece.file, piece.groups)
     with open_file(piece.file) as stream:
         footer, schema = open_footer(place, stream)
         tables = []
         for index in piece.groups:
             try:
-                tables.append(read_group(stream, footer, schema, index))
+                tables.append(read_group(stream, footer, schema, index, without))
             except broken_errors() as error:
                 raise broken(_Place(piece.file, (index,)), error) from error
-    frames = frames_of(Rows(place, schema, tables, whole=False), settings, piece.file)
+    frames = frames_of(Rows(place, schema, tables, whole=False, without=without), settings, piece.file)
     scene = _scene_of(piece.file)
     if frames.scenes is None and scene is not None:
         frames = replace(frames, scenes=(scene,) * len(frames))

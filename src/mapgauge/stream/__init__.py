@@ -21,7 +21,7 @@ from typing import Literal
 from mapgauge.align import align
 from mapgauge.engines import EngineLike, Pool, open_engine, run
 from mapgauge.errors import InvalidInput, MapgaugeError
-from mapgauge.evaluate import ordered
+from mapgauge.evaluate import cropped
 from mapgauge.findings import Finding
 from mapgauge.io._collect import Degenerate
 from mapgauge.io.dataset import DataSet, open_dataset
@@ -155,7 +155,7 @@ def _compile(job: Job, chunk: Chunk) -> None:
     except MapgaugeError:
         return  # it will be met again, when the chunk has its turn
     one = slice(0, 1)
-    score(*ordered(x.between(one), y.between(one), job.protocol), job.protocol, job.metrics, job.rings)
+    score(*cropped(x.between(one), y.between(one), job.protocol), job.protocol, job.metrics, job.rings)
 
 
 def _job(

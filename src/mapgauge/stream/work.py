@@ -11,7 +11,7 @@ import numpy as np
 
 from mapgauge.align import align
 from mapgauge.check import check
-from mapgauge.evaluate import CHUNK, check_sides, ordered
+from mapgauge.evaluate import CHUNK, check_sides, cropped
 from mapgauge.findings import Finding
 from mapgauge.frames import MapFrames
 from mapgauge.io._collect import Degenerate, Settings
@@ -58,7 +58,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     missing = sum(token not in predictions.index for token in truth.tokens)
     ignored = sum(token not in truth.index for token in predictions.tokens)
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
-    x, y = ordered(x, y, job.protocol)
+    x, y = cropped(x, y, job.protocol)
     read = time.perf_counter()
     rows = []
     for start in range(0, len(y), CHUNK):
@@ -101,7 +101,7 @@ def findings_of(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:
     """The frames in some row groups that belong to the chunk, sorted by their keys."""
-    frames = read_pieces(pieces, Settings(None, job.degenerate, {}))
+    frames = read_pieces(pieces, Settings(None, job.degenerate, {}), without=("timestamp", "track", "pose"))
     keys = keys_of(frames, job.by_scene)
     mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
     return frames.at(mine)
