@@ -18,8 +18,11 @@ import numpy as np
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.evaluate import Frames, describe, loaded, prepare
 from mapgauge.findings import Finding
+from mapgauge.frames import MapFrames
+from mapgauge.io._places import streams
 from mapgauge.io._source import Content
 from mapgauge.io._target import save as write_bytes
+from mapgauge.io.dataset import open_dataset
 from mapgauge.protocols import Protocol
 from mapgauge.results import Input, Results
 from mapgauge.score import METRICS, PARTS, Scores, thresholds_of
@@ -101,10 +104,17 @@ def load_results(
     if predictions is None or truth is None:
         raise InvalidInput("give both predictions and truth, or neither")
     x, y = loaded(predictions), loaded(truth)
-    for side, then, name in ((x, results.inputs[0], "predictions"), (y, results.inputs[1], "truth")):
-        if describe(side).hash != then.hash:
+    for given, side, then, name in zip(
+        (predictions, truth), (x, y), results.inputs, ("predictions", "truth"), strict=True
+    ):
+        if then.hash not in (describe(side).hash, _digest(given)):
             raise InvalidInput(f"{path}: these are not the {name} that were evaluated ({then.name or 'from memory'})")
     return replace(results, data=prepare(x, y, results.protocol, "ignore")[:2])
+
+
+def _digest(given: Frames) -> str | None:
+    """What stands for Parquet that was evaluated in pieces: a hash of its footers, not of its columns."""
+    return open_dataset(given).digest if not isinstance(given, MapFrames) and streams(given) else None
 
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.

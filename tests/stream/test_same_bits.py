@@ -159,3 +159,14 @@ def test_names_and_poses_do_not_matter(world: World, tmp_path: Path) -> None:
     bare = [replace(side, poses=None, timestamps=None, track=None) for side in world]
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(bare, "xy", strict=True))
     assert same(mg.evaluate(x, y), mg.evaluate(*world))
+
+
+def test_saved_results_know_their_data_again(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    streamed = mg.evaluate(x, y)
+    streamed.save(tmp_path / "results.mg")
+    loaded = mg.load_results(tmp_path / "results.mg", x, y)
+    assert same(loaded, streamed)
+    assert loaded.assignment(streamed.tokens[0]).matches
+    with pytest.raises(mg.InvalidInput, match="these are not the predictions that were evaluated"):
+        mg.load_results(tmp_path / "results.mg", y, y)
