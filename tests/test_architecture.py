@@ -13,15 +13,15 @@ PACKAGE = Path(mapgauge.__file__).parent
 
 # A module may import from its own row and from rows above.
 LAYERS = [
-    {"errors", "tables", "typing", "version"},
+    {"engines", "errors", "exact", "tables", "typing", "version"},
     {"checks", "findings"},
     {"polylines"},
     {"kernels"},
     {"buffers", "crop", "resample", "distances"},
     {"frames", "metrics", "protocols"},
-    {"align", "colours", "io", "score"},
-    {"check", "matches"},
-    {"evaluate", "results", "store"},
+    {"align", "colours", "io", "join", "score"},
+    {"check", "matches", "totals", "truth"},
+    {"evaluate", "results", "store", "stream"},
     {"compare", "demo", "sweep"},
     {"plot", "report"},
     {"__init__"},

@@ -5,6 +5,7 @@
 1.0
 """
 
+from mapgauge import truth as truth
 from mapgauge.align import align
 from mapgauge.check import check
 from mapgauge.compare import Comparison, compare

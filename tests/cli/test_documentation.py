@@ -37,6 +37,7 @@ def test_the_page_has_an_example_of_every_command() -> None:
     from mapgauge.cli.app import app
 
     names = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    names |= {str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance}
     assert {command.split()[0] for command, _ in EXAMPLES} == names
 
 

@@ -11,6 +11,7 @@ from mapgauge.cli.files import convert, inspect
 from mapgauge.cli.lists import formats, protocols
 from mapgauge.cli.look import report, show
 from mapgauge.cli.sweep import sweep
+from mapgauge.cli.truth import truth
 from mapgauge.version import __version__
 
 # Help in plain text: it needs no terminal, and rich would take longer to import than all the rest.
@@ -40,3 +41,4 @@ def about(
 
 for _command in (evaluate, compare, sweep, show, report, inspect, convert, formats, protocols, demo):
     app.command()(_command)
+app.add_typer(truth)

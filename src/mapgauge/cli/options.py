@@ -248,6 +248,20 @@ def pairs(option: str, values: Sequence[str] | None) -> dict[str, str]:
     return {old.strip(): new.strip() for old, _, new in split}
 
 
+def region_of(text: str) -> tuple[float, float]:
+    """Length and width of a region.
+
+    >>> region_of("60x30")
+    (60.0, 30.0)
+    """
+    sides = text.lower().split("x")
+    try:
+        length, width = (float(side) for side in sides)
+    except ValueError:
+        refuse("--region", f"must be LENGTHxWIDTH in metres such as 60x30, got {text!r}")
+    return length, width
+
+
 def settings_of(
     protocol: str,
     *,

@@ -67,7 +67,7 @@ def sweep(
     cutoffs = o.numbers("--cutoff", cutoff) or None
     spacings = o.numbers("--spacing", spacing) or None
     counts = o.numbers("--count", count, int) or None
-    regions = [_region(text) for text in o.listed(region)] or None
+    regions = [o.region_of(text) for text in o.listed(region)] or None
     for value in spacings or ():
         o.valid("--spacing", settings.replace, spacing=value)
     for value in counts or ():
@@ -127,15 +127,6 @@ def sweep(
 
         plot.save(plot.cutoffs(sweeps, names=names), figure)
         warn(f"figure in {figure}")
-
-
-def _region(text: str) -> tuple[float, float]:
-    sides = text.lower().split("x")
-    try:
-        length, width = (float(side) for side in sides)
-    except ValueError:
-        o.refuse("--region", f"must be LENGTHxWIDTH in metres such as 60x30, got {text!r}")
-    return length, width
 
 
 def _region_text(row: dict[str, Any]) -> str:

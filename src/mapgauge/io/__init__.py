@@ -127,23 +127,28 @@ def write(
     1
     """
     target = Path(path)
-    if format is None:
-        bare = target.name.removesuffix(".gz").removesuffix(".zst")
-        meant = [row for row in FORMATS.values() if row.suffix and bare.endswith(row.suffix)]
-        if len(meant) != 1:
-            able = ", ".join(row.name for row in FORMATS.values() if row.write)
-            raise InvalidInput(f"{target}: which format? Pass format= with one of: {able}")
-        row = meant[0]
-    else:
-        row = format_named(format)
-    if row.write is None:
-        able = ", ".join(row.name for row in FORMATS.values() if row.write)
-        raise InvalidInput(f"{target}: the format {row.name} can only be read. Writable: {able}")
+    row = format_to_write(target, format)
     try:
+        assert row.write is not None  # format_to_write saw to it
         data = row.write(frames, None if classes is None else class_table(classes))
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{target}: {error.object!r} is a name that UTF-8 cannot hold. Rename it") from error
     save(target, data)
+
+
+def format_to_write(path: Path, format: str | None) -> Format:
+    """The format that was named, or the one that the suffix of a file says."""
+    able = ", ".join(row.name for row in FORMATS.values() if row.write)
+    if format is not None:
+        row = format_named(format)
+        if row.write is None:
+            raise InvalidInput(f"{path}: the format {row.name} can only be read. Writable: {able}")
+        return row
+    bare = path.name.removesuffix(".gz").removesuffix(".zst")
+    meant = [row for row in FORMATS.values() if row.suffix and bare.endswith(row.suffix)]
+    if len(meant) != 1:
+        raise InvalidInput(f"{path}: which format? Pass format= with one of: {able}")
+    return meant[0]
 
 
 def _looks_like(content: Content) -> str:
@@ -157,4 +162,4 @@ def _looks_like(content: Content) -> str:
     return f"neither JSON, pickle nor Parquet (it begins with {content.data[:8]!r})"
 
 
-__all__ = ["FORMATS", "Format", "UnreadableFile", "format_named", "read", "recognise", "write"]
+__all__ = ["FORMATS", "Format", "UnreadableFile", "format_named", "format_to_write", "read", "recognise", "write"]

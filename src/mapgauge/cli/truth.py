@@ -1,0 +1,190 @@
+"""``mapgauge truth``: ground truth from the data sets themselves."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.output import Table, progress, say, show_findings, show_table, warn
+from mapgauge.cli.reading import in_words
+from mapgauge.cli.targets import check_target
+from mapgauge.io import FORMATS, format_to_write
+from mapgauge.truth.rules import CLASSES, RULES, rules_named
+from mapgauge.truth.splits import split_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mapgauge.frames import MapFrames
+
+truth = typer.Typer(
+    name="truth",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Cut ground truth from the maps of a data set.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _at_least_one(number: int) -> int:
+    if number < 1:
+        o.refuse("--every", f"must be at least 1, got {number}")
+    return number
+
+
+DataArgument: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="DATAROOT", help="The folder of the data set.", show_default=False)
+]
+OutputOption: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="The file to write; .gz or .zst at its end compress.", show_default=False
+    ),
+]
+ToOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="NAME",
+        help="Format to write, unless the suffix says it (.parquet, .geojson).",
+        autocompletion=lambda: [row.name for row in FORMATS.values() if row.write],
+        show_default=False,
+    ),
+]
+RegionOption: TypeAlias = Annotated[
+    str, typer.Option("--region", metavar="LENGTHxWIDTH", help="Around the vehicle, metres; the length is forward.")
+]
+RulesOption: TypeAlias = Annotated[
+    str, typer.Option("--rules", metavar="NAME", help="How truth is made; see `mapgauge truth rules`.")
+]
+SplitOption: TypeAlias = Annotated[
+    str | None, typer.Option("--split", metavar="NAME", help="val if nothing else is given.", show_default=False)
+]
+ScenesOption: TypeAlias = Annotated[
+    o.Texts, typer.Option("--scenes", metavar="NAME,...", help="In place of a split.", show_default=False)
+]
+TokensOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--tokens", metavar="FILE", help="Frames in place of a split: a token in each line.", show_default=False
+    ),
+]
+EveryOption: TypeAlias = Annotated[
+    int, typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=_at_least_one)
+]
+RestartOption: TypeAlias = Annotated[
+    bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")
+]
+
+
+@truth.command("nuscenes")
+def nuscenes(
+    dataroot: DataArgument,
+    output: OutputOption,
+    version: Annotated[str, typer.Option("--version", metavar="NAME", help="The folder of tables.")] = "v1.0-trainval",
+    split: SplitOption = None,
+    region: RegionOption = "60x30",
+    rules: RulesOption = "streammapnet",
+    every: EveryOption = 1,
+    scenes: ScenesOption = None,
+    tokens: TokensOption = None,
+    workers: o.WorkersOption = None,
+    restart: RestartOption = False,
+    to: ToOption = None,
+) -> None:
+    """Cut truth from nuScenes and its map expansion.
+
+    Splits: train, val, mini-train, mini-val, and StreamMapNet's new-train and new-val.
+    """
+    from mapgauge.truth import nuscenes as cut
+
+    if split is not None:
+        o.valid("--split", split_named, "nuscenes", split)
+    settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)
+    _make(cut, dataroot, output, to, version=version, workers=workers, restart=restart, **settings)
+
+
+@truth.command("av2")
+def av2(
+    dataroot: DataArgument,
+    output: OutputOption,
+    split: SplitOption = None,
+    region: RegionOption = "60x30",
+    rules: RulesOption = "streammapnet",
+    every: EveryOption = 1,
+    scenes: ScenesOption = None,
+    tokens: TokensOption = None,
+    workers: o.WorkersOption = None,
+    restart: RestartOption = False,
+    to: ToOption = None,
+) -> None:
+    """Cut truth from Argoverse 2, whose logs have a map each.
+
+    Splits: train, val, test, and StreamMapNet's new-train and new-val.
+    """
+    from mapgauge.truth import argoverse2 as cut
+
+    settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
+    _make(cut, dataroot, output, to, workers=workers, restart=restart, **settings)
+
+
+@truth.command("rules")
+def list_rules() -> None:
+    """List the rules."""
+    for dataset in dict.fromkeys(dataset for dataset, _ in RULES):
+        rows = [[row.name, row.about] for row in RULES.values() if row.dataset == dataset]
+        show_table(Table(dataset, ["rules", "what"], rows, 2), gap=dataset != "nuscenes")
+
+
+def _settings(
+    dataset: str, split: str | None, region: str, rules: str, every: int, scenes: o.Texts, tokens: Path | None
+) -> dict[str, Any]:
+    """Options as keywords; what cannot be right is refused before a file is opened."""
+    o.valid("--rules", rules_named, dataset, rules)
+    given = [name for name, value in (("--split", split), ("--scenes", scenes), ("--tokens", tokens)) if value]
+    if len(given) > 1:
+        o.refuse(given[1], f"give {' or '.join(given)}, not both")
+    from mapgauge.truth import check_size
+
+    size = o.valid("--region", check_size, o.region_of(region))
+    return {
+        "split": split or "val",
+        "region": size,
+        "rules": rules,
+        "every": every,
+        "scenes": o.listed(scenes) or None,
+        "tokens": tokens,
+    }
+
+
+def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
+    """Cut truth and write it; finished scenes wait beside the target until it is written."""
+    check_target(output)
+    _check_format(output, to)
+    from mapgauge.io import write
+
+    parts = output.with_name(f"{output.name}.parts")
+    try:
+        with progress("cutting truth") as advance:
+            frames = cut(dataroot, parts=parts, progress=advance, **settings)
+    except KeyboardInterrupt:
+        if parts.is_dir():
+            warn(f"finished scenes are kept in {parts}: the same command goes on from there")
+        raise
+    show_findings(frames.findings)
+    write(frames, output, to)
+    shutil.rmtree(parts, ignore_errors=True)
+    say(f"{frames.name}: {in_words(frames)[0]}")
+    warn(f"written to {output}")
+
+
+def _check_format(target: Path, to: str | None) -> None:
+    """Refuse a format that cannot hold truth, or none at all, before the work and not after it."""
+    from mapgauge.frames import MapFrames
+
+    row = o.valid("--to", format_to_write, target, to)
+    line = [[0.0, 0.0], [1.0, 0.0]]
+    if row.write is not None:
+        o.valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in CLASSES}}), None)

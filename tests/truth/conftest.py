@@ -1,0 +1,12 @@
+"""A made-up town on disk."""
+
+from pathlib import Path
+
+import pytest
+from tests.truth.nuscenes_city import town
+
+
+@pytest.fixture(scope="session")
+def town_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The town as a folder of nuScenes. No test writes there."""
+    return town().write(tmp_path_factory.mktemp("town"))

@@ -1,0 +1,136 @@
+"""``mapgauge truth`` on the command line."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.truth.nuscenes_city import MINI
+
+import mapgauge as mg
+from mapgauge.cli import main
+from mapgauge.truth import build
+from mapgauge.truth.rules import RULES
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def call(town_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run ``mapgauge truth nuscenes`` on the town, in an empty folder."""
+
+    def run(*arguments: object, start: tuple[object, ...] = ("nuscenes", town_root, "--version", MINI)) -> Any:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *map(str, (*start, *arguments))])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+def test_truth_is_written_and_described(call: Call, tmp_path: Path, town_root: Path) -> None:
+    done = call("--split", "mini-val", "-o", "truth.parquet")
+    assert (done.returncode, done.stderr) == (0, "mapgauge: written to truth.parquet\n")
+    assert done.stdout == (
+        "nuscenes (streammapnet): 32 frames, 205 instances: 34 ped_crossing, 88 divider, 83 boundary\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["truth.parquet"]
+    frames = mg.read(tmp_path / "truth.parquet")
+    assert frames.counts == mg.truth.nuscenes(town_root, version=MINI, split="mini-val").counts
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "rules"), [("truth.pkl", "streammapnet-truth", "streammapnet"), ("t.json", "maptr-truth", "maptr")]
+)
+def test_the_formats_of_the_field_are_written_directly(
+    call: Call, tmp_path: Path, name: str, to: str, rules: str
+) -> None:
+    assert call("--split", "mini-val", "-o", name, "--to", to, "--rules", rules).returncode == 0
+    assert mg.read(tmp_path / name).format == to
+
+
+def test_options_are_those_of_the_function(call: Call, tmp_path: Path, town_root: Path) -> None:
+    (tmp_path / "tokens.txt").write_text("scene-0103-4\nscene-0103-5\nscene-0103-6\n")
+    call("--tokens", "tokens.txt", "--every", 2, "--region", "100x50", "--workers", 1, "-o", "a.parquet")
+    frames = mg.read(tmp_path / "a.parquet")
+    assert frames.tokens == ("scene-0103-4", "scene-0103-6")
+    assert frames.polylines.coords[:, 0].max() == 50
+    call("--scenes", "scene-0916", "-o", "b.parquet")
+    assert set(mg.read(tmp_path / "b.parquet").scenes or ()) == {"scene-0916"}
+
+
+def test_ctrl_c_keeps_finished_scenes_and_says_so(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = build.cut_scene
+
+    def stopped(scene: build.Scene, *arguments: Any) -> Any:
+        if scene.name == "scene-0916":
+            raise KeyboardInterrupt
+        return original(scene, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "cut_scene", stopped)
+        done = call("--split", "mini-val", "--workers", 1, "-o", "truth.parquet")
+    assert done.returncode == 130
+    assert "finished scenes are kept in truth.parquet.parts: the same command goes on from there" in done.stderr
+    assert (tmp_path / "truth.parquet.parts" / "scene-0103.parquet").is_file()
+    refused = call("--split", "mini-val", "--region", "30x30", "-o", "truth.parquet")
+    assert refused.returncode == 1
+    assert "region was 60x30, is 30x30" in refused.stderr
+    assert "--restart" in refused.stderr
+    assert call("--split", "mini-val", "-o", "truth.parquet").returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["truth.parquet"]
+
+
+def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "truth.parquet.parts").mkdir()
+    (tmp_path / "truth.parquet.parts" / "settings.json").write_text("{}")
+    assert call("--split", "mini-val", "-o", "truth.parquet").returncode == 1
+    assert call("--split", "mini-val", "-o", "truth.parquet", "--restart").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "t.json"], "Invalid value for --to: t.json: which format? Pass --to"),
+        (["-o", "t.json", "--to", "streammapnet"], "Invalid value for --to: streammapnet holds predictions"),
+        (["-o", "t.json", "--to", "openlanev2"], "Invalid value for --to: t.json: the format openlanev2 can only be read"),
+        (["-o", "t.json", "--to", "bogus"], "Invalid value for --to: unknown format 'bogus'"),
+        (["-o", "t.parquet", "--split", "bogus"], "Invalid value for --split: unknown split 'bogus'"),
+        (["-o", "t.parquet", "--rules", "bogus"], "Invalid value for --rules: unknown rules 'bogus' for nuscenes"),
+        (["-o", "t.parquet", "--region", "60"], "Invalid value for --region: must be LENGTHxWIDTH"),
+        (["-o", "t.parquet", "--region", "0x30"], "Invalid value for --region: length of the region must be"),
+        (["-o", "t.parquet", "--every", 0], "Invalid value for --every: must be at least 1"),
+        (["-o", "t.parquet", "--split", "val", "--scenes", "a"], "give --split or --scenes, not both"),
+    ],
+)
+def test_errors_of_usage_come_before_the_work(
+    call: Call, tmp_path: Path, arguments: list[object], message: str
+) -> None:
+    done = call(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "nowhere/t.parquet"], "there is no folder nowhere"),
+        (["-o", "t.parquet"], "148 of 150 scenes of the split val are not there"),
+        (["-o", "t.parquet", "--tokens", "none.txt"], "none.txt: tokens cannot be read"),
+    ],
+)
+def test_errors_of_the_input_are_one_line(call: Call, tmp_path: Path, arguments: list[object], message: str) -> None:
+    done = call(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_rules_are_listed(call: Call) -> None:
+    done = call(start=("rules",))
+    assert all(row.about in done.stdout for row in RULES.values())

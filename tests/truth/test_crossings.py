@@ -1,0 +1,88 @@
+"""Which crossings become one."""
+
+import numpy as np
+import pytest
+import shapely
+from shapely.geometry import Polygon
+
+from mapgauge.truth.crossings import MERGES
+from mapgauge.truth.rules import MergeName
+
+ALL: tuple[MergeName, ...] = ("parallel", "union", "parallel-compact")
+
+
+def merged(rule: MergeName, **polygons: Polygon) -> dict[str, float]:
+    """The areas of what becomes of polygons, by the names of those they are made of."""
+    array = np.array(list(polygons.values()), object)
+    parts, members = MERGES[rule](array, [(name,) for name in polygons])
+    return {"+".join(ids): round(float(part.area), 6) for part, ids in zip(parts, members, strict=True)}
+
+
+def turned(polygon: Polygon, degrees: float) -> Polygon:
+    return shapely.affinity.rotate(polygon, degrees, origin=(0, 0))
+
+
+@pytest.mark.parametrize("rule", ALL)
+def test_two_halves_of_a_crossing_become_one(rule: MergeName) -> None:
+    halves = {"b": shapely.box(0, -7, 4, 0), "a": shapely.box(0, 0, 4, 7)}
+    assert merged(rule, **halves) == {"a+b": 56}
+
+
+@pytest.mark.parametrize("rule", ALL)
+def test_crossings_far_from_each_other_stay_two(rule: MergeName) -> None:
+    assert merged(rule, a=shapely.box(0, -7, 4, 7), b=shapely.box(20, -7, 24, 7)) == {"a": 56, "b": 56}
+
+
+def test_crossings_at_a_right_angle_become_one_only_by_union() -> None:
+    corner = {"a": shapely.box(0, 0, 4, 14), "b": shapely.box(4, 0, 18, 4)}
+    assert merged("union", **corner) == {"a+b": 112}
+    assert merged("parallel", **corner) == {"a": 56, "b": 56}
+    assert merged("parallel-compact", **corner) == {"a": 56, "b": 56}
+
+
+def test_crossings_one_beside_and_beyond_the_other_become_one_unless_the_result_must_be_compact() -> None:
+    stairs = {"a": shapely.box(0, 0, 4, 10), "b": shapely.box(4, 9, 8, 19)}  # 80 of the 116 square metres of its hull
+    assert merged("parallel", **stairs) == {"a+b": 80}
+    assert merged("union", **stairs) == {"a+b": 80}
+    assert merged("parallel-compact", **stairs) == {"a": 40, "b": 40}
+
+
+@pytest.mark.parametrize(("degrees", "joined"), [(0, True), (7, True), (9, False), (90, False), (176, True)])
+def test_parallel_is_up_to_eight_degrees(degrees: float, joined: bool) -> None:
+    found = merged("parallel", a=shapely.box(-1, -10, 1, 10), b=turned(shapely.box(-1, -10, 1, 10), degrees))
+    assert (len(found) == 1) == joined
+
+
+def test_boxes_that_meet_are_not_enough_to_be_one_instance() -> None:
+    bars = {"a": turned(shapely.box(0, 0, 20, 2), 45), "b": turned(shapely.box(0, -6, 20, -4), 45)}
+    parts, members = MERGES["parallel"](np.array(list(bars.values()), object), [("a",), ("b",)])
+    assert [part.area for part in parts] == pytest.approx([40, 40])
+    assert members == [("a", "b"), ("a", "b")]
+
+
+def test_a_crossing_is_joined_with_what_meets_its_own_box_not_that_of_the_whole() -> None:
+    row = {"a": shapely.box(0, 0, 4, 10), "b": shapely.box(4, 0, 8, 10), "c": shapely.box(8, 0, 12, 10)}
+    assert merged("parallel", **row) == {"a+b": 80, "c": 40}
+    assert merged("union", **row) == {"a+b+c": 120}
+
+
+def test_compact_joins_small_rests_along_their_short_side_and_leaves_out_tiny_ones() -> None:
+    crossing = shapely.box(0, 0, 4, 10)
+    assert merged("parallel-compact", a=crossing, b=shapely.box(0, 10, 4, 10.5)) == {"a+b": 42}
+    assert merged("parallel", a=crossing, b=shapely.box(0, 10, 4, 10.5)) == {"a": 40, "b": 2}
+    assert merged("parallel-compact", a=crossing, b=shapely.box(20, 0, 21, 0.9)) == {"a": 40}
+    assert merged("parallel-compact", b=shapely.box(20, 0, 21, 0.9)) == {}
+
+
+def test_compact_leaves_out_a_small_crossing_that_another_covers() -> None:
+    covered = turned(shapely.box(6, -1, 9, 1), 45)
+    large = turned(shapely.box(0, -10, 30, 10), 20)
+    assert merged("parallel-compact", a=large, b=covered) == {"a": 600}
+    assert merged("parallel", a=large, b=covered) == {"a": 600, "b": 6}
+
+
+def test_union_leaves_holes() -> None:
+    frame = [shapely.box(0, 0, 10, 2), shapely.box(0, 8, 10, 10), shapely.box(0, 0, 2, 10), shapely.box(8, 0, 10, 10)]
+    parts, members = MERGES["union"](np.array(frame, object), [("a",), ("b",), ("c",), ("d",)])
+    assert [len(part.interiors) for part in parts] == [1]
+    assert members == [("a", "b", "c", "d")]
