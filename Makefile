@@ -1,10 +1,12 @@
 # `make demo` and `make test` need Python 3.11 or newer (with venv and pip) and make, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
+# The build for processors is enough for the tests: where this means one for graphics cards, name another requirement.
+TORCH ?= torch==2.13.0
 MAPGAUGE_FUZZ_CASES ?= 1000000
 MAPGAUGE_FUZZ_FILES ?= 5000
 
-.PHONY: demo test lint types fuzz bench bench-io bench-evaluate clean
+.PHONY: demo test lint types fuzz bench bench-io bench-evaluate bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -33,6 +35,9 @@ bench-io: .venv-bench/installed
 bench-evaluate: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_evaluate
 
+bench-truth: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_truth
+
 clean:
 	rm -rf demo .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -50,6 +55,8 @@ clean:
 
 .venv/tested: .venv/installed
 	$(BIN)/python -m pip install --quiet --group test
+	$(BIN)/python -m pip install --quiet '$(TORCH)' --group torch && $(BIN)/python -m pip install --quiet --no-deps mmengine \
+	  || echo "torch could not be installed: the tests of mapgauge.torch and mapgauge.mmengine will be skipped"
 	touch $@
 
 .venv-bench/installed: .venv-bench/bin/python pyproject.toml

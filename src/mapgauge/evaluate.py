@@ -88,22 +88,27 @@ def evaluate(
     rings = check_rings(ranges)
     if rings and "pld" not in chosen:
         raise InvalidInput("ranges are for PLD, which is not among the metrics. Add it, or leave ranges out")
-    if not isinstance(predictions, MapFrames) and not isinstance(truth, MapFrames):
-        if scenes is None and streams(predictions) and streams(truth):
-            from mapgauge.stream import evaluate_stream  # which needs this module
+    if (
+        not isinstance(predictions, MapFrames)
+        and not isinstance(truth, MapFrames)
+        and scenes is None
+        and streams(predictions)
+        and streams(truth)
+    ):
+        from mapgauge.stream import evaluate_stream  # which needs this module
 
-            return evaluate_stream(
-                *(predictions, truth, settings),
-                metrics=chosen,
-                rings=rings,
-                unknown=unknown,
-                engine="threads" if engine is None else engine,
-                workers=check_workers(workers),
-                work=work,
-                resume=resume,
-                on_error=on_error,
-                progress=progress,
-            )
+        return evaluate_stream(
+            *(predictions, truth, settings),
+            metrics=chosen,
+            rings=rings,
+            unknown=unknown,
+            engine="threads" if engine is None else engine,
+            workers=check_workers(workers),
+            work=work,
+            resume=resume,
+            on_error=on_error,
+            progress=progress,
+        )
     if engine is not None or work is not None or resume or on_error != "stop":
         raise InvalidInput(
             "engine, work, resume and on_error are for Parquet on both sides, which is read in pieces, and scenes from "

@@ -292,14 +292,15 @@ def rings_of(
     patch = patch[owners]
     members: Members = [(layer.ids[i],) for i in near[owners].tolist()]
     starts = np.searchsorted(patch, np.arange(len(patches) + 1)).tolist()
+    found: list[tuple[int, Piece]] = []
     for k, (start, stop) in enumerate(pairwise(starts)):
         some, names = polygons[start:stop], members[start:stop]
         if merge is not None and len(some):
             some, names = merge(some, names)
         for polygon, ids in zip(some, names, strict=True):
-            for points in _outlines(polygon, clockwise, holes):
-                arcs = [points] if cut is None else _open(points, patches.bounds(cut))
-                pieces[k] += [Piece(arc, ids) for arc in arcs]
+            found += [(k, Piece(points, ids)) for points in _outlines(polygon, clockwise, holes)]
+    for k, piece in found if cut is None else _open(found, patches.bounds(cut)):
+        pieces[k].append(piece)
     return pieces
 
 
@@ -315,13 +316,17 @@ def _outlines(polygon: Any, clockwise: bool, holes: bool) -> list[Points]:
     return found
 
 
-def _open(points: Points, bounds: Box) -> list[Points]:
-    """The arcs of a closed line in a box; all of it, closed, if it does not leave the box."""
-    outside = _outside(points, bounds)
-    if outside.any():
-        start = int(outside.argmax())
-        points = np.concatenate([points[start:-1], points[: start + 1]])
-    return list(crop_polylines(Polylines(np.ascontiguousarray(points), np.array([0, len(points)])), bounds)[0])
+def _open(found: list[tuple[int, Piece]], bounds: Box) -> list[tuple[int, Piece]]:
+    """The arcs of closed lines in a box, all at once; a line that does not leave the box stays whole and closed."""
+    if not found:
+        return []
+    turned = []
+    for _, piece in found:
+        start = int(_outside(piece.points, bounds).argmax())  # outside, so that no arc contains the beginning
+        turned.append(np.concatenate([piece.points[start:-1], piece.points[: start + 1]]))
+    lines = Polylines(np.concatenate(turned), np.cumsum([0, *map(len, turned)]))
+    arcs, sources = crop_polylines(lines, bounds)
+    return [(found[i][0], found[i][1]._replace(points=arc)) for arc, i in zip(arcs, sources.tolist(), strict=True)]
 
 
 def only_polygons(geometries: Geometries) -> tuple[Geometries, Indices]:

@@ -1,0 +1,208 @@
+"""How fast is truth cut from the maps of Argoverse 2?
+
+Run it with ``make bench-truth``. The maps are those of two logs beside the repository (``../shared/data/av2``), or,
+where those are absent, a made-up town. The baseline, ``plain_truth.py``, cuts every element of the map for every frame.
+Both must give the same lines. What is compared takes turns, and the best time of each counts.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import shapely
+from benchmarks import plain_truth
+from benchmarks.tables import heading, machine, row
+from tests.truth.av2_city import At, Line, Town, rectangle
+
+import mapgauge as mg
+import mapgauge.truth
+from mapgauge.truth._argoverse2 import Argoverse2
+from mapgauge.truth._argoverse2_map import find_map
+from mapgauge.truth.build import MapLayers, Scene, cut_scene
+from mapgauge.truth.rules import Rules, rules_named
+from mapgauge.truth.selection import Selection
+
+LOGS = Path(__file__).parents[2] / "shared" / "data" / "av2"
+Region: TypeAlias = tuple[float, float]
+
+REGIONS = ((60.0, 30.0), (100.0, 50.0))
+RULES = ("streammapnet", "maptrv2")
+ROUNDS = 5
+MORE = 5  # rounds of what takes little time, for each of the other
+PLAIN = 20  # frames for the baseline, which takes its time
+
+TARGET = 5  # times as fast as the baseline
+TOLERANCE = 1e-6  # metres between a line of ours and one of the baseline's
+
+
+def best(*jobs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """Run the jobs in turn, and keep the best time of each in seconds."""
+    times = [float("inf")] * len(jobs)
+    for _ in range(rounds):
+        for k, job in enumerate(jobs):
+            begin = time.perf_counter()
+            job()
+            times[k] = min(times[k], time.perf_counter() - begin)
+    return times
+
+
+def dataset(root: Path, rules: Rules, every: int = 1) -> Argoverse2:
+    """The logs in a folder."""
+    return Argoverse2(root, Selection.of("val", None, None, every), rules)
+
+
+def cutting(scenes: Sequence[Scene], layers: Sequence[MapLayers], rules: Rules, region: Region) -> None:
+    """All frames, from maps that are prepared."""
+    for scene, layer in zip(scenes, layers, strict=True):
+        cut_scene(scene, layer, rules, region)
+
+
+def plainly(scenes: Sequence[Scene], maps: Sequence[plain_truth.Elements], rules: Rules, region: Region) -> None:
+    """All frames, the straightforward way."""
+    for scene, elements in zip(scenes, maps, strict=True):
+        for frame in scene.frames:
+            plain_truth.cut(elements, frame.pose, region, rules)
+
+
+def throughput(root: Path) -> None:
+    """Frames per second of a whole call, and of its parts."""
+    columns = ("rules", "region", "frames", "files to frames, frames/s", "cutting alone, frames/s", "a map, ms")
+    heading("One worker", *columns)
+    for name in RULES:
+        rules = rules_named("argoverse2", name)
+        source = dataset(root, rules)
+        scenes = source.scenes()
+        layers = [source.layers(scene, rules) for scene in scenes]
+        frames = sum(len(scene.frames) for scene in scenes)
+        for region in REGIONS:
+            whole = partial(mg.truth.argoverse2, root, region=region, rules=name, workers=1)
+            prepare = partial(_prepare, source, scenes, rules)
+            seconds = best(whole, partial(cutting, scenes, layers, rules, region), prepare)
+            speeds = (f"{frames / taken:,.0f}" for taken in seconds[:2])
+            row(name, _size(region), f"{frames}", *speeds, f"{1e3 * seconds[2] / len(scenes):.0f}")
+
+
+def _prepare(source: Argoverse2, scenes: Sequence[Scene], rules: Rules) -> None:
+    for scene in scenes:
+        source.layers(scene, rules)
+
+
+def against_plain(root: Path) -> None:
+    """The straightforward way, on some frames. Without simplification: ours comes before cutting, theirs after."""
+    heading(
+        "Against cutting every element of the map for every frame",
+        *("rules", "region", "frames", "straightforward, ms per frame", "mapgauge, ms per frame", "times as fast"),
+    )
+    for name in RULES:
+        rules = replace(rules_named("argoverse2", name), simplify=0.0, simplify_dividers=0.0, simplify_boundaries=0.0)
+        source = dataset(root, rules)
+        scenes = [_few(scene) for scene in source.scenes()]
+        maps = [_elements(source.logs[scene.map], rules) for scene in scenes]
+        layers = [source.layers(scene, rules) for scene in scenes]
+        count = sum(len(scene.frames) for scene in scenes)
+        for region in REGIONS:
+            for scene, elements, layer in zip(scenes, maps, layers, strict=True):
+                _compare(scene, elements, layer, rules, region)
+            slow, *fast = best(
+                partial(plainly, scenes, maps, rules, region), *[partial(cutting, scenes, layers, rules, region)] * MORE
+            )
+            ratio = slow / min(fast)
+            times = (f"{1e3 * seconds / count:.2f}" for seconds in (slow, min(fast)))
+            target = f"{ratio:.1f} (at least {TARGET}: {'ok' if ratio >= TARGET else 'MISSED'})"
+            row(name, _size(region), f"{count}", *times, target)
+
+
+def _size(region: Region) -> str:
+    return "x".join(f"{side:g}" for side in region)
+
+
+def _few(scene: Scene) -> Scene:
+    count = min(PLAIN, len(scene.frames))
+    return scene._replace(frames=tuple(scene.frames[i * len(scene.frames) // count] for i in range(count)))
+
+
+def _elements(log: Path, rules: Rules) -> plain_truth.Elements:
+    path = find_map(log)
+    assert path is not None
+    return plain_truth.elements_of(json.loads(path.read_text()), rules)
+
+
+def _compare(scene: Scene, elements: plain_truth.Elements, layers: MapLayers, rules: Rules, region: Region) -> None:
+    """Stop if the two do not give the same lines, each within a millionth of a metre of its like."""
+    frames = cut_scene(scene, layers, rules, region)
+    assert frames is not None
+    for frame in scene.frames:
+        expected = plain_truth.cut(elements, frame.pose, region, rules)
+        for name, lines in zip(frames.classes, expected, strict=True):
+            ours = [shapely.LineString(one.points) for one in frames[frame.token] if one.class_name == name]
+            theirs = [shapely.LineString(line) for line in lines]
+            unlike = [line for line in ours if not any(line.hausdorff_distance(one) < TOLERANCE for one in theirs)]
+            if unlike or len(ours) != len(theirs):
+                raise SystemExit(
+                    f"{rules.name}, frame {frame.token}: {len(ours)} {name}, {len(theirs)} by the baseline, "
+                    f"{len(unlike)} unlike any of those. There is nothing to compare"
+                )
+
+
+def grid_town(blocks: int = 4, block: float = 90.0) -> Town:
+    """Streets of four lanes at right angles, with crossings where they meet."""
+    made = Town()
+    length, half = blocks * block, 7.0
+    number = 1
+
+    def place(line: Line, turned: bool) -> Line:
+        return [(y, x) for x, y in line] if turned else line
+
+    for turned in (False, True):
+        for street in range(blocks + 1):
+            at = street * block
+            made.area(number, place(rectangle(-half, at - half, length + half, at + half), turned))
+            number += 1
+            for k in range(blocks):
+                start, stop = k * block + half, (k + 1) * block - half
+                lines = [[(start, at + y), (stop, at + y)] for y in (-7.0, -3.5, 0.0, 3.5, 7.0)]
+                ids = [number + i for i in range(4)]
+                for i in range(4):
+                    right, left = (place(line, turned) for line in (lines[i], lines[i + 1]))
+                    if turned:
+                        right, left = left, right
+                    beside = (ids[i + 1] if i < 3 else None, ids[i - 1] if i else None)
+                    marks = ("SOLID_YELLOW" if i == 1 else "DASHED_WHITE", "SOLID_YELLOW" if i == 2 else "DASHED_WHITE")
+                    made.lane(ids[i], left, right, marks[::-1] if turned else marks, beside[::-1] if turned else beside)
+                number += 4
+                for x in (start, stop - 4):
+                    edges = (place([(side, at - half), (side, at + half)], turned) for side in (x, x + 4))
+                    made.crossing(number, *edges)
+                    number += 1
+    return made
+
+
+def main(generated: bool) -> None:
+    """Measure and print."""
+    machine("numpy", "shapely", "pyarrow", "mapgauge")
+    with tempfile.TemporaryDirectory() as folder:
+        root = LOGS
+        if generated or not LOGS.exists():
+            root = Path(folder)
+            poses = [At(5 + 2 * i, -2 + 0.1 * i, yaw=i % 90) for i in range(160)]
+            grid_town().write(root / "val", poses)
+        frames = mg.truth.argoverse2(root, every=10)
+        heading("Maps", "what", "value")
+        row("from", "a made-up town" if root is not LOGS else "two logs of Argoverse 2")
+        row("logs", f"{len(set(frames.scenes or ()))}")
+        for name, count in frames.counts.items():
+            row(f"{name} in a frame, StreamMapNet's rules", f"{count / len(frames):.1f}")
+        throughput(root)
+        against_plain(root)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--generated", action="store_true", help="the made-up town, also where the logs are there")
+    main(parser.parse_args().generated)
