@@ -6,6 +6,7 @@
 """
 
 from mapgauge import truth as truth
+from mapgauge.accumulate import Accumulator
 from mapgauge.align import align
 from mapgauge.check import check
 from mapgauge.compare import Comparison, compare
@@ -34,6 +35,7 @@ from mapgauge.sweep import Sweep, sweep
 from mapgauge.version import __version__
 
 __all__ = [
+    "Accumulator",
     "Alignment",
     "Assignment",
     "Comparison",

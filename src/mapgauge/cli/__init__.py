@@ -11,7 +11,10 @@ from mapgauge.errors import MapgaugeError
 
 
 def main() -> None:
-    """Run the command line and exit: 0, 1 for an error of the input, 2 for one of the usage, 130 after Ctrl-C."""
+    """Run the command line and exit.
+
+    0; 1 for an error of the input, 2 for one of the usage, 3 for a gate that fails, 130 after Ctrl-C.
+    """
     from mapgauge.cli.app import app
     from mapgauge.cli.words import one_line
 

@@ -1,10 +1,11 @@
 """``mapgauge compare``: several results side by side, and which of them can be told apart."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mapgauge.cli import gate
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, say, show_table
@@ -27,6 +28,16 @@ def compare(
     samples: Annotated[int, typer.Option("--samples", metavar="N", help="Bootstrap samples.")] = 1000,
     level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Of the samples, in an interval.")] = 0.95,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the draws.")] = 0,
+    fail_if: Annotated[
+        o.Texts,
+        typer.Option(
+            gate.OPTION,
+            metavar="CONDITION",
+            help=f"Exit with {gate.FAILED} if a file after the first meets it, such as 'pld > +0.005' (worse than the "
+            "first by more), 'ap_chamfer < 0.6' (a value); can be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     name: o.NamesOption = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -40,6 +51,7 @@ def compare(
     names = names_of(results, name)
     if samples < 1 or not 0 < level < 1 or seed < 0:
         o.refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
+    conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
     from mapgauge import load_results
@@ -52,13 +64,18 @@ def compare(
     unknown = [class_name for class_name in shown if class_name not in known]
     if unknown:
         raise InvalidInput(f"{results[0]}: no class {', '.join(unknown)}. There are: {', '.join(known)}")
-    show_comparison(form, comparison, shown)
+    verdicts = gate.judge(conditions, comparison, methods)
+    show_comparison(form, comparison, shown, verdicts)
+    if conditions and not gate.report(verdicts, names[0]):
+        raise typer.Exit(gate.FAILED)
 
 
-def show_comparison(form: Form, comparison: "Comparison", classes: list[str]) -> None:
-    """A comparison on stdout."""
+def show_comparison(
+    form: Form, comparison: "Comparison", classes: list[str], verdicts: Sequence[gate.Verdict] = ()
+) -> None:
+    """A comparison on stdout; verdicts of a gate are in its JSON."""
     if form == "json":
-        write_json(_document(comparison))
+        write_json(_document(comparison) | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
         write_csv(list(_rows(comparison)))
     else:

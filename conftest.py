@@ -1,0 +1,6 @@
+"""Modules for packages that are not installed are not searched for doctests."""
+
+from importlib.util import find_spec
+
+_NEEDS = {"src/mapgauge/torch.py": ("torch", "torchmetrics"), "src/mapgauge/mmengine.py": ("torch", "mmengine")}
+collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]

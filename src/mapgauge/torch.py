@@ -1,0 +1,236 @@
+"""Metrics for PyTorch: torchmetrics classes around an ``Accumulator``.
+
+States are the rows of all frames, not sums of them: they are put together across processes (``dist_reduce_fx="cat"``),
+and any number of processes gives the bits of one. Floating-point numbers are held as the integers that have their bits,
+so that no ``.half()``, ``.to(torch.bfloat16)`` or device without float64 can round them.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.accumulate import TALLIES, Accumulator, Repeated, Rows, Settings, texts
+from mapgauge.batches import Batch, Degenerate
+from mapgauge.errors import InvalidInput, MissingDependency
+from mapgauge.flat import flat
+from mapgauge.frames import MapFrames
+from mapgauge.protocols import Protocol
+from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results import Results
+from mapgauge.score import DISTANCES, PARTS, Scores, thresholds_of
+
+try:
+    import torch
+    from torchmetrics import Metric
+except ImportError as error:
+    raise MissingDependency(
+        "metrics for PyTorch need torch and torchmetrics. Install them with: pip install 'mapgauge[torch]'"
+    ) from error
+
+
+class _PolylineMetric(Metric):
+    """What both metrics share: an accumulator for the settings, and its rows as states."""
+
+    is_differentiable = False
+    full_state_update = False
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    def __init__(
+        self,
+        protocol: str | Protocol,
+        metrics: Sequence[str],
+        classes: Sequence[str] | None,
+        degenerate: Degenerate,
+        repeated: Repeated,
+        **settings: Any,
+    ) -> None:
+        """Declare the states; ``settings`` are those of torchmetrics."""
+        super().__init__(**settings)
+        self._empty = Accumulator(protocol, metrics=metrics, classes=classes, degenerate=degenerate, repeated=repeated)
+        # A MetricCollection takes metrics whose states are close after the first batch for one and the same. With
+        # names that say the settings, only those with equal settings are.
+        digest = hashlib.blake2b(repr((self._empty.settings, degenerate, repeated)).encode(), digest_size=4).hexdigest()
+        kinds = {"frames": torch.int64, "records": torch.int64, "names": torch.uint8}
+        self._states = {f"{name}_{digest}": kind for name, kind in kinds.items()}
+        for name in self._states:
+            self.add_state(name, [], dist_reduce_fx="cat")
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all frames."""
+        super().reset()
+        # A process without a frame must still bring tensors of the right type and width to the others.
+        for (name, kind), shape in zip(self._states.items(), _widths(self._empty.settings), strict=True):
+            getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
+
+    def update(
+        self,
+        predictions: Batch | MapFrames,
+        targets: Batch | MapFrames,
+        tokens: Sequence[str] | None = None,
+        scenes: Sequence[str] | None = None,
+    ) -> None:
+        """Score a batch and keep its rows.
+
+        Args:
+            predictions: One dictionary per frame: ``polylines``, a list of ``(n, 2 or 3)`` tensors in metres or one
+                ``(polylines, n, 2 or 3)`` tensor; ``labels``, whole numbers or names; ``scores``, confidences in
+                [0, 1]. On any device.
+            targets: The truth of the same frames in the same order, without scores.
+            tokens: The name of each frame. With it, frames that a sampler repeats are noticed.
+            scenes: The scene of each frame.
+        """
+        batch = self._empty.fresh()
+        if isinstance(targets, MapFrames):
+            batch.update(predictions, targets, tokens, scenes)
+        else:
+            # Tokens are looked at when all frames are together: only then all that repeat are known.
+            batch.update(predictions, targets)
+        if len(batch):
+            rows = batch.rows()
+            if not isinstance(targets, MapFrames):
+                count = len(batch)
+                rows = replace(rows, tokens=texts("tokens", tokens, count), scenes=texts("scenes", scenes, count))
+            for name, array in zip(self._states, _packed(rows), strict=True):
+                getattr(self, name).append(torch.from_numpy(array).to(self.device))
+
+    def compute(self) -> dict[str, Any]:
+        """The values of all classes and their means: ``pld/mean`` and so on, as tensors without dimension."""
+        # Apple's devices have no float64.
+        kind = torch.float32 if self.device.type == "mps" else torch.float64
+        values = flat(self.results())
+        return {key: torch.tensor(value, dtype=kind, device=self.device) for key, value in values.items()}
+
+    def results(self) -> Results:
+        """All that ``mapgauge.evaluate`` gives for the frames of this process, but for the geometry.
+
+        Those of all processes are there inside ``with metric.sync_context():``.
+        """
+        whole = self._empty.fresh()
+        states = [getattr(self, name) for name in self._states]  # lists, or tensors once processes are put together
+        arrays = [torch.cat(state) if isinstance(state, list) else state for state in states]
+        rows = _unpacked([array.cpu().numpy() for array in arrays], whole.settings)
+        if rows.tokens:
+            whole.add(rows)
+        return whole.results()
+
+    def set_dtype(self, dst_type: Any) -> "_PolylineMetric":
+        """Nothing: states are float64, and stay so."""
+        return self
+
+    def _apply(self, *arguments: Any, **keywords: Any) -> Any:
+        """Move to a device. A value computed before would be rounded with the module; it is computed again instead."""
+        moved = super()._apply(*arguments, **keywords)
+        moved._computed = None
+        return moved
+
+
+class PolylineLocalisationDetection(_PolylineMetric):
+    """PLD with its five parts, localisation and detection; lower is better.
+
+    Args:
+        protocol: The settings, by name or as a ``mapgauge.Protocol`` that has cutoffs.
+        classes: The names that label numbers stand for, in order; without it, labels must be names.
+        degenerate: ``"strict"`` refuses instances that are no polyline, ``"drop"`` leaves them out and counts them.
+        repeated: ``"error"`` refuses a token that came before, ``"drop"`` leaves it out and counts it. A
+            ``DistributedSampler`` repeats frames so that all processes have as many.
+        settings: Those of ``torchmetrics.Metric``.
+    """
+
+    higher_is_better = False
+
+    def __init__(
+        self,
+        protocol: str | Protocol = "paper-60x30",
+        *,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+        **settings: Any,
+    ) -> None:
+        """Begin without frames."""
+        super().__init__(protocol, ("pld",), classes, degenerate, repeated, **settings)
+
+
+class PolylineAveragePrecision(_PolylineMetric):
+    """Average precision by the Chamfer, Fréchet or SOSPA distance; higher is better.
+
+    Args:
+        protocol: The settings, by name or as a ``mapgauge.Protocol`` that has thresholds.
+        metrics: Which of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; those with thresholds in the protocol if
+            None.
+        classes: The names that label numbers stand for, in order; without it, labels must be names.
+        degenerate: ``"strict"`` refuses instances that are no polyline, ``"drop"`` leaves them out and counts them.
+        repeated: ``"error"`` refuses a token that came before, ``"drop"`` leaves it out and counts it.
+        settings: Those of ``torchmetrics.Metric``.
+    """
+
+    higher_is_better = True
+
+    def __init__(
+        self,
+        protocol: str | Protocol = "paper-60x30",
+        *,
+        metrics: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+        **settings: Any,
+    ) -> None:
+        """Begin without frames."""
+        chosen = protocol_of(protocol)
+        able = [name for name in DISTANCES if thresholds_of(chosen, name)]
+        wanted = able if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
+        if not wanted or "pld" in wanted:
+            raise InvalidInput(
+                f"average precision needs some of {', '.join(DISTANCES)} with thresholds in the protocol "
+                f"{chosen.name}, got {', '.join(wanted) or 'none'}"
+            )
+        super().__init__(chosen, wanted, classes, degenerate, repeated, **settings)
+
+
+# Rows as arrays of whole numbers, and back: for each frame its tally, its counts and the bits of its parts; for each
+# prediction the bits of its confidence and its hits; for each frame its token and its scene, in UTF-8, each ended by 0.
+
+
+def _packed(rows: Rows) -> list[NDArray[Any]]:
+    scores = rows.scores
+    parts = np.moveaxis(scores.parts, 1, 0).reshape(len(rows.tokens), -1)
+    names = "".join(f"{token}\0{scene}\0" for token, scene in zip(rows.tokens, rows.scenes, strict=True))
+    return [
+        np.concatenate([rows.tally, scores.predicted, scores.true, np.ascontiguousarray(parts).view(np.int64)], axis=1),
+        np.stack([scores.confidence.view(np.int64), *(hits.astype(np.int64) for hits in scores.hits.values())], axis=1),
+        np.array(bytearray(names.encode()), np.uint8),
+    ]
+
+
+def _unpacked(arrays: list[NDArray[Any]], settings: Settings) -> Rows:
+    frames, records, names = arrays
+    protocol, metrics, classes = settings
+    count = len(classes)
+    cutoffs = len(protocol.cutoffs) if "pld" in metrics else 0
+    tally, predicted, true, bits = np.split(frames, np.cumsum([TALLIES, count, count]), axis=1)
+    parts = np.ascontiguousarray(bits).view(np.float64).reshape(len(frames), cutoffs, count, PARTS)
+    distances = [name for name in metrics if name in DISTANCES]
+    scores = Scores(
+        predicted,
+        true,
+        np.ascontiguousarray(np.moveaxis(parts, 0, 1)),
+        np.zeros((0, len(frames), count, PARTS)),
+        np.ascontiguousarray(records[:, 0]).view(np.float64),
+        {name: records[:, k].astype(np.uint16) for k, name in enumerate(distances, 1)},
+    )
+    texts = names.tobytes().decode().split("\0")[:-1]
+    return Rows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]))
+
+
+def _widths(settings: Settings) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the arrays of no frames."""
+    protocol, metrics, classes = settings
+    cutoffs = len(protocol.cutoffs) if "pld" in metrics else 0
+    return (0, TALLIES + len(classes) * (2 + cutoffs * PARTS)), (0, 1 + sum(m in DISTANCES for m in metrics)), (0,)

@@ -1,0 +1,170 @@
+"""``compare --fail-if``: a pipeline stops when a model gets worse, and only then."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+from mapgauge.flat import flat
+
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "gate.md").read_text(encoding="utf-8")
+
+
+def gate(call: Run, *conditions: str, files: tuple[str, ...] = ("good.mg", "poor.mg")) -> tuple[int, str]:
+    options = [part for condition in conditions for part in ("--fail-if", condition)]
+    done = call("compare", *files, "--samples", "20", *options)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("pld > +0.005", 3),
+        ("pld>+5e-3", 3),
+        ("pld > +0.2", 0),
+        ("pld/mean > +0.005", 3),
+        ("pld/divider > +0.005", 3),
+        ("pld/ped_crossing > +0.05", 0),
+        ("ap_chamfer < -0.01", 3),
+        ("ap_chamfer < -0.5", 0),
+        ("ap_chamfer/divider/0.5 < -0.01", 3),
+        ("pld/mean/confidence > +0.1", 3),
+        ("pld/mean/localisation < +0", 3),
+        ("pld > 0.84", 3),
+        ("pld > 0.86", 0),
+        ("ap_frechet < 0.5", 3),
+        ("ap_frechet < .4", 0),
+        ("pld > +0.005 and told apart", 3),
+        ("pld/divider/localisation > -1 and told  apart", 3),
+    ],
+)
+def test_a_condition_decides_by_the_difference_or_by_the_value(call: Run, condition: str, status: int) -> None:
+    found, said = gate(call, condition)
+    assert found == status, said
+    assert said.startswith("mapgauge: gate: poor: " if status else f"mapgauge: gate holds: nothing meets {condition}")
+
+
+def test_a_model_that_must_improve_and_does_not_fails(call: Run) -> None:
+    better = ("poor.mg", "good.mg")
+    assert gate(call, "pld > -0.01", "ap_chamfer < +0.01", files=better)[0] == 0
+    assert gate(call, "pld > -0.2", files=better)[0] == 3
+
+
+def test_every_reason_has_its_line_with_the_numbers(call: Run, world: Path) -> None:
+    status, said = gate(call, "pld > +0.005", "ap_chamfer < 0.99", "pld > +0.9", "pld/divider/false > +0")
+    values = [flat(mg.load_results(world / name)) for name in ("good.mg", "poor.mg")]
+    assert status == 3
+    lines = said.splitlines()
+    assert len(lines) == 3
+    before, after = (value["pld/mean"] for value in values)
+    expected = f"mapgauge: gate: poor: pld/mean is {after:.4f}, {after - before:+.4f} from {before:.4f} of good ["
+    assert lines[0].startswith(expected)
+    assert lines[0].endswith("]; fails if pld > +0.005")
+    assert lines[2].endswith("of good; fails if pld/divider/false > +0")  # without an interval
+
+
+def test_differences_that_cannot_be_told_apart_pass_if_asked_for(call: Run, tmp_path: Path) -> None:
+    line = [[0, 0], [9, 0]]
+    truth = mg.MapFrames.of({token: {"divider": [line]} for token in "abcd"})
+    for name, confidence in (("one", (0.5, 0.6, 0.7, 0.8)), ("two", (0.8, 0.5, 0.5, 0.5))):
+        mg.evaluate(truth.with_confidence(confidence), truth).save(tmp_path / f"{name}.mg")
+    files = (str(tmp_path / "one.mg"), str(tmp_path / "two.mg"))
+    assert gate(call, "pld > +0.01", files=files)[0] == 3
+    assert gate(call, "pld > +0.01 and told apart", files=files)[0] == 0
+
+
+def test_every_file_after_the_first_is_checked(call: Run, world: Path, tmp_path: Path) -> None:
+    shutil.copy(world / "good.mg", tmp_path / "same.mg")
+    status, said = gate(call, "pld > +0.005", files=("good.mg", str(tmp_path / "same.mg"), "poor.mg"))
+    assert status == 3
+    assert re.findall(r"gate: (\S+):", said) == ["poor"]
+
+
+def test_a_single_file_is_checked_by_values(call: Run) -> None:
+    assert gate(call, "pld > 0.84", files=("poor.mg",))[0] == 3
+    assert gate(call, "pld > 0.84", files=("good.mg",))[0] == 0
+    status, said = gate(call, "pld > +0.1", files=("good.mg",))
+    assert status == 2
+    assert "there is no second one" in said
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("pld", "must be KEY > LIMIT or KEY < LIMIT"),
+        ("pld >= 1", "must be KEY > LIMIT"),
+        ("pld > much", "must be KEY > LIMIT"),
+        ("pld > 0.1 and so on", "must be KEY > LIMIT"),
+        ("pdl > 0.1", "no metric 'pdl'. Known: pld, ap_chamfer, ap_frechet, ap_sospa"),
+        ("pld < -0.01", "would fail on what is good: lower pld is better. Write pld > ..."),
+        ("ap_chamfer/divider/0.5 > +0.1", "higher ap_chamfer is better. Write ap_chamfer < ..."),
+        ("pld > 0.9 and told apart", "only a difference can be told apart"),
+    ],
+)
+def test_what_is_no_condition_is_an_error_of_usage(call: Run, condition: str, message: str) -> None:
+    status, said = gate(call, condition, files=("no such file", "either"))
+    assert status == 2
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("pld/dividers > +0.1", "good: no value pld/dividers. The nearest are: pld/divider, "),
+        ("ap_sospa < -0.1", "good: no value ap_sospa/mean. The nearest are: ap_chamfer/mean, "),
+        ("pld/mean/missed > +0.1 and told apart", "pld/mean/missed has no interval"),
+    ],
+)
+def test_a_condition_that_cannot_be_checked_is_an_error(call: Run, condition: str, message: str) -> None:
+    status, said = gate(call, condition)
+    assert status == 1
+    assert said.startswith(f"mapgauge: {message}")
+
+
+def test_the_json_has_every_check(call: Run, world: Path) -> None:
+    conditions = ("--fail-if", "pld > +0.005", "--fail-if", "pld/divider/false > 0.9")
+    done = call("compare", "good.mg", "poor.mg", "--samples", "20", "--json", *conditions)
+    assert done.returncode == 3
+    value, baseline = (flat(mg.load_results(world / name)) for name in ("poor.mg", "good.mg"))
+    assert json.loads(done.stdout)["gate"] == [
+        {
+            "condition": condition,
+            "name": "poor",
+            "key": key,
+            "value": value[key],
+            "baseline": baseline[key],
+            "told_apart": told_apart,
+            "fails": fails,
+        }
+        for condition, key, told_apart, fails in (
+            ("pld > +0.005", "pld/mean", True, True),
+            ("pld/divider/false > 0.9", "pld/divider/false", None, False),
+        )
+    ]
+
+
+def test_the_page_shows_what_the_commands_print(call: Run, tmp_path: Path) -> None:
+    """A line of three dots stands for any lines, dots in a line for any characters."""
+    examples = re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)(?:\$ echo \$\?\n(\d)\n)?```$", PAGE, re.M)
+    assert len(examples) == 4
+    for command, expected, status in examples:
+        done = call(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == int(status or 0), done.stderr
+        parts = [re.escape(part).replace(r"\.\.\.", ".*") for part in expected.split("...\n")]
+        assert re.fullmatch("(?:.*\n)*".join(parts), done.stdout + done.stderr)
+
+
+def test_the_pipeline_of_the_page_runs(call: Run, world: Path, tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S)
+    commands = re.findall(r"- run: mapgauge (.+)", block)
+    assert len(commands) == 2
+    shutil.copy(world / "truth.geojson", tmp_path)
+    shutil.copy(world / "good.mg", tmp_path / "baseline.mg")
+    for predictions, status in (("good.json", 0), ("poor.json", 3)):
+        shutil.copy(world / predictions, tmp_path / "predictions.json")
+        assert [call(*shlex.split(command), cwd=tmp_path).returncode for command in commands] == [0, status]

@@ -1,0 +1,80 @@
+"""One of two processes that share the frames of an evaluation: ``process.py rank store answers``.
+
+Each scenario deals the frames out in its own way. The answers go to a file, for the test to look at.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from tests.integrations.batches import MAPTR, batch_of, world
+
+from mapgauge.errors import InvalidInput
+
+
+def plain(values: dict[str, Any]) -> dict[str, float]:
+    return {key: value.item() for key, value in values.items()}
+
+
+def main(rank: int, store: str, answers: Path) -> None:
+    import torch.distributed  # here, because pytest looks into this file for doctests
+
+    from mapgauge.torch import PolylineAveragePrecision, PolylineLocalisationDetection
+
+    torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    predictions, truth = world()
+    tokens = truth.tokens
+    found: dict[str, Any] = {}
+
+    def fed(metric: Any, some: tuple[str, ...], *, named: bool = False) -> Any:
+        for start in range(0, len(some), 5):
+            part = some[start : start + 5]
+            batch = batch_of(predictions, part, MAPTR), batch_of(truth, part, MAPTR)
+            metric.update(*batch, part if named else None)
+        return metric
+
+    def pld(**settings: Any) -> PolylineLocalisationDetection:
+        return PolylineLocalisationDetection(classes=MAPTR, **settings)
+
+    uneven = tokens[:17] if rank == 0 else tokens[17:]
+    metrics = [fed(pld(), uneven), fed(PolylineAveragePrecision(classes=MAPTR), uneven)]
+    found["uneven"] = plain(metrics[0].compute()) | plain(metrics[1].compute())
+
+    one_only = tokens if rank == 0 else ()
+    metrics = [fed(pld(), one_only), fed(PolylineAveragePrecision(classes=MAPTR), one_only)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torchmetrics: compute before update, which is the point
+        found["one only"] = plain(metrics[0].compute()) | plain(metrics[1].compute())
+
+    # As DistributedSampler deals: every second frame, and some of the first again at the end.
+    padded = (*tokens, *tokens[:2])[rank::2]
+    found["dropped"] = plain(fed(pld(repeated="drop"), padded, named=True).compute())
+    try:
+        fed(pld(), padded, named=True).compute()
+    except InvalidInput as error:
+        found["refused"] = str(error)
+
+    nothing: dict[str, Any] = {"polylines": [], "labels": []}
+    metric = pld()
+    metric.update([nothing | {"scores": []}], [{"polylines": [[[0, 0], [9, 0]]], "labels": [0]}])
+    found["no predictions"] = plain(metric.compute())
+
+    metric = pld()
+    batch = batch_of(predictions, uneven[:3], MAPTR), batch_of(truth, uneven[:3], MAPTR)
+    found["of the batch"] = plain(metric(*batch))
+    fed(metric, uneven[3:], named=True)
+    found["after forward"] = plain(metric.compute())
+    found["frames here"] = len(metric.results().tokens)
+    with metric.sync_context():
+        found["frames of all"] = sorted(metric.results().tokens)
+    fed(metric, ("unknown",))
+    found["goes on"] = len(metric.results().tokens)
+
+    answers.write_text(json.dumps(found))
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
