@@ -1,4 +1,4 @@
-"""The examples run as they are."""
+"""The examples run as they are, and the page about the paper shows what they print."""
 
 import subprocess
 import sys
@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+OF_THE_PAPER = ("table_1.py", "figure_1.py", "trends.py")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_an_example_runs_and_prints(name: str) -> None:
-    run = subprocess.run([sys.executable, str(EXAMPLES / name)], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, str(EXAMPLES / name)], capture_output=True, encoding="utf-8", check=True)
     assert "PLD" in run.stdout or "pld" in run.stdout
     assert run.stderr == ""
+    if name in OF_THE_PAPER:
+        assert f"```text\n{run.stdout}```" in (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")

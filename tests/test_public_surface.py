@@ -1,4 +1,8 @@
+import ast
 import inspect
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +12,20 @@ FUNCTIONS = [name for name in mg.__all__ if inspect.isfunction(getattr(mg, name)
 
 
 def test_all_names_what_is_public() -> None:
-    public = {name for name, value in vars(mg).items() if not name.startswith("_") and not inspect.ismodule(value)}
-    assert public == set(mg.__all__) - {"__version__"}
+    public = {name for name in dir(mg) if not name.startswith("_") and not inspect.ismodule(getattr(mg, name))}
+    assert public - {"TYPE_CHECKING", "Any", "ModuleType", "import_module"} == set(mg.__all__) - {"__version__"}
+
+
+def test_a_function_is_not_hidden_by_the_module_of_its_name() -> None:
+    code = (
+        "import mapgauge.evaluate, mapgauge.check, mapgauge as mg; assert callable(mg.evaluate) and callable(mg.check)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
+        mg.evaluat  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.parametrize("name", [name for name in mg.__all__ if name != "__version__"])
@@ -55,3 +71,16 @@ def test_keywords_and_their_defaults_are_a_contract(name: str) -> None:
     parameters = inspect.signature(getattr(mg, name)).parameters.values()
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "closed_tolerance"]
     assert " ".join(f"{p.name}={p.default}" for p in keywords) == CONTRACT[name]
+
+
+def test_names_are_where_type_checkers_look_for_them() -> None:
+    seen = ast.parse(Path(str(mg.__file__)).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(seen) if isinstance(node, ast.ImportFrom) and node.module != "mapgauge"]
+    stated = {
+        alias.name: node.module.removeprefix("mapgauge.")
+        for node in imports
+        if node.module and node.module.startswith("mapgauge.")
+        for alias in node.names
+    }
+    homes = vars(mg)["_HOMES"]
+    assert {name: home for name, home in homes.items() if name != "truth"} | {"__version__": "version"} == stated

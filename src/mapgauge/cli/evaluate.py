@@ -13,7 +13,6 @@ from mapgauge.cli.pieces import Pieces, tell_inputs
 from mapgauge.cli.reading import Reading, check_classes, check_files, in_words, names_of, read_scenes
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target, result_files
-from mapgauge.evaluate import check_rings
 
 if TYPE_CHECKING:
     from mapgauge.findings import Finding
@@ -79,6 +78,9 @@ def evaluate(
     form = form_of(json=json, csv=csv, latex=latex)
     settings = o.settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
     chosen = o.metrics_of(settings, metrics)
+
+    from mapgauge.evaluate import check_rings
+
     rings = o.valid("--ranges", check_rings, o.numbers("--ranges", ranges))
     reading = Reading.of(
         format=format,

@@ -13,8 +13,6 @@ from mapgauge.cli.output import paint, say, show_findings, warn
 from mapgauge.cli.reading import Reading, check_files, describe, in_words, read_scenes
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target
-from mapgauge.io import FORMATS, format_named
-from mapgauge.io._places import is_folder_target
 
 _ZIP = b"PK\x03\x04"  # how a file of results begins
 
@@ -36,6 +34,9 @@ def inspect(
     if json:
         write_json(describe(frames) | {"findings": [asdict(finding) for finding in frames.findings]})
         return
+
+    from mapgauge.io import FORMATS
+
     say(f"{paint(frames.name, 'bold')} ({frames.format}: {FORMATS[frames.format].about})", indent="  ")
     for line in in_words(frames):
         say(f"  {line}", indent="    ")
@@ -66,6 +67,8 @@ def _inspect_results(file: Path, json: bool) -> None:
 
 def _writable(name: str | None) -> str | None:
     if name is not None:
+        from mapgauge.io import format_named
+
         o.valid("--to", format_named, name)
     return name
 
@@ -89,7 +92,7 @@ def convert(
             metavar="NAME",
             help="Format to write, unless the suffix says it (.parquet, .geojson).",
             callback=_writable,
-            autocompletion=lambda: [row.name for row in FORMATS.values() if row.write],
+            autocompletion=o.writable_formats,
             show_default=False,
         ),
     ] = None,
@@ -118,6 +121,9 @@ def convert(
     reading = Reading.of(
         format=format, rotate=rotate, rename=rename, planar=planar, certain=certain, degenerate=degenerate
     )
+    from mapgauge.io import write
+    from mapgauge.io._places import is_folder_target
+
     folder = is_folder_target(target)
     if not folder:
         check_target(Path(target))
@@ -132,9 +138,6 @@ def convert(
         return
     frames = with_scenes_of(reading.predictions(sources[0]), scene_of)
     show_findings(frames.findings)
-
-    from mapgauge.io import write
-
     write(frames, target, to)
     say(f"{sources[0]} ({frames.format}): {len(frames)} frames, {len(frames.polylines)} instances")
     warn(f"written to {target}")

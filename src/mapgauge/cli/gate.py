@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.cli.options import refuse
 from mapgauge.cli.output import warn
 from mapgauge.errors import InvalidInput
-from mapgauge.flat import flat, flat_key
-from mapgauge.score import METRICS
 
 if TYPE_CHECKING:
     from mapgauge.compare import Comparison, Difference
@@ -77,6 +75,8 @@ def parse(text: str) -> Condition:
             f'must be KEY > LIMIT or KEY < LIMIT, such as "pld > +0.005" or "ap_chamfer < 0.6", got {text!r}',
         )
     metric, *rest = found["key"].strip().split("/")
+    from mapgauge.score import METRICS
+
     if metric not in METRICS:
         refuse(OPTION, f"{text!r}: no metric {metric!r}. Known: {', '.join(METRICS)}")
     above, relative, apart = found["sign"] == ">", found["limit"][0] in "+-", found["apart"] is not None
@@ -102,6 +102,8 @@ def conditions_of(texts: Sequence[str] | None, files: int) -> list[Condition]:
 
 def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Sequence["Results"]) -> list[Verdict]:
     """What the conditions say of each file but the first; of the first if it is alone."""
+    from mapgauge.flat import flat
+
     values = [flat(method) for method in methods]
     first = 1 if len(methods) > 1 else 0
     verdicts = []
@@ -129,6 +131,8 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
 def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     """The differences of a method from the first, by their flat keys."""
     found = comparison.differences[comparison.names[0], comparison.names[k]]
+    from mapgauge.flat import flat_key
+
     return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}
 
 

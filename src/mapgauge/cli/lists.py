@@ -1,14 +1,19 @@
 """``mapgauge formats`` and ``mapgauge protocols``: the tables of the package."""
 
+from typing import TYPE_CHECKING
+
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, show_table
-from mapgauge.io import FORMATS
-from mapgauge.protocols import PROTOCOLS, Protocol
+
+if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
 
 
 def formats(json: JsonOption = False) -> None:
     """List the formats of files."""
+    from mapgauge.io import FORMATS
+
     if json:
         write_json([{"name": row.name, "about": row.about, "write": row.write is not None} for row in FORMATS.values()])
         return
@@ -18,6 +23,8 @@ def formats(json: JsonOption = False) -> None:
 
 def protocols(json: JsonOption = False) -> None:
     """List the protocols and their settings."""
+    from mapgauge.protocols import PROTOCOLS
+
     if json:
         write_json([protocol.to_dict() for protocol in PROTOCOLS.values()])
         return
@@ -27,7 +34,7 @@ def protocols(json: JsonOption = False) -> None:
     show_table(Table("Settings, in metres", header, [_row(protocol) for protocol in PROTOCOLS.values()]))
 
 
-def _row(protocol: Protocol) -> list[str]:
+def _row(protocol: "Protocol") -> list[str]:
     sampling = "as in the file"
     if protocol.spacing is not None:
         sampling = f"every {protocol.spacing:g} m"

@@ -13,11 +13,12 @@ from mapgauge.cli.reading import Reading, check_classes, check_files, names_of
 from mapgauge.cli.targets import check_target
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput, MapgaugeError
-from mapgauge.frames import MapFrames
-from mapgauge.results import Results
 
 if TYPE_CHECKING:
     from typing import Literal
+
+    from mapgauge.frames import MapFrames
+    from mapgauge.results import Results
 
 RANKS = ("worst", "best", "median")
 
@@ -122,7 +123,7 @@ def show(
     warn(f"figure in {output}")
 
 
-def corners_of(methods: Sequence[Results], token: str) -> list[dict[str, float]]:
+def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
     """The main values of one frame alone, for each method."""
     alone = [method.of_frames([method.tokens.index(token)]).mean for method in methods]
     return [
@@ -131,7 +132,7 @@ def corners_of(methods: Sequence[Results], token: str) -> list[dict[str, float]]
     ]
 
 
-def _only(frames: MapFrames, token: str, *, needed: bool = False) -> MapFrames:
+def _only(frames: "MapFrames", token: str, *, needed: bool = False) -> "MapFrames":
     """One frame, so that no other needs to be evaluated."""
     if token in frames.index:
         return frames.at([frames.index[token]])
@@ -144,7 +145,7 @@ def _only(frames: MapFrames, token: str, *, needed: bool = False) -> MapFrames:
     return frames.at([])
 
 
-def _chosen(results: Results, frame: str) -> str:
+def _chosen(results: "Results", frame: str) -> str:
     """The token of a frame given by its rank."""
     if frame not in RANKS:
         return frame
@@ -214,7 +215,7 @@ def report(
     warn(f"report in {output}")
 
 
-def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> Results:
+def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> "Results":
     """Results with the geometry they came from, or without, and then the reason is told.
 
     Files given must be the right ones; recorded ones may be gone, or have changed since.

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, TypeVar
 
 import typer
 
 from mapgauge.cli.words import one_line
 from mapgauge.engines import ENGINES
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluate import chosen_metrics
-from mapgauge.io import FORMATS, format_named
-from mapgauge.protocols import PROTOCOLS, Protocol
-from mapgauge.protocols import protocol as protocol_of
-from mapgauge.score import METRICS
+
+if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
 
 T = TypeVar("T")
 Texts: TypeAlias = list[str] | None
@@ -21,8 +19,35 @@ Texts: TypeAlias = list[str] | None
 
 def _format(name: str | None) -> str | None:
     if name is not None:
+        from mapgauge.io import format_named
+
         valid("--format", format_named, name)
     return name
+
+
+def _formats() -> list[str]:
+    from mapgauge.io import FORMATS
+
+    return list(FORMATS)
+
+
+def writable_formats() -> list[str]:
+    """For completion."""
+    from mapgauge.io import FORMATS
+
+    return [row.name for row in FORMATS.values() if row.write]
+
+
+def _protocols() -> list[str]:
+    from mapgauge.protocols import PROTOCOLS
+
+    return list(PROTOCOLS)
+
+
+def _metrics() -> list[str]:
+    from mapgauge.score import METRICS
+
+    return list(METRICS)
 
 
 def _degenerate(name: str) -> str:
@@ -62,17 +87,15 @@ ResultsArgument: TypeAlias = Annotated[
 
 ProtocolOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--protocol", "-p", help="Settings by name; see `mapgauge protocols`.", autocompletion=lambda: list(PROTOCOLS)
-    ),
+    typer.Option("--protocol", "-p", help="Settings by name; see `mapgauge protocols`.", autocompletion=_protocols),
 ]
 MetricsOption: TypeAlias = Annotated[
     Texts,
     typer.Option(
         "--metrics",
         metavar="NAME,...",
-        help=f"Of {', '.join(METRICS)}; all that the protocol has settings for if not given.",
-        autocompletion=lambda: list(METRICS),
+        help="Of pld, ap_chamfer, ap_frechet, ap_sospa; all that the protocol has settings for if not given.",
+        autocompletion=_metrics,
         show_default=False,
     ),
 ]
@@ -118,7 +141,7 @@ FormatOption: TypeAlias = Annotated[
         metavar="NAME",
         help="Of the input; recognised by content if not given. See `mapgauge formats`.",
         callback=_format,
-        autocompletion=lambda: list(FORMATS),
+        autocompletion=_formats,
         show_default=False,
     ),
 ]
@@ -129,7 +152,7 @@ TruthFormatOption: TypeAlias = Annotated[
         metavar="NAME",
         help="Of the truth.",
         callback=_format,
-        autocompletion=lambda: list(FORMATS),
+        autocompletion=_formats,
         show_default=False,
     ),
 ]
@@ -270,8 +293,10 @@ def settings_of(
     count: int | None = None,
     classes: Texts = None,
     crop: bool = False,
-) -> Protocol:
+) -> "Protocol":
     """The protocol with what the options change."""
+    from mapgauge.protocols import protocol as protocol_of
+
     found = valid("--protocol", protocol_of, protocol)
     if spacing is not None and count is not None:
         refuse("--spacing", "give --spacing or --count, not both")
@@ -286,8 +311,10 @@ def settings_of(
     return found
 
 
-def metrics_of(protocol: Protocol, metrics: Texts) -> tuple[str, ...]:
+def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
     """The metrics asked for, all of which the protocol can compute."""
+    from mapgauge.evaluate import chosen_metrics
+
     chosen = listed(metrics) if metrics is not None else None
     if chosen and "pld" in chosen and not protocol.cutoffs:
         refuse("--metrics", f"the protocol {protocol.name} has no cutoff for pld. Give one: --cutoff 1.5")

@@ -11,7 +11,6 @@ from mapgauge.cli.options import Texts, refuse
 from mapgauge.cli.output import paint, progress, say, warn
 from mapgauge.cli.reading import Reading, check_classes, place
 from mapgauge.cli.words import printable
-from mapgauge.io._places import streams
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
@@ -41,6 +40,8 @@ class Pieces:
 
     def suit(self, reading: Reading, paths: Sequence[Path], *, whole: bool) -> bool:
         """Whether all files are Parquet and nothing was asked for that needs them in memory as a whole."""
+        from mapgauge.io._places import streams
+
         changed = reading != Reading(degenerate=reading.degenerate)
         wanted = self.engine is not None or self.work is not None or self.on_error != "stop"
         parquet = all(streams(place(path)) for path in paths)

@@ -6,18 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import typer
 
 from mapgauge.cli.options import Texts, listed, pairs, refuse
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.frames import MapFrames
-from mapgauge.io import read
-from mapgauge.io._places import is_dataset
-from mapgauge.io._source import Content
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from mapgauge.frames import MapFrames
     from mapgauge.io._collect import Degenerate
 
 _COMPRESSED = (".gz", ".zst")
@@ -42,18 +40,20 @@ class Reading:
         predicted, true = pairs("--rename", rename), pairs("--rename-truth", rename_truth)
         return cls(rename=predicted, rename_truth=true, **options)
 
-    def predictions(self, path: Path) -> MapFrames:
+    def predictions(self, path: Path) -> "MapFrames":
         """A file of predictions."""
         frames = self._read(path, self.format).rename(self.rename)
         if self.certain:
             frames = frames.with_confidence(1)
         return frames.rotate(self.rotate) if self.rotate else frames
 
-    def truth(self, path: Path) -> MapFrames:
+    def truth(self, path: Path) -> "MapFrames":
         """A file of truth."""
         return self._read(path, self.truth_format, truth=True).rename(self.rename_truth)
 
-    def _read(self, path: Path, format: str | None, *, truth: bool = False) -> MapFrames:
+    def _read(self, path: Path, format: str | None, *, truth: bool = False) -> "MapFrames":
+        from mapgauge.io import read
+
         degenerate = cast("Degenerate", self.degenerate)
         frames = read(place(path), format, degenerate=degenerate)
         if truth and frames.format == "vectormapnet":  # it holds both, and gives the predictions unless asked
@@ -74,6 +74,9 @@ def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
 
 def check_files(*paths: Path) -> None:
     """Refuse files that are not there, before the first of them is read, which may take a while."""
+    from mapgauge.io._places import is_dataset
+    from mapgauge.io._source import Content
+
     for path in paths:
         if not is_dataset(place(path)):
             Content(path)
@@ -82,6 +85,9 @@ def check_files(*paths: Path) -> None:
 def read_scenes(path: Path) -> dict[str, str]:
     """The scene of each token: from a JSON object, or from frames of any format that have scenes."""
     import msgspec
+
+    from mapgauge.io import read
+    from mapgauge.io._places import is_dataset
 
     if not is_dataset(place(path)):
         try:
@@ -133,8 +139,10 @@ def _stem(path: Path) -> str:
     return bare.stem
 
 
-def describe(frames: MapFrames) -> dict[str, Any]:
+def describe(frames: "MapFrames") -> dict[str, Any]:
     """What is in a file, as plain values."""
+    import numpy as np
+
     points = np.diff(frames.polylines.offsets)
     coords = frames.polylines.coords
     return {
@@ -159,12 +167,14 @@ def describe(frames: MapFrames) -> dict[str, Any]:
 
 
 def _spread(values: "np.ndarray[Any, Any]") -> dict[str, float] | None:
+    import numpy as np
+
     if not len(values):
         return None
     return {"least": values.min().item(), "median": float(np.median(values)), "most": values.max().item()}
 
 
-def in_words(frames: MapFrames) -> list[str]:
+def in_words(frames: "MapFrames") -> list[str]:
     """What is in a file, in a few short lines."""
     found = describe(frames)
     counts = printable(", ".join(f"{count} {name}" for name, count in found["classes"].items()))

@@ -1,14 +1,15 @@
 """Results as tables: one per metric for people and papers, rows for machines."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.documents import Form, cell, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, say, show_table
-from mapgauge.metrics.pld import Parts
-from mapgauge.protocols import Protocol
-from mapgauge.results import Results
 from mapgauge.tables import number
+
+if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
+    from mapgauge.results import Results
 
 TITLES = {
     "pld": "PLD",
@@ -33,7 +34,7 @@ def titled(key: str) -> str:
     return title if key in ("localisation", "detection") else f"{title} {better(key)[0]}"
 
 
-def show_results(form: Form, results: Sequence[Results], names: Sequence[str]) -> None:
+def show_results(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
     """The summary of one or several methods on stdout."""
     if form == "json":
         documents = [{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)]
@@ -57,11 +58,11 @@ def show_results(form: Form, results: Sequence[Results], names: Sequence[str]) -
             say((f"{name}: " if len(names) > 1 else "") + _frames(one), indent="  ")
 
 
-def _rows(results: Results) -> list[tuple[str, dict[str, Any]]]:
+def _rows(results: "Results") -> list[tuple[str, dict[str, Any]]]:
     return [*results.classes.items(), ("mean", results.mean)]
 
 
-def _table(metric: str, results: Sequence[Results], names: Sequence[str]) -> Table:
+def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> Table:
     """A row per method, class and mean."""
     columns = _columns(metric, results[0])
     several = len(results) > 1
@@ -79,12 +80,14 @@ def _table(metric: str, results: Sequence[Results], names: Sequence[str]) -> Tab
     return Table(_title(metric, results[0].protocol), header, rows, 2 if several else 1)
 
 
-def _columns(metric: str, results: Results) -> dict[str, str]:
+def _columns(metric: str, results: "Results") -> dict[str, str]:
     """The keys of a metric's values, and what to call them."""
     keys = results.mean
     name = "AP" if metric != "pld" else "PLD"
     columns = {metric: f"{name} {better(metric)[0]}"}
     if metric == "pld":
+        from mapgauge.metrics.pld import Parts
+
         columns |= {key: TITLES.get(key, key) for key in ("localisation", "detection", *Parts._fields)}
         columns |= {key: f"PLD {key.removeprefix('pld:')}" for key in keys if key.startswith("pld:")}
     unit = "" if metric == "ap_sospa" else " m"
@@ -92,7 +95,7 @@ def _columns(metric: str, results: Results) -> dict[str, str]:
     return columns
 
 
-def _title(metric: str, protocol: Protocol) -> str:
+def _title(metric: str, protocol: "Protocol") -> str:
     """The metric, which direction is better, and the settings that its numbers need."""
     sampling = "points as in the files"
     if protocol.spacing is not None:
@@ -111,7 +114,7 @@ def _count(value: float | None) -> str:
     return "" if value is None else f"{value:.0f}"
 
 
-def _frames(results: Results) -> str:
+def _frames(results: "Results") -> str:
     """How many frames there were, and which of them had less than two sides."""
     frames = results.to_dict()["frames"]
     return (
@@ -120,7 +123,7 @@ def _frames(results: Results) -> str:
     )
 
 
-def _latex(metric: str, results: Sequence[Results], names: Sequence[str]) -> None:
+def _latex(metric: str, results: Sequence["Results"], names: Sequence[str]) -> None:
     """As in the paper: a row per method, a column per class, and the mean; of PLD also its two groups."""
     classes = results[0].class_names
     title = f"m{'PLD' if metric == 'pld' else 'AP'}"

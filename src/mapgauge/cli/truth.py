@@ -10,9 +10,6 @@ from mapgauge.cli import options as o
 from mapgauge.cli.output import Table, progress, say, show_findings, show_table, warn
 from mapgauge.cli.reading import in_words
 from mapgauge.cli.targets import check_target
-from mapgauge.io import FORMATS, format_to_write
-from mapgauge.truth.rules import CLASSES, RULES, rules_named
-from mapgauge.truth.splits import split_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +46,7 @@ ToOption: TypeAlias = Annotated[
         "--to",
         metavar="NAME",
         help="Format to write, unless the suffix says it (.parquet, .geojson).",
-        autocompletion=lambda: [row.name for row in FORMATS.values() if row.write],
+        autocompletion=o.writable_formats,
         show_default=False,
     ),
 ]
@@ -101,6 +98,8 @@ def nuscenes(
     from mapgauge.truth import nuscenes as cut
 
     if split is not None:
+        from mapgauge.truth.splits import split_named
+
         o.valid("--split", split_named, "nuscenes", split)
     settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)
     _make(cut, dataroot, output, to, version=version, workers=workers, restart=restart, **settings)
@@ -133,6 +132,8 @@ def av2(
 @truth.command("rules")
 def list_rules() -> None:
     """List the rules."""
+    from mapgauge.truth.rules import RULES
+
     for dataset in dict.fromkeys(dataset for dataset, _ in RULES):
         rows = [[row.name, row.about] for row in RULES.values() if row.dataset == dataset]
         show_table(Table(dataset, ["rules", "what"], rows, 2), gap=dataset != "nuscenes")
@@ -142,12 +143,13 @@ def _settings(
     dataset: str, split: str | None, region: str, rules: str, every: int, scenes: o.Texts, tokens: Path | None
 ) -> dict[str, Any]:
     """Options as keywords; what cannot be right is refused before a file is opened."""
+    from mapgauge.truth import check_size
+    from mapgauge.truth.rules import rules_named
+
     o.valid("--rules", rules_named, dataset, rules)
     given = [name for name, value in (("--split", split), ("--scenes", scenes), ("--tokens", tokens)) if value]
     if len(given) > 1:
         o.refuse(given[1], f"give {' or '.join(given)}, not both")
-    from mapgauge.truth import check_size
-
     size = o.valid("--region", check_size, o.region_of(region))
     return {
         "split": split or "val",
@@ -183,6 +185,8 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
 def _check_format(target: Path, to: str | None) -> None:
     """Refuse a format that cannot hold truth, or none at all, before the work and not after it."""
     from mapgauge.frames import MapFrames
+    from mapgauge.io import format_to_write
+    from mapgauge.truth.rules import CLASSES
 
     row = o.valid("--to", format_to_write, target, to)
     line = [[0.0, 0.0], [1.0, 0.0]]
