@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 MAPGAUGE_FUZZ_CASES ?= 1000000
 MAPGAUGE_FUZZ_FILES ?= 5000
 
-.PHONY: demo test lint types fuzz bench bench-io bench-evaluate bench-truth clean
+.PHONY: demo test docs lint types fuzz bench bench-io bench-evaluate bench-cluster bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -20,6 +20,10 @@ lint: .venv/tested
 
 types: .venv/tested
 	$(BIN)/mypy
+
+docs: .venv/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	@echo "Open this in a browser: site/index.html"
 
 fuzz: .venv/tested
 	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) MAPGAUGE_FUZZ_FILES=$(MAPGAUGE_FUZZ_FILES) \
@@ -35,11 +39,14 @@ bench-io: .venv-bench/installed
 bench-evaluate: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_evaluate
 
+bench-cluster: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_cluster
+
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
 
 clean:
-	rm -rf demo .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is brought up to date because dependency groups need one of 2025.
@@ -57,6 +64,10 @@ clean:
 	$(BIN)/python -m pip install --quiet --group test
 	$(BIN)/python -m pip install --quiet '$(TORCH)' --group torch && $(BIN)/python -m pip install --quiet --no-deps mmengine \
 	  || echo "torch could not be installed: the tests of mapgauge.torch and mapgauge.mmengine will be skipped"
+	touch $@
+
+.venv/docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 .venv-bench/installed: .venv-bench/bin/python pyproject.toml

@@ -1,4 +1,4 @@
-"""The pictures of the README that need matplotlib and a browser: ``python docs/figures.py`` writes ``docs/images/``.
+"""The pictures that need matplotlib and a browser: ``python docs/figures.py`` writes ``docs/images/``.
 
 The figure and the report are those of ``mapgauge demo``; the screenshot is taken by the system's Chromium.
 """
@@ -29,6 +29,16 @@ def draw_frame() -> None:
     plot.save(figure, IMAGES / "frame.svg")
 
 
+def draw_worst() -> None:
+    """The frame of the tutorial, as ``mapgauge show`` draws it, small."""
+    results = mg.evaluate(*demo_world(80))
+    token = results.frames(count=1)[0]["token"]
+    of_frame = results.by(lambda name: name == token)[True]
+    values = {key: value for key in KEYS if (value := of_frame.mean[key]) is not None}
+    figure = plot.frame(results.assignment(token), region=(60, 30), values=values, title=token)
+    figure.savefig(IMAGES / "worst.png", dpi=130, metadata={"Software": None})
+
+
 def photograph_report() -> None:
     """The explorer of a report on two methods."""
     methods = []
@@ -48,4 +58,5 @@ def photograph_report() -> None:
 
 if __name__ == "__main__":
     draw_frame()
+    draw_worst()
     photograph_report()

@@ -7,7 +7,7 @@ is taken as it is. A new engine is a function that opens an executor, and a row 
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures import ThreadPoolExecutor as Threads
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ Outcome = TypeVar("Outcome")
 EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a Dask client, or an executor
 
 ATTEMPTS = 3  # at a task whose worker died
+_PATIENCE = 60  # seconds to wait for the first worker of a cluster
 _AHEAD = 2  # tasks per worker that are handed out: one to do, one to go on with
 
 
@@ -29,14 +30,14 @@ class Pool:
     """Workers: where to send tasks, how many of them run at once, and how to get new workers if these die."""
 
     executor: Executor
-    width: int
+    width: Callable[[], int]  # asked again and again: workers of a cluster come and go
     renew: Callable[[], Executor] | None = None
 
 
 @contextmanager
 def _threads(workers: int) -> Iterator[Pool]:
     with Threads(workers) as executor:
-        yield Pool(executor, workers)
+        yield Pool(executor, lambda: workers)
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def _processes(workers: int) -> Iterator[Pool]:
 
     # Started afresh: a forked process would inherit threads in the middle of something.
     make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
-    pool = Pool(make(), workers)
+    pool = Pool(make(), lambda: workers)
 
     def renew() -> Executor:
         pool.executor.shutdown(wait=False, cancel_futures=True)
@@ -87,11 +88,14 @@ def _scheduler(address: str) -> Iterator[Pool]:
 
 def _of_client(client: Any) -> Pool:
     """A Dask client: the scheduler repeats what a dying worker had."""
-    threads = sum(client.nthreads().values())
-    if not threads:
-        client.wait_for_workers(1)
-        threads = sum(client.nthreads().values())
-    return Pool(client.get_executor(pure=False), threads)
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError as error:
+        raise MapgaugeError(
+            f"{client.scheduler.address}: this Dask scheduler has had no worker for {_PATIENCE} s. Start one with: "
+            "dask worker"
+        ) from error
+    return Pool(client.get_executor(pure=False), lambda: max(1, sum(client.nthreads().values())))
 
 
 @contextmanager
@@ -123,7 +127,7 @@ def open_engine(engine: EngineLike, workers: int | None) -> Any:
         return _given(_of_client(engine))
     if isinstance(engine, Executor):
         width = workers or getattr(engine, "_max_workers", None) or os.cpu_count() or 1
-        return _given(Pool(engine, width))
+        return _given(Pool(engine, lambda: width))
     raise InvalidInput(
         f"engine must be {', '.join(map(repr, ENGINES))}, the address of a Dask scheduler, a Dask client or an "
         f"executor, got {engine!r}"
@@ -147,7 +151,7 @@ def run(
             if suspects and not running:
                 task = suspects.pop(0)
                 running[pool.executor.submit(work, task)] = task
-            while not suspects and len(running) < pool.width * _AHEAD:
+            while not suspects and len(running) < pool.width() * _AHEAD:
                 try:
                     task = next(waiting)
                 except StopIteration:
@@ -161,7 +165,7 @@ def run(
                 task = running.pop(future)
                 try:
                     outcome: Outcome | Exception = future.result()
-                except BrokenExecutor as error:
+                except (BrokenExecutor, CancelledError) as error:  # cancelled: a scheduler that is gone
                     died.append((task, error))
                     continue
                 except Exception as error:  # of the task, or of its worker: the caller decides
@@ -169,7 +173,9 @@ def run(
                 yield task, outcome
             if died:
                 if pool.renew is None:
-                    raise MapgaugeError(f"the workers are gone: {died[0][1]}") from died[0][1]
+                    raise MapgaugeError(f"the workers are gone: {died[0][1] or 'their work was cancelled'}") from died[
+                        0
+                    ][1]
                 died += [(task, died[0][1]) for task in running.values()]
                 running.clear()
                 pool.renew()

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHIFT = 1127  # 2**-1127 divides every float64, as numpy splits them
-_LOW = 27  # bits of a mantissa that are added apart, so that 2**36 values fit into 64 bits
+_LOW = 27  # bits of a mantissa that are added apart
+_ROWS = 1 << 26  # values whose parts are added at once
 
 
 def exact_sums(values: NDArray[np.float64]) -> list[int]:
@@ -22,12 +23,16 @@ def exact_sums(values: NDArray[np.float64]) -> list[int]:
     places = exponent.astype(np.int64) - 53 + _SHIFT
     sums = []
     for column in range(values.shape[1]):
-        place, index = np.unique(places[:, column], return_inverse=True)
-        high, low = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
-        np.add.at(high, index, whole[:, column] >> _LOW)
-        np.add.at(low, index, whole[:, column] & ((1 << _LOW) - 1))
-        parts = zip(place.tolist(), high.tolist(), low.tolist(), strict=True)
-        sums.append(sum(((upper << _LOW) + lower) << where for where, upper, lower in parts))
+        total = 0
+        for start in range(0, len(values), _ROWS):
+            part = slice(start, start + _ROWS)
+            place, index = np.unique(places[part, column], return_inverse=True)
+            # Sums of whole numbers below 2**53, which float64 holds exactly.
+            high = np.bincount(index, whole[part, column] >> _LOW).astype(np.int64)
+            low = np.bincount(index, whole[part, column] & ((1 << _LOW) - 1)).astype(np.int64)
+            parts = zip(place.tolist(), high.tolist(), low.tolist(), strict=True)
+            total += sum(((upper << _LOW) + lower) << where for where, upper, lower in parts)
+        sums.append(total)
     return sums
 
 

@@ -5,13 +5,14 @@ nor where they were added shows in them. Average precision needs all predictions
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.exact import exact_sums, rounded
-from mapgauge.metrics.average_precision import average_precision
+from mapgauge.metrics.average_precision import average_precisions
 from mapgauge.protocols import Protocol
 from mapgauge.score import PARTS, Scores, thresholds_of
 
@@ -65,15 +66,19 @@ class Totals:
         counts = _counts(scores)
         label = labels_of(scores)
         mine = [label == c for c in range(len(counts[3]))]
-        precision = {}
-        for name, hits in scores.hits.items():
-            values = np.zeros((len(thresholds_of(protocol, name)), len(mine)))
-            for c, chosen in enumerate(mine):
-                confidence, found, truth = scores.confidence[chosen], hits[chosen], int(counts[3][c])
-                for t in range(len(values)):
-                    hit = (found >> t) & 1
-                    values[t, c] = average_precision(confidence, hit, truth, interpolation=protocol.interpolation)
-            precision[name] = values
+        names = list(scores.hits)
+        bits = bits_of(protocol, names)
+        hits = [scores.hits[name] for name in names]
+        values = [
+            average_precisions(
+                scores.confidence[chosen],
+                flags_of([column[chosen] for column in hits], bits),
+                int(truth),
+                protocol.interpolation,
+            )
+            for chosen, truth in zip(mine, counts[3], strict=True)
+        ]
+        precision = by_metric(values, names, bits)
         return cls(*counts, *_unpacked(sums, len(scores.parts), len(scores.ring_parts), len(mine)), precision)
 
     @classmethod
@@ -82,6 +87,25 @@ class Totals:
         columns = [rounded(column) for column in sums.columns]
         counts = (sums.frames, sums.without_truth, sums.predicted, sums.true)
         return cls(*counts, *_unpacked(columns, cutoffs, rings, len(sums.true)), precision)
+
+
+def bits_of(protocol: Protocol, metrics: Sequence[str]) -> list[tuple[int, int]]:
+    """All thresholds of average precisions: which metric, and which bit of its hits."""
+    return [(m, t) for m, name in enumerate(metrics) for t in range(len(thresholds_of(protocol, name)))]
+
+
+def flags_of(hits: Sequence[NDArray[np.uint16]], bits: list[tuple[int, int]]) -> NDArray[np.bool_]:
+    """Which predictions hit, from the hits of each metric: a column for each threshold."""
+    count = len(hits[0]) if hits else 0
+    return np.stack([(hits[m] >> t) & 1 == 1 for m, t in bits], axis=1) if bits else np.empty((count, 0), np.bool_)
+
+
+def by_metric(
+    values: Sequence[Sequence[float]], metrics: Sequence[str], bits: list[tuple[int, int]]
+) -> dict[str, Floats]:
+    """Average precisions of each class at each threshold, as ``(thresholds, classes)`` for each metric."""
+    table = np.array(values, np.float64).reshape(len(values), len(bits)).T
+    return {name: table[[k for k, (of, _) in enumerate(bits) if of == m]] for m, name in enumerate(metrics)}
 
 
 def labels_of(scores: Scores) -> Indices:

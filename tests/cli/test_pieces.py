@@ -64,6 +64,14 @@ def test_a_broken_part_stops_skips_and_resumes(call: Run, sets: Path) -> None:
     assert means(resumed.stdout) == means(call("evaluate", "good.json", "truth.geojson", "--json").stdout)
 
 
+def test_urls_are_taken_as_they_are_given(call: Run, sets: Path) -> None:
+    pytest.importorskip("fsspec")
+    done = call("evaluate", f"file://{sets}/x", f"file://{sets}/y", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["inputs"]["truth"]["name"] == f"file://{sets}/y"
+    assert call("inspect", f"file://{sets}/x").returncode == 0
+
+
 def test_several_predictions_have_a_folder_each(call: Run, sets: Path) -> None:
     call("convert", "poor.json", f"{sets}/z/", "--scenes", "truth.geojson")
     done = call("evaluate", sets / "x", sets / "z", sets / "y", "--work", sets / "work", "--json")

@@ -4,23 +4,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.typing import Points
-
-DIAGONAL = np.sqrt([0.5, 0.5])  # one metre
-
-
-def road() -> dict[str, list[Points]]:
-    """Points every half metre, as the protocol samples them: two boundaries, two dividers, two crossings."""
-    x = np.arange(-20, 20.1, 0.5)
-    lines = [np.c_[x, 0.004 * x**2 + y] for y in (-7.0, -2.0, 2.0, 7.0)]
-    around = np.concatenate([np.c_[np.zeros(20), np.arange(0, 10, 0.5)], np.c_[np.arange(0, 3, 0.5), np.full(6, 10.0)]])
-    crossing = np.concatenate([around, np.array([3.0, 10.0]) - around, [[0.0, 0.0]]])
-    return {
-        "ped_crossing": [crossing + np.array([at, -5.0]) for at in (-15.0, 10.0)],
-        "divider": lines[1:3],
-        "boundary": [lines[0], lines[3]],
-    }
-
+from examples.figure_1 import DIAGONAL, road
 
 def test_a_shifted_map_with_a_scrambled_instance_has_cd_map_1_and_a_bad_mpld(rng: np.random.Generator) -> None:
     truth = road()

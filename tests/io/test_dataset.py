@@ -56,7 +56,7 @@ def test_row_groups_end_where_scenes_end(frames: mg.MapFrames, tmp_path: Path, m
 
 def test_row_groups_have_few_frames_even_if_those_have_few_instances(tmp_path: Path) -> None:
     empty = mg.MapFrames.of({f"{k:05}": {} for k in range(1100)})
-    assert [group.rows for group in open_dataset(written(empty, tmp_path / "set")).groups] == [512, 512, 76]
+    assert [group.rows for group in open_dataset(written(empty, tmp_path / "set")).groups] == [256, 256, 256, 256, 76]
 
 
 def test_half_a_data_set_is_not_there(frames: mg.MapFrames, tmp_path: Path) -> None:

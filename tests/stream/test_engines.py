@@ -1,7 +1,8 @@
 """Engines: tasks are done once each, whatever happens to their workers."""
 
+import threading
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def test_few_tasks_are_handed_out_at_a_time() -> None:
             yield task
 
     with ThreadPoolExecutor(2) as executor:
-        next(run(Pool(executor, 2), double, tasks()))
+        next(run(Pool(executor, lambda: 2), double, tasks()))
         assert len(taken) <= 6
 
 
@@ -61,9 +62,39 @@ def test_a_task_that_kills_its_worker_is_found_and_the_others_are_done() -> None
 
 def test_workers_of_others_that_are_gone_end_the_run() -> None:
     with open_engine("processes", 1) as own:
-        pool = Pool(own.executor, 1)
+        pool = Pool(own.executor, lambda: 1)
         with pytest.raises(mg.MapgaugeError, match="the workers are gone"):
             list(run(pool, die_at_three, range(6)))
+
+
+def test_work_that_a_scheduler_cancels_ends_the_run() -> None:
+    class Gone(Executor):
+        def submit(self, *_: object, **__: object) -> "Future[int]":  # type: ignore[override]
+            future: Future[int] = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    with pytest.raises(mg.MapgaugeError, match="the workers are gone"):
+        list(run(Pool(Gone(), lambda: 1), double, range(3)))
+
+
+def test_workers_that_come_later_get_work() -> None:
+    workers = iter([1, 1, *[3] * 100])
+    running: list[int] = []
+    most: list[int] = []
+
+    def busy(task: int) -> int:
+        running.append(task)
+        most.append(len(running))
+        wait_for_others.wait(0.05)
+        running.remove(task)
+        return task
+
+    wait_for_others = threading.Event()
+    with ThreadPoolExecutor(8) as executor:
+        list(run(Pool(executor, lambda: next(workers)), busy, range(20)))
+    assert max(most) > 2
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.stream.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.io.dataset import open_dataset
 from mapgauge.stream import StreamedResults, work
 from mapgauge.stream.folder import Folder
 from mapgauge.stream.plan import Chunk
@@ -58,7 +59,7 @@ def test_a_corrupt_row_group_is_named_and_the_rest_is_kept(sides: tuple[Path, Pa
 
 
 def test_a_run_that_stops_without_a_folder_says_where_its_work_is(sides: tuple[Path, Path]) -> None:
-    damage(sides[0], 4)
+    damage(sides[0], 25)
     with pytest.raises(mg.UnreadableFile, match='Go on with work="') as caught:
         mg.evaluate(*sides, workers=1)
     kept = str(caught.value).split('work="')[1].split('"')[0]
@@ -227,6 +228,38 @@ def test_settings_that_mean_nothing_are_refused(
 def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
     with pytest.raises(mg.InvalidInput, match="are for Parquet on both sides"):
         mg.evaluate(*world, engine="processes")
+
+
+def test_a_url_is_no_folder_for_work(sides: tuple[Path, Path]) -> None:
+    with pytest.raises(mg.InvalidInput, match="work must be a folder of this machine"):
+        mg.evaluate(*sides, work="s3://bucket/work")
+
+
+def test_a_worker_with_another_version_is_refused(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "__version__", "0.0.1")
+    with pytest.raises(mg.MapgaugeError, match="a worker has mapgauge 0.0.1, expected"):
+        mg.evaluate(*sides)
+
+
+def test_paths_are_told_to_workers_in_full(
+    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = mg.evaluate("x", "y")
+    assert same(results, mg.evaluate(*world))
+    assert all(Path(file).is_absolute() for file in open_dataset("x").files)
+    assert open_dataset("x").digest == open_dataset(sides[0]).digest
+
+
+def test_an_early_failure_leaves_nothing_behind(
+    sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    damage(sides[0], 0)
+    with pytest.raises(mg.UnreadableFile, match=r"completely\?$"):
+        mg.evaluate(*sides, workers=1)
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_an_empty_folder_is_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:

@@ -26,8 +26,11 @@ def asked_for(context: Context) -> Iterator[Finding]:
         size = np.array(context.region[2:]) - context.region[:2]
         text = f"the region is {size[0]:g} x {size[1]:g} m and the truth measures {extent} m"
         if (extent.size < _COVERED * size).any() and _fits(extent, size[::-1]):
-            text += ": x and y seem to be exchanged. Give the region as the files have it, or .rotate(-90) both sides"
-            yield Finding("error", "region-turned", text, extent.instances)
+            text += (
+                ": x and y seem to be exchanged. The numbers do not depend on the axes as long as both sides have the "
+                "same and nothing is cropped; to crop, give the region as the files have it, or .rotate(-90) both sides"
+            )
+            yield Finding("warning", "region-turned", text, extent.instances)
             return
         if (extent.size < _COVERED * size).any():
             text += ": is it made for a smaller one? Predictions where it ends all count as false"

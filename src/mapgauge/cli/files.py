@@ -18,7 +18,10 @@ _ZIP = b"PK\x03\x04"  # how a file of results begins
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Predictions, truth or results.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Predictions, truth or results.", parser=o.given, show_default=False),
+    ],
     format: o.FormatOption = None,
     degenerate: o.DegenerateOption = "strict",
     json: o.JsonOption = False,
@@ -75,7 +78,10 @@ def _writable(name: str | None) -> str | None:
 
 def convert(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="IN", help="The file to read; several for a data set.", show_default=False)
+        list[Path],
+        typer.Argument(
+            metavar="IN", help="The file to read; several for a data set.", parser=o.given, show_default=False
+        ),
     ],
     target: Annotated[
         str,

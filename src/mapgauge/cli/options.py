@@ -74,11 +74,30 @@ def _at_least_one(number: int | None) -> int | None:
     return number
 
 
+class _Given(type(Path())):  # type: ignore[misc]
+    """A path that remembers the URL it was given as: paths leave out a slash."""
+
+    url: str | None = None
+
+
+def given(text: str) -> Path:
+    """A path or a URL from the command line.
+
+    >>> given("file:///truth").url, given("truth").name
+    ('file:///truth', 'truth')
+    """
+    path: Path = _Given(text)
+    if "://" in text:
+        path.url = text  # type: ignore[attr-defined]
+    return path
+
+
 PredictionsArgument: TypeAlias = Annotated[
-    list[Path], typer.Argument(metavar="PREDICTIONS", help="One or more files of predictions.", show_default=False)
+    list[Path],
+    typer.Argument(metavar="PREDICTIONS", help="One or more files of predictions.", parser=given, show_default=False),
 ]
 TruthArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="TRUTH", help="The file of the truth, last.", show_default=False)
+    Path, typer.Argument(metavar="TRUTH", help="The file of the truth, last.", parser=given, show_default=False)
 ]
 ResultsArgument: TypeAlias = Annotated[
     list[Path],

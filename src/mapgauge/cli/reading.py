@@ -1,6 +1,5 @@
 """Files as the options say they are to be read, and in words what was read."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,13 +105,8 @@ def read_scenes(path: Path) -> dict[str, str]:
 
 
 def place(path: Path) -> str | Path:
-    """A path as it was given: of a URL, ``Path`` leaves out a slash.
-
-    >>> place(Path("s3://bucket/truth"))
-    's3://bucket/truth'
-    """
-    url = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/(?=[^/])", path.as_posix())
-    return f"{url[1]}://{path.as_posix()[url.end() :]}" if url else path
+    """A path, or the URL that it was given as."""
+    return getattr(path, "url", None) or path
 
 
 def names_of(paths: Sequence[Path], given: Texts) -> list[str]:

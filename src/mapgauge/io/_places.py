@@ -63,7 +63,7 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
             found = [root] if fs.isfile(root) else _visible(fs.find(root), root)
             files = [fs.unstrip_protocol(name) for name in found]
         else:
-            folder = Path(path)
+            folder = Path(path).absolute()  # a worker may be in another folder
             files = [str(folder)]
             if folder.is_dir():
                 files = _visible([file.as_posix() for file in folder.rglob("*.parquet")], folder.as_posix())

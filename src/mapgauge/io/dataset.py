@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -28,7 +29,7 @@ from mapgauge.io._parquet_rows import (
     pyarrow_modules,
     read_group,
 )
-from mapgauge.io._places import open_file, parquet_files
+from mapgauge.io._places import is_url, open_file, parquet_files
 from mapgauge.io.parquet import frames_of
 from mapgauge.join import join
 
@@ -98,8 +99,9 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
     with ThreadPoolExecutor(min(_STREAMS, len(files))) as pool:
         footers = list(pool.map(_footer, files))
     digest = hashlib.blake2b(digest_size=16)
+    root = str(path if is_url(path) else Path(path).absolute())  # the data set is the same wherever it lies
     for file, footer in zip(files, footers, strict=True):
-        digest.update(f"{file.removeprefix(str(path))}\0{footer.digest}\0".encode())
+        digest.update(f"{file.removeprefix(root)}\0{footer.digest}\0".encode())
     for name in ("dimension", "confidence", "scenes"):
         values = [getattr(footer, name) for footer in footers if footer.groups]
         odd = next((k for k, value in enumerate(values) if value != values[0]), None)

@@ -19,7 +19,7 @@ from mapgauge.io._source import Content
 from mapgauge.polylines import Polylines
 
 GROUP_ROWS = 1 << 15  # of a row group, at most, if no frame has more
-FRAME_ROWS = 64  # that a frame counts as, at least: so a group has at most 512 frames, as chunks of work should
+FRAME_ROWS = 128  # that a frame counts as, at least: so groups of both sides have 256 frames, and meet without overlap
 
 
 def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:

@@ -16,7 +16,7 @@ def average_precision(
     *,
     interpolation: Literal["area", "11-point"] = "area",
 ) -> float:
-    """Average precision of predictions pooled over frames (METRICS: as the field computes it).
+    """Average precision of predictions pooled over frames as the field computes it.
 
     Predictions of equal confidence are one step of the curve: no threshold on the confidence can tell them apart. The
     public evaluators take them one by one in the order of an unstable sort, so that theirs depends on the order of
@@ -40,10 +40,25 @@ def average_precision(
         raise InvalidInput(f"confidence and hits must be as many, got shapes {values.shape} and {flags.shape}")
     if interpolation not in ("area", "11-point"):
         raise InvalidInput(f"interpolation must be 'area' or '11-point', got {interpolation!r}")
-    if truth == 0 or not len(values):
-        return 0.0
-    order = np.argsort(-values, kind="stable")
-    recall, precision = curve(values[order], flags[order], truth)
+    return average_precisions(values, flags[:, None], truth, interpolation)[0]
+
+
+def average_precisions(
+    confidence: NDArray[np.float64],
+    hits: NDArray[np.bool_],
+    truth: int,
+    interpolation: Literal["area", "11-point"] = "area",
+) -> list[float]:
+    """Average precision for each column of ``hits``: the same predictions at several thresholds, sorted once."""
+    if truth == 0 or not len(confidence):
+        return [0.0] * hits.shape[1]
+    order = np.argsort(-confidence)
+    return [_average(*curve(confidence[order], column[order], truth), interpolation) for column in hits.T]
+
+
+def _average(
+    recall: NDArray[np.float64], precision: NDArray[np.float64], interpolation: Literal["area", "11-point"]
+) -> float:
     if interpolation == "11-point":
         # A recall that misses 0.3 by rounding reaches it.
         reached = [precision[recall >= level - 1e-9] for level in np.linspace(0, 1, 11)]

@@ -24,6 +24,7 @@ from mapgauge.errors import InvalidInput, MapgaugeError
 from mapgauge.evaluate import cropped
 from mapgauge.findings import Finding
 from mapgauge.io._collect import Degenerate
+from mapgauge.io._places import is_url
 from mapgauge.io.dataset import DataSet, open_dataset
 from mapgauge.protocols import Protocol
 from mapgauge.score import score
@@ -59,6 +60,8 @@ def evaluate_stream(
     """
     if on_error not in ("stop", "skip"):
         raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
+    if work is not None and is_url(os.fspath(work)):
+        raise InvalidInput(f"work must be a folder of this machine, got the URL {work}")
     if resume and work is None:
         raise InvalidInput("resume needs the folder of the evaluation to go on with. Pass work=")
     sides = open_dataset(predictions), open_dataset(truth)
@@ -76,11 +79,16 @@ def evaluate_stream(
         folder.note_failures(failed)
         results = results_of(folder, failed=failed)
     except (MapgaugeError, KeyboardInterrupt) as error:
-        kept = f"{len(folder.finished)} of {len(plan.chunks)} chunks are finished and kept in {path}"
+        finished = len(folder.finished)
+        if work is None and not finished:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        kept = f"{finished} of {len(plan.chunks)} chunks are finished and kept in {path}"
         note = f'{kept}. Go on with work="{path}", resume=True (--work {path} --resume)'
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(note) from error
-        raise type(error)(f"{error}. {note}") from error
+        said = str(error).rstrip(".")
+        raise type(error)(f"{said}{'' if said.endswith('?') else '.'} {note}") from error
     if work is None:
         weakref.finalize(results, shutil.rmtree, path, ignore_errors=True)
     return results
@@ -144,6 +152,7 @@ def _noticed(job: Job, sample: Chunk, chunks: int) -> tuple[Finding, ...]:
         return ()  # it will be met again, when the chunk has its turn
     if chunks == 1:
         return found
+    found = tuple(finding for finding in found if not finding.code.endswith("-published"))  # counts of all frames
     looked = f"the checks looked at one of {chunks} chunks; their counts are of that one"
     return (*found, Finding("note", "checked-sample", looked))
 

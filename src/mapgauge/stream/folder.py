@@ -187,11 +187,14 @@ class Folder:
 
     def records(self, label: int) -> Iterator[Records]:
         """Confidences and hits of the predictions of one class, chunk by chunk."""
-        names = [name for name in self.about.metrics if name != "pld"]
-        for partial in self.chunks():
-            scores = partial.scores
-            mine = labels_of(scores) == label
-            yield scores.confidence[mine], np.stack([scores.hits[name][mine] for name in names], axis=1)
+        return (records_of(partial.scores, label) for partial in self.chunks())
+
+
+def records_of(scores: Scores, label: int) -> Records:
+    """Confidences and hits of the predictions of one class."""
+    mine = labels_of(scores) == label
+    hits = [column[mine] for column in scores.hits.values()]
+    return scores.confidence[mine], np.stack(hits, axis=1) if hits else np.empty((np.count_nonzero(mine), 0), np.uint16)
 
 
 def _check_same(folder: Folder, about: About) -> None:

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.exact import exact_sums, rounded
-from mapgauge.metrics.average_precision import average_precision
+from mapgauge.metrics.average_precision import average_precisions
 from mapgauge.protocols import Protocol
-from mapgauge.score import thresholds_of
+from mapgauge.totals import bits_of, by_metric, flags_of
 
-LIMIT = 1 << 25  # predictions of one class in memory at once; half a gigabyte
+LIMIT = 1 << 24  # predictions of one class in memory at once: sorting them takes half a gigabyte
+WINDOW = 1 << 18  # predictions of all runs that are merged at once
 
 Floats: TypeAlias = NDArray[np.float64]
 Bits: TypeAlias = NDArray[np.uint16]
@@ -47,16 +48,14 @@ def precisions(
         folder: Where runs are kept meanwhile.
         limit: Predictions in memory at once.
     """
-    bits = [(m, t) for m, name in enumerate(metrics) for t in range(len(thresholds_of(protocol, name)))]
-    found = {name: np.zeros((len(thresholds_of(protocol, name)), len(true))) for name in metrics}
-    for c, truth in enumerate(true):
-        if not bits:
-            break
-        method = _in_memory if predicted[c] <= limit else _external
-        values = method(records(c), bits, truth, protocol, folder, limit)
-        for (m, t), value in zip(bits, values, strict=True):
-            found[metrics[m]][t, c] = value
-    return found
+    bits = bits_of(protocol, metrics)
+    if not bits:
+        return {}
+    values = [
+        (_in_memory if predicted[c] <= limit else _external)(records(c), bits, truth, protocol, folder, limit)
+        for c, truth in enumerate(true)
+    ]
+    return by_metric(values, metrics, bits)
 
 
 def _in_memory(
@@ -64,11 +63,8 @@ def _in_memory(
 ) -> list[float]:
     pieces = list(records)
     confidence = np.concatenate([np.empty(0), *(piece[0] for piece in pieces)])
-    hits = [np.concatenate([np.empty(0, np.uint16), *(piece[1][:, m] for piece in pieces)]) for m, _ in bits]
-    return [
-        average_precision(confidence, (hit >> t) & 1, truth, interpolation=protocol.interpolation)
-        for hit, (_, t) in zip(hits, bits, strict=True)
-    ]
+    hits = np.concatenate([np.empty((0, bits[-1][0] + 1), np.uint16), *(piece[1] for piece in pieces)])
+    return average_precisions(confidence, flags_of(list(hits.T), bits), truth, protocol.interpolation)
 
 
 def _external(
@@ -81,17 +77,12 @@ def _external(
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, found = _runs(records, bits, Path(scratch), limit)
-        curve = _Curve(number, found, truth)
-        for confidence, hits in _merged(runs, max(limit // max(len(runs), 1), 1)):
-            curve.add(confidence, _flags(hits, bits))
+        curve = _Curve(number, found, truth, protocol.interpolation == "11-point")
+        for confidence, hits in _merged(runs, max(min(limit, WINDOW) // max(len(runs), 1), 1)):
+            curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems do not delete files that are looked at
     return curve.eleven_points() if protocol.interpolation == "11-point" else curve.areas()
-
-
-def _flags(hits: Bits, bits: list[tuple[int, int]]) -> NDArray[np.int64]:
-    """Which predictions hit, one column for each metric and threshold."""
-    return np.stack([(hits[:, m] >> t) & 1 for m, t in bits], axis=1).astype(np.int64)
 
 
 def _runs(
@@ -115,7 +106,7 @@ def _runs(
 
     for confidence, hits in records:
         number += len(confidence)
-        found += _flags(hits, bits).sum(axis=0)
+        found += flags_of(list(hits.T), bits).sum(axis=0)
         pieces.append((confidence, hits))
         held += len(confidence)
         if held >= limit:
@@ -148,9 +139,9 @@ def _merged(runs: list[Records], window: int) -> Iterator[Records]:
 class _Curve:
     """Precision over recall, from low confidence to high."""
 
-    def __init__(self, number: int, found: NDArray[np.int64], truth: int) -> None:
+    def __init__(self, number: int, found: NDArray[np.int64], truth: int, eleven: bool) -> None:
         self.number, self.found, self.truth = number, found, truth
-        self.levels = np.linspace(0, 1, 11)
+        self.levels: list[float] = np.linspace(0, 1, 11).tolist() if eleven else []
         self.envelope = np.zeros(len(found))
         self.area = [0] * len(found)
         self.reached = np.zeros((11, len(found)))

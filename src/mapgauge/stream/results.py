@@ -13,8 +13,8 @@ from mapgauge.io._collect import Settings
 from mapgauge.io.dataset import open_dataset
 from mapgauge.results import Input, Results
 from mapgauge.score import Scores
-from mapgauge.stream.folder import Folder
-from mapgauge.stream.precision import LIMIT, precisions
+from mapgauge.stream.folder import Folder, records_of
+from mapgauge.stream.precision import LIMIT, Records, precisions
 from mapgauge.totals import Sums, Totals
 
 
@@ -83,17 +83,24 @@ def results_of(
     missing = ignored = 0
     frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
     noticed: dict[Finding, None] = dict.fromkeys(about.findings)
+    protocol, rings = about.settings, about.rings
+    classes = range(len(protocol.classes or ()))
+    held: list[list[Records]] | None = [[] for _ in classes]  # while they fit into memory, so that chunks are read once
     for chunk in folder.chunks():
         sums = chunk.sums if sums is None else sums + chunk.sums
         missing, ignored = missing + chunk.missing, ignored + chunk.ignored
         frames = [a + b for a, b in zip(frames, chunk.frames, strict=True)]
         counts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(counts, chunk.counts, strict=True)]
         noticed |= dict.fromkeys(chunk.findings)
+        if int(sums.predicted.sum()) > limit:
+            held = None
+        if held is not None:
+            for c in classes:
+                held[c].append(records_of(chunk.scores, c))
     if sums is None:
         raise InvalidInput(f"{folder.path}: no chunk could be evaluated. The first failed with: {lost[min(lost)]}")
-    protocol, rings = about.settings, about.rings
     found = precisions(
-        folder.records,
+        folder.records if held is None else held.__getitem__,
         *(sums.predicted.tolist(), sums.true.tolist(), protocol),
         [name for name in about.metrics if name != "pld"],
         folder.path,

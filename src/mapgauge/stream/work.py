@@ -11,6 +11,7 @@ import numpy as np
 
 from mapgauge.align import align
 from mapgauge.check import check
+from mapgauge.errors import MapgaugeError
 from mapgauge.evaluate import CHUNK, check_sides, cropped
 from mapgauge.findings import Finding
 from mapgauge.frames import MapFrames
@@ -20,6 +21,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.score import Scores, score
 from mapgauge.stream.plan import Chunk
 from mapgauge.totals import Sums
+from mapgauge.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Job:
     degenerate: Degenerate
     by_scene: bool
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
+    version: str = __version__  # of mapgauge, which must be the same everywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,8 @@ class Partial:
 
 def score_chunk(job: Job, chunk: Chunk) -> Partial:
     """Read a chunk and score its frames."""
+    if job.version != __version__:
+        raise MapgaugeError(f"a worker has mapgauge {__version__}, expected {job.version}. Install the same everywhere")
     began = time.perf_counter()
     predictions, truth = sides_of(job, chunk)
     missing = sum(token not in predictions.index for token in truth.tokens)

@@ -1,0 +1,341 @@
+"""How fast is the evaluation of more frames than fit into memory, and what does it cost?
+
+Run it with ``make bench-cluster``. Frames are generated (``mapgauge.demo``: 75 predictions of 20 points and about 12
+true instances in each), a block of them again and again with other names and confidences, and written as two Parquet
+data sets. Two workers evaluate them, in processes and on a Dask cluster of this machine: a tenth of the frames and all
+of them, to see what grows. The baseline is the evaluation of that tenth in memory with as many threads; all three must
+give the same bits. Every evaluation is a process of its own, so that its memory is its own. They take turns, and the
+best of each counts.
+"""
+
+import argparse
+import hashlib
+import json
+import pickle
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil  # type: ignore[import-untyped]
+from benchmarks.tables import heading, machine, peak_memory, row
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.io.dataset import open_dataset
+from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.stream.folder import Folder
+from mapgauge.stream.plan import plan_of
+from mapgauge.stream.results import results_of
+
+FRAMES = 100_000
+BLOCK = 2_000  # frames that are generated; all others repeat them
+WORKERS = 2
+PROTOCOL = mg.protocol("paper-60x30")
+ENGINES = ("processes", "dask")
+SIDES = ("predictions", "truth")
+RUNS = 8  # on disk, of the largest class, to see what a sort there takes
+SAMPLES = 20  # looks at the memory of workers, each second
+
+# Targets of the project, on the machine it is developed on.
+OVERHEAD = 0.15  # of the time of all workers is not spent in scoring, at most
+FLAT = 1.2  # times the memory of a worker with a tenth of the frames, at most
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one evaluation took; an evaluation in memory knows the first five."""
+
+    frames: int
+    seconds: float  # all of the call
+    cpu: float  # seconds of all processes
+    driver: float  # peak, MB
+    values: str  # of all metrics and classes, bit by bit
+    worker: float = 0  # peak of the worker with the highest, MB
+    reading: float = 0  # seconds of all workers
+    scoring: float = 0  # seconds of all workers
+    opening: float = 0  # seconds of the driver: reading all footers and planning
+    keeping: float = 0  # seconds of the driver: taking and writing what workers return
+    merging: float = 0  # seconds of the driver, to the summary of all metrics
+    sorting: float = 0  # seconds of the driver: the same where average precision needs the sort on disk
+    adding: float = 0  # seconds of the driver: reading all rows once, which is a merge without average precision
+    chunks: int = 0
+    returned: int = 0  # bytes of what workers return
+    kept: int = 0  # bytes in the folder
+
+
+def write(folder: Path, frames: int) -> None:
+    """Two data sets of so many frames, a block at a time."""
+    predictions, truth = demo_world(min(BLOCK, frames))
+    # Networks compute float32 numbers, and those take less room.
+    lines = replace(predictions.polylines, coords=predictions.polylines.coords.astype(np.float32).astype(np.float64))
+    block = replace(predictions, polylines=lines, timestamps=None, poses=None), truth
+    writers = [DatasetWriter(folder / side) for side in SIDES]
+    rng = np.random.default_rng(0)
+    for first in range(0, frames, len(block[1])):
+        part = slice(0, min(len(block[1]), frames - first))
+        for writer, side in zip(writers, block, strict=True):
+            writer.add(_again(side.between(part), first, rng), f"part-{first:09}")
+    for writer in writers:
+        writer.finish()
+
+
+def _again(frames: mg.MapFrames, first: int, rng: np.random.Generator) -> mg.MapFrames:
+    """The frames with names and confidences of their own; tokens are as long as those of nuScenes."""
+    scenes = tuple(f"{first:09}-{scene}" for scene in frames.scenes or ())
+    tokens = tuple(hashlib.blake2b(f"{first}{t}".encode(), digest_size=16).hexdigest() for t in frames.tokens)
+    if frames.confidence is None:
+        return replace(frames, tokens=tokens, scenes=scenes)
+    confidence = frames.confidence * rng.uniform(0.99, 1, len(frames.confidence))
+    confidence = confidence.astype(np.float32).astype(np.float64)
+    return replace(frames, tokens=tokens, scenes=scenes, confidence=confidence)
+
+
+@contextmanager
+def watched() -> Iterator[list[float]]:
+    """The highest memory, MB, of any process that this one starts meanwhile."""
+    me, peaks, over = psutil.Process(), [0.0], threading.Event()
+
+    def look() -> None:
+        while not over.wait(1 / SAMPLES):
+            for process in me.children(recursive=True):
+                try:
+                    peaks[0] = max(peaks[0], _peak_of(process.pid) or process.memory_info().rss / 2**20)
+                except (psutil.Error, OSError):
+                    continue  # it has just ended
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        over.set()
+        thread.join()
+
+
+def _peak_of(pid: int) -> float:
+    """The highest memory of a process so far, MB; 0 where the system does not say."""
+    status = Path(f"/proc/{pid}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+def _cpu() -> float:
+    """Seconds of processor time of this process and of those that it started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def child(engine: str, folder: Path) -> None:
+    """Evaluate once in this process, and print what it took."""
+    mg.evaluate(*demo_world(1), PROTOCOL, workers=1)  # compile outside the clock
+    predictions, truth = (folder / side for side in SIDES)
+    run = in_memory(predictions, truth) if engine == "memory" else in_pieces(predictions, truth, engine, folder)
+    print(json.dumps(asdict(run)))
+
+
+def in_memory(predictions: Path, truth: Path) -> Run:
+    """Evaluate frames that are read before the clock starts."""
+    x, y = mg.read(predictions), mg.read(truth)
+    cpu, begin = _cpu(), time.perf_counter()
+    values = _values(mg.evaluate(x, y, PROTOCOL, workers=WORKERS))
+    return Run(len(y), time.perf_counter() - begin, _cpu() - cpu, peak_memory(), values)
+
+
+def in_pieces(predictions: Path, truth: Path, engine: str, folder: Path) -> Run:
+    """Evaluate data sets, then do again what the driver did, each part alone."""
+    work = folder / "work"
+    cpu, begin = _cpu(), time.perf_counter()
+    with watched() as peaks:
+        results = mg.evaluate(predictions, truth, PROTOCOL, engine=engine, workers=WORKERS, work=work)
+    values = _values(results)
+    seconds, cpu, driver = time.perf_counter() - begin, _cpu() - cpu, peak_memory()
+    limit = max(1, int(results.totals.predicted.max()) // RUNS)
+    frames, chunks, returned, keeping, reading, scoring = 0, 0, 0, 0.0, 0.0, 0.0
+    for chunk in Folder(work).chunks():
+        message = pickle.dumps(chunk, 5)
+        keeping += timed(partial(_keep, folder / "again", chunks, message))
+        frames, chunks, returned = frames + len(chunk.tokens), chunks + 1, returned + len(message)
+        reading, scoring = reading + chunk.seconds[0], scoring + chunk.seconds[1]
+    return Run(
+        *(frames, seconds, cpu, driver, values, peaks[0], reading, scoring),
+        opening=timed(lambda: plan_of(open_dataset(predictions), open_dataset(truth))),
+        keeping=keeping,
+        merging=timed(lambda: mg.load_results(work)),
+        sorting=timed(lambda: results_of(Folder(work), limit=limit)),
+        adding=timed(lambda: sum(len(chunk.tokens) for chunk in Folder(work).chunks())),
+        chunks=chunks,
+        returned=returned,
+        kept=_size(work),
+    )
+
+
+def timed(job: Callable[[], object]) -> float:
+    """Seconds that something takes."""
+    begin = time.perf_counter()
+    job()
+    return time.perf_counter() - begin
+
+
+def _keep(folder: Path, index: int, message: bytes) -> None:
+    """What the driver does with the answer of a worker."""
+    folder.mkdir(exist_ok=True)
+    Folder(folder).keep(index, pickle.loads(message))
+
+
+def _values(results: mg.Results) -> str:
+    return repr((results.mean, results.classes))
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def measure(engine: str, folder: Path) -> Run:
+    """One evaluation in a fresh process; what it wrote is removed."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        place = Path(name)
+        for side in SIDES:
+            (place / side).symlink_to(folder / side)
+        command = [sys.executable, "-m", "benchmarks.bench_cluster", "--child", engine, name]
+        printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return Run(**json.loads(printed.splitlines()[-1]))
+
+
+def at_most(value: float, target: float) -> str:
+    """A number beside its target."""
+    return f"{value:.2f} (at most {target}: {'ok' if value <= target else 'MISSED'})"
+
+
+def best(runs: list[Run]) -> Run:
+    """The fastest."""
+    return min(runs, key=lambda run: run.seconds)
+
+
+def show_speed(runs: dict[str, Run], memory: Run) -> None:
+    """Frames per second, beside the evaluation in memory."""
+    heading(
+        f"{runs[ENGINES[0]].frames:,} frames from Parquet, {WORKERS} workers, protocol {PROTOCOL.name}",
+        *("engine", "s", "frames/s", "ratio to memory", "CPU s per million frames"),
+    )
+    base = memory.frames / memory.seconds
+    row(
+        f"in memory, {memory.frames:,} of the frames, threads",
+        f"{memory.seconds:.1f}",
+        f"{base:,.0f}",
+        "1",
+        f"{1e6 * memory.cpu / memory.frames:,.0f}",
+    )
+    for engine, run in runs.items():
+        speed = run.frames / run.seconds
+        row(
+            f"`{engine}`",
+            f"{run.seconds:.1f}",
+            f"{speed:,.0f}",
+            f"{speed / base:.2f}",
+            f"{1e6 * run.cpu / run.frames:,.0f}",
+        )
+
+
+def show_shares(runs: dict[str, Run]) -> None:
+    """Where the time of the workers goes."""
+    heading(
+        "Of the time of all workers",
+        *("engine", "scoring", "reading and aligning", "waiting for the merge", "starting, handing out, writing"),
+        "all but scoring",
+    )
+    for engine, run in runs.items():
+        whole = WORKERS * run.seconds
+        parts = [run.scoring / whole, run.reading / whole, WORKERS * run.merging / whole]
+        outside = 1 - parts[0]
+        shares = [f"{share:.1%}" for share in (*parts, 1 - sum(parts))]
+        row(f"`{engine}`", *shares, at_most(outside, OVERHEAD))
+
+
+def show_memory(small: dict[str, Run], large: dict[str, Run]) -> None:
+    """What grows with the number of frames."""
+    few, many = (next(iter(runs.values())).frames for runs in (small, large))
+    heading(
+        "Peak memory of a process, MB",
+        *("engine", f"worker, {few:,} frames", f"worker, {many:,} frames", "ratio"),
+        *(f"driver, {few:,} frames", f"driver, {many:,} frames"),
+    )
+    for engine in ENGINES:
+        a, b = small[engine], large[engine]
+        ratio = b.worker / a.worker
+        sizes = (f"{value:.0f}" for value in (a.worker, b.worker))
+        row(f"`{engine}`", *sizes, at_most(ratio, FLAT), f"{a.driver:.0f}", f"{b.driver:.0f}")
+
+
+def show_costs(folder: Path, run: Run) -> None:
+    """What a frame costs in bytes and in seconds of the driver."""
+    heading("Costs", "what", "a frame", "a million frames")
+    for side in SIDES:
+        _bytes(f"{side} in Parquet", _size(folder / side) / run.frames)
+    _bytes("returned by workers", run.returned / run.frames)
+    _bytes("kept in the folder", run.kept / run.frames)
+    for what, seconds in (
+        ("workers: scoring", run.scoring),
+        ("workers: reading and aligning", run.reading),
+        ("driver: footers and plan", run.opening),
+        ("driver: taking and writing rows", run.keeping),
+        ("driver: merging", run.merging),
+        ("driver: merging, with the sort on disk", run.sorting),
+        ("driver: merging without AP", run.adding),
+    ):
+        row(what, f"{1e3 * seconds / run.frames:.3f} ms", f"{1e6 * seconds / run.frames:,.0f} s")
+    row("chunks", "", f"{1e6 * run.chunks / run.frames:,.0f}")
+    sides = [open_dataset(folder / side) for side in SIDES]
+    read = sum(chunk.rows for chunk in plan_of(*sides).chunks) / sum(side.rows for side in sides)
+    row("rows read, to those there are", f"{read:.2f}", "")
+
+
+def _bytes(name: str, amount: float) -> None:
+    row(name, f"{amount:,.0f} B", f"{amount / 1e3:.2f} GB")
+
+
+def main(frames: int, rounds: int) -> None:
+    """Generate, measure, print."""
+    machine("numpy", "numba", "pyarrow", "distributed", "mapgauge")
+    with tempfile.TemporaryDirectory(prefix="mapgauge-bench-") as name:
+        small, large = Path(name) / "small", Path(name) / "large"
+        begin = time.perf_counter()
+        write(small, max(frames // 10, 1))
+        write(large, frames)
+        print(f"\n{frames:,} frames and a tenth of them, made and written in {time.perf_counter() - begin:.0f} s")
+        runs: dict[tuple[str, Path], list[Run]] = {}
+        for _ in range(rounds):
+            for engine, place in (
+                *(("memory", small), *((engine, small) for engine in ENGINES)),
+                *(("memory", small), *((engine, large) for engine in ENGINES)),
+            ):
+                runs.setdefault((engine, place), []).append(measure(engine, place))
+        for place in (small, large):
+            found = {run.values for (_, where), some in runs.items() if where == place for run in some}
+            if len(found) > 1:
+                raise SystemExit(f"engines differ on {place.name}: {found}. There is nothing to compare")
+        few, many = ({engine: best(runs[engine, place]) for engine in ENGINES} for place in (small, large))
+        show_speed(many, best(runs["memory", small]))
+        show_shares(many)
+        show_memory(few, many)
+        show_costs(large, many[ENGINES[0]])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=FRAMES)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--child", nargs=2, metavar=("ENGINE", "FOLDER"), help="used by the script itself")
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(arguments.child[0], Path(arguments.child[1]))
+    else:
+        main(arguments.frames, arguments.rounds)

@@ -1,0 +1,213 @@
+"""How Sphinx builds these pages: ``make docs`` writes them to ``site/``. Nothing in them is loaded from the network."""
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mapgauge.errors import MissingDependency
+from mapgauge.version import __version__
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+project = "mapgauge"
+author = "The mapgauge authors"
+project_copyright = author
+release = version = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["images"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4  # so that links to a heading work here as they do on a code host
+
+html_theme = "furo"
+html_title = f"mapgauge {release}"
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+html_css_files = ["mapgauge.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
+    "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
+}
+
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 88
+napoleon_use_rtype = False
+
+LISTS = re.compile(r"^`[\w.]+`(?:,\s`[\w.]+`)*$", re.M)  # of names, on the page of the interface
+
+
+def setup(app: "Sphinx") -> None:
+    """What these pages need beyond Sphinx, so that they are good to read on a code host as well."""
+    app.connect("source-read", _add_contents)
+    app.connect("source-read", _add_interface)
+    app.connect("source-read", _name_files)
+    app.connect("doctree-read", _trim_code)
+    app.add_html_math_renderer("mathml", inline_renderers=(_inline_equation, None), block_renderers=(_equation, None))
+    app.connect("autodoc-process-signature", _signature)
+    app.connect("autodoc-process-docstring", _add_fields)
+    app.connect("autodoc-skip-member", _skip_fields)
+
+
+def contents_of(index: str) -> list[tuple[str, list[str]]]:
+    """The pages that the first page links to, by the heading of the table they stand in, or none, in their order."""
+    heading, found = "", []
+    for line in index.splitlines():
+        if not line.startswith("|"):
+            heading = ""
+        elif not heading:
+            heading = line.split("|")[1].strip()
+        found += [(heading, page) for page in re.findall(r"\]\(([\w/-]+)\.md\)", line)]
+    return [(name, [page for _, page in group]) for name, group in groupby(found, key=lambda entry: entry[0])]
+
+
+def _add_contents(app: "Sphinx", name: str, source: list[str]) -> None:
+    """Hand Sphinx the tables of the first page as its tree of pages, so that there is one list of them."""
+    if name == "index":
+        for heading, pages in contents_of(source[0]):
+            options = [":hidden:", *([f":caption: {heading.capitalize()}"] if heading else [])]
+            source[0] += "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
+
+
+def _add_interface(app: "Sphinx", name: str, source: list[str]) -> None:
+    """Below each list of names on the page of the interface, their documentation."""
+    if name == "reference/api":
+        source[0] = LISTS.sub(lambda found: found[0] + _directives(found[0]), source[0])
+
+
+def _directives(names: str) -> str:
+    lines = ["", "", "```{eval-rst}"]
+    for name in re.findall(r"`([\w.]+)`", names):
+        module, _, thing = f"mapgauge.{name}".rpartition(".")
+        try:
+            importlib.import_module(module)
+        except MissingDependency:  # torch, say, is not needed to build these pages
+            continue
+        # With brackets Sphinx does not look for a signature, which it cannot find for errors.
+        is_class = thing[0].isupper()
+        lines.append(f".. autoclass:: {module}.{thing}()" if is_class else f".. autofunction:: {module}.{thing}")
+        lines += ["   :members:", ""] if is_class else [""]
+    return "\n".join([*lines, "```"])
+
+
+def _name_files(app: "Sphinx", name: str, source: list[str]) -> None:
+    """Links to files of the repository that are no pages work on a code host; here the files are named."""
+    pages = Path(app.srcdir).resolve()
+
+    def named(link: re.Match[str]) -> str:
+        file = (pages / name).parent.joinpath(link[2]).resolve()
+        return link[0] if file.is_relative_to(pages) else f"{link[1]} (`{file.relative_to(pages.parent).as_posix()}`)"
+
+    source[0] = re.sub(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)\s]*)?\)", named, source[0])
+
+
+def _trim_code(app: "Sphinx", tree: "nodes.document") -> None:
+    """An example ends with an empty line, which doctest needs and a reader does not."""
+    from docutils.nodes import Text, literal_block
+
+    for block in tree.findall(literal_block):
+        block.rawsource = block.astext().rstrip()
+        block.children = [Text(block.rawsource)]
+
+
+def _mathml(self: "HTML5Translator", node: "nodes.Node", *, as_block: bool) -> str:
+    r"""An equation in the language of browsers. ``\cr`` ends a row, because code hosts take ``\\`` for an escape."""
+    from docutils.utils.math import MathError, latex2mathml
+    from sphinx.util import logging
+
+    source = node.astext().replace(r"\cr", r"\\")
+    try:
+        return str(latex2mathml.tex2mathml(source, as_block=as_block))
+    except MathError as error:
+        logging.getLogger(__name__).warning("no MathML for %r: %s", source, error, location=node)
+        return f"<code>{self.encode(source)}</code>"
+
+
+def _inline_equation(self: "HTML5Translator", node: "nodes.math") -> None:
+    from docutils.nodes import SkipNode
+
+    self.body.append(_mathml(self, node, as_block=False))
+    raise SkipNode
+
+
+def _equation(self: "HTML5Translator", node: "nodes.math_block") -> None:
+    from docutils.nodes import SkipNode
+
+    self.body.append(f'<div class="equation">{_mathml(self, node, as_block=True)}</div>\n')
+    raise SkipNode
+
+
+def _signature(
+    app: "Sphinx", what: str, name: str, thing: Any, options: Any, arguments: str | None, returned: str | None
+) -> tuple[str, str] | None:
+    """The signature as the source has it: names of types say more than what they stand for. Fields have their list."""
+    if what in ("class", "exception"):
+        made_by = None if fields_of(thing) else definition_of(vars(thing).get("__init__"))
+        return (_parameters(made_by) if isinstance(made_by, ast.FunctionDef) else ""), ""
+    if what not in ("function", "method"):
+        return None
+    definition = definition_of(inspect.unwrap(thing))
+    if not isinstance(definition, ast.FunctionDef):
+        return None
+    result = "" if definition.returns is None else ast.unparse(definition.returns)
+    return _parameters(definition), result.strip("'\"")
+
+
+def _parameters(definition: ast.FunctionDef) -> str:
+    """The parameters of a function, without that for the object it belongs to."""
+    parameters = definition.args
+    if parameters.args and parameters.args[0].arg in ("self", "cls"):
+        parameters.args = parameters.args[1:]
+    return f"({ast.unparse(parameters)})"
+
+
+def definition_of(thing: Any) -> ast.stmt | None:
+    """The syntax tree of a class or a function, if there is source of it."""
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    except (OSError, TypeError):
+        return None
+
+
+class Field(NamedTuple):
+    """What the source says of a field of a class."""
+
+    kind: str
+    comment: str
+
+
+def fields_of(kind: type) -> dict[str, Field]:
+    """The fields of a class as its source has them, each with its type and the comment beside it."""
+    definition = definition_of(kind)
+    if not isinstance(definition, ast.ClassDef):
+        return {}
+    lines = textwrap.dedent(inspect.getsource(kind)).splitlines()
+    found = {}
+    for item in definition.body:
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and not item.target.id.startswith("_"):
+            _, _, comment = lines[(item.end_lineno or 1) - 1].partition("  # ")
+            found[item.target.id] = Field(ast.unparse(item.annotation), comment.strip())
+    return found
+
+
+def _add_fields(app: "Sphinx", what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Below the text about a class, its fields: a field's description is the comment beside it."""
+    if what == "class" and (fields := fields_of(thing)):
+        lines += ["", ".. rubric:: Fields", ""]
+        for field, (kind, comment) in fields.items():
+            lines.append(f"- **{field}**: ``{kind}``" + (f"; {comment}" if comment else ""))
+        lines.append("")
+
+
+def _skip_fields(app: "Sphinx", what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Fields are in their own list."""
+    return True if inspect.ismemberdescriptor(thing) or type(thing).__name__ == "_tuplegetter" else None

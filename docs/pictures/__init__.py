@@ -1,0 +1,29 @@
+"""The pictures of the documentation, as SVG. Every pair, mark and number in them is computed by mapgauge.
+
+Nothing is needed beyond numpy and mapgauge.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from docs.pictures.charts import draw_confidence, draw_frames, draw_offsets, draw_prices
+from docs.pictures.drawing import Drawing
+from docs.pictures.polylines import draw_alignment, draw_chamfer_and_frechet, draw_cutoffs, draw_cyclic
+from docs.pictures.sets import draw_figure_1, draw_groupings, draw_parts, draw_table_1
+
+IMAGES = Path(__file__).parents[1] / "images"
+
+PICTURES: Mapping[str, Callable[[], Drawing]] = {
+    "alignment": draw_alignment,
+    "chamfer-and-frechet": draw_chamfer_and_frechet,
+    "confidence": draw_confidence,
+    "cutoffs": draw_cutoffs,
+    "cyclic": draw_cyclic,
+    "figure-1": draw_figure_1,
+    "frames": draw_frames,
+    "groupings": draw_groupings,
+    "offsets": draw_offsets,
+    "parts": draw_parts,
+    "prices": draw_prices,
+    "table-1": draw_table_1,
+}

@@ -1,0 +1,182 @@
+"""The documentation says what is so: tables, links, pictures and commands are compared with the code."""
+
+import importlib
+import importlib.util
+import io
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import MISSING, fields
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from docs.conf import LISTS, contents_of, fields_of
+from docs.pictures import IMAGES, PICTURES
+
+import mapgauge as mg
+from mapgauge.cli import main
+from mapgauge.protocols import PROTOCOLS, Protocol
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+MODULES = ("plot", "report", "demo", "truth", "flat", "torch", "mmengine")
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def prose_of(path: Path) -> str:
+    """A page without its code."""
+    return re.sub(r"^```.*?^```$", "", text_of(path), flags=re.M | re.S)
+
+
+def headings_of(path: Path) -> set[str]:
+    """The anchors of a page's headings, as code hosts and Sphinx make them."""
+    headings = re.findall(r"^#+ (.+)$", prose_of(path), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", prose_of(page))):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        assert file.exists(), target
+        assert not anchor or anchor in headings_of(file), target
+
+
+def test_the_first_page_lists_every_page_once() -> None:
+    listed = [page for _, pages in contents_of(text_of(DOCS / "index.md")) for page in pages]
+    assert sorted(listed) == sorted(set(listed))
+    assert set(listed) == {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} - {"index"}
+
+
+def test_every_picture_is_shown_and_says_what_it_shows() -> None:
+    shown = {}
+    for page in [*PAGES, ROOT / "README.md"]:
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text_of(page)):
+            shown[(page.parent / target).resolve()] = words
+    assert set(shown) == set(IMAGES.iterdir())
+    assert all(len(words) > 20 for words in shown.values())
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_what_the_code_draws_now(name: str) -> None:
+    """`python -m docs.pictures` draws them again. The last digit may differ from machine to machine."""
+    drawn, kept = str(PICTURES[name]()), text_of(IMAGES / f"{name}.svg")
+    number = r"-?\d+\.(\d+)"
+    assert re.sub(number, "", drawn) == re.sub(number, "", kept)
+    for new, old in zip(re.finditer(number, drawn), re.finditer(number, kept), strict=True):
+        assert float(new[0]) == pytest.approx(float(old[0]), abs=1.01 * 10.0 ** -len(new[1]))
+
+
+def table(header: str, rows: list[str]) -> str:
+    return "\n".join([header, "| " + " | ".join(["---"] * (header.count("|") - 1)) + " |", *rows])
+
+
+def test_the_page_of_protocols_has_the_settings_of_each() -> None:
+    default = {field.name: field.default for field in fields(Protocol)}
+    rows = []
+    for name, protocol in PROTOCOLS.items():
+        own = {key: value for key, value in protocol.to_dict().items() if value != default[key]}
+        settings = ", ".join(f"`{key}={own[key]!r}`" for key in own if key not in ("name", "about"))
+        rows.append(f"| `{name}` | {protocol.about} | {settings} |")
+    assert table("| protocol | what | settings other than the default |", rows) in text_of(
+        DOCS / "reference/protocols.md"
+    )
+
+
+def test_the_page_of_protocols_explains_every_setting() -> None:
+    said = fields_of(Protocol)
+    rows = [
+        f"| `{field.name}` | `{field.default!r}` | {said[field.name].comment} |"
+        for field in fields(Protocol)
+        if field.default is not MISSING and field.name != "about"
+    ]
+    assert table("| setting | default | what |", rows) in text_of(DOCS / "reference/protocols.md")
+
+
+def consoles_of(page: Path) -> list[tuple[str, str]]:
+    """The commands on a page, each with what it is said to print."""
+    return re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", text_of(page), re.M)
+
+
+def names_of(module: ModuleType) -> list[str]:
+    """What a module offers: what it lists, or else what it defines."""
+    defined = [name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+    return [name for name in getattr(module, "__all__", defined) if not (name.isupper() or name.startswith("_"))]
+
+
+def test_the_page_of_the_interface_lists_every_public_name_once() -> None:
+    listed = re.findall(r"[\w.]+", " ".join(LISTS.findall(text_of(DOCS / "reference/api.md"))))
+    public = [name for name in mg.__all__ if name != "__version__"]
+    for module in MODULES:
+        try:
+            public += [f"{module}.{name}" for name in names_of(importlib.import_module(f"mapgauge.{module}"))]
+        except mg.MissingDependency:  # torch, say
+            listed = [name for name in listed if not name.startswith(f"{module}.")]
+    assert sorted(listed) == sorted(public)
+
+
+def said(command: str, folder: Path) -> str:
+    """What a command prints in a folder, messages included; in this process, which is much faster than in its own."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        io.StringIO() as heard,
+        redirect_stdout(heard),
+        redirect_stderr(heard),
+    ):
+        patch.chdir(folder)
+        patch.setattr("sys.argv", ["mapgauge", *command.split()])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, heard.getvalue()
+        return heard.getvalue()
+
+
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a reader of the tutorial works: the files of the demo, and those that its script writes."""
+    folder = tmp_path_factory.mktemp("reader")
+    (script,) = re.findall(r"^```python\n(.+?)^```$", text_of(DOCS / "tutorial.md"), re.M | re.S)
+    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True)
+    said("demo", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "page", ["tutorial", "how-to/choose-the-cutoff", "how-to/cluster", "how-to/convert", "how-to/regions-and-classes"]
+)
+def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> None:
+    """A line of three dots stands for any lines. Commands may need those before them."""
+    examples = consoles_of(DOCS / f"{page}.md")
+    assert examples
+    for command, expected in examples:
+        parts = [re.escape(part) for part in expected.split("...\n")]
+        words = said(command, reader)
+        assert re.fullmatch("(?:.*\n)*".join(parts), words), f"{command}\n{words}"
+
+
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    for package in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: make docs")
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    for page in pages:
+        tags = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", text_of(page))
+        assert not [tag for tag in tags if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", tag)]
+    assert "<math" in text_of(tmp_path / "explanation/sospa.html")
