@@ -49,11 +49,31 @@ def average_precisions(
     truth: int,
     interpolation: Literal["area", "11-point"] = "area",
 ) -> list[float]:
-    """Average precision for each column of ``hits``: the same predictions at several thresholds, sorted once."""
+    """Average precision for each column of ``hits``: the same predictions at several thresholds."""
     if truth == 0 or not len(confidence):
         return [0.0] * hits.shape[1]
-    order = np.argsort(-confidence)
-    return [_average(*curve(confidence[order], column[order], truth), interpolation) for column in hits.T]
+    # Levels of confidence without hits change neither an area nor a highest precision: there recall stays and precision
+    # falls. So only what hits is put in order, with the number of all predictions that are as confident.
+    some = hits.any(axis=1)
+    order = np.argsort(-confidence[some])
+    levels, flags = confidence[some][order], hits[some][order]
+    number = len(confidence) - np.searchsorted(np.sort(confidence), levels)
+    return [_average(*_hit_levels(levels[column], number[column], truth), interpolation) for column in flags.T]
+
+
+def _hit_levels(
+    levels: NDArray[np.float64], number: NDArray[np.int64], truth: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Recall and precision after each level of confidence with hits.
+
+    Args:
+        levels: The confidence of each hit, from high to low.
+        number: Of predictions that are as confident, for each hit.
+        truth: Number of true instances.
+    """
+    last = np.append(levels[1:] != levels[:-1], True)[: len(levels)]
+    found = np.flatnonzero(last) + 1
+    return found / truth, found / number[last]
 
 
 def _average(
@@ -64,8 +84,8 @@ def _average(
         reached = [precision[recall >= level - 1e-9] for level in np.linspace(0, 1, 11)]
         return float(np.mean([part.max() if len(part) else 0.0 for part in reached]))
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    steps = np.diff(recall, prepend=0.0) * envelope
-    return math.fsum(steps[steps > 0].tolist())  # rounded once: the same when the curve is made in pieces
+    # Rounded once: the same when the curve is made in pieces.
+    return math.fsum((np.diff(recall, prepend=0.0) * envelope).tolist())
 
 
 def curve(

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from mapgauge import kernels
 from mapgauge.align import align
 from mapgauge.engines import EngineLike, Pool, open_engine, run
 from mapgauge.errors import InvalidInput, MapgaugeError
@@ -158,7 +159,9 @@ def _noticed(job: Job, sample: Chunk, chunks: int) -> tuple[Finding, ...]:
 
 
 def _compile(job: Job, chunk: Chunk) -> None:
-    """Score one frame, so that compiled kernels lie on disk for workers on this machine."""
+    """Score one frame, so that compiled kernels lie on disk for workers on this machine; unless they do already."""
+    if any((Path(kernels.__path__[0]) / "__pycache__").glob("pld.pld_of_groups-*.nbi")):
+        return
     try:
         x, y = align(*sides_of(job, chunk), classes=job.protocol.classes, unknown="ignore")
     except MapgaugeError:

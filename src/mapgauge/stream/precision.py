@@ -7,8 +7,10 @@ lower recall is a running maximum. The steps are the numbers that ``average_prec
 the bits are the same.
 """
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -51,11 +53,14 @@ def precisions(
     bits = bits_of(protocol, metrics)
     if not bits:
         return {}
-    values = [
-        (_in_memory if predicted[c] <= limit else _external)(records(c), bits, truth, protocol, folder, limit)
-        for c, truth in enumerate(true)
-    ]
-    return by_metric(values, metrics, bits)
+
+    def values(c: int) -> list[float]:
+        method = _in_memory if predicted[c] <= limit else _external
+        return method(records(c), bits, true[c], protocol, folder, limit)
+
+    # Classes side by side, if all of them fit into memory: sorting releases the interpreter.
+    with ThreadPoolExecutor(os.cpu_count() if sum(predicted) <= limit else 1) as pool:
+        return by_metric(list(pool.map(values, range(len(true)))), metrics, bits)
 
 
 def _in_memory(
