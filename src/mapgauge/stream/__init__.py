@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -75,8 +75,10 @@ def evaluate_stream(
     try:
         if engine in ("processes", "dask") and todo:
             _compile(job, todo[0])  # once here, instead of in every worker
-        with open_engine(engine, workers) as pool:
+        with ThreadPoolExecutor(1) as aside, open_engine(engine, workers) as pool:
+            noticed = aside.submit(_noticed, job, plan)  # while workers start
             _run(pool, job, todo, folder, failed, on_error, _of_rows(plan, todo, progress))
+            folder.note_findings(noticed.result())
         folder.note_failures(failed)
         results = results_of(folder, failed=failed)
     except (MapgaugeError, KeyboardInterrupt) as error:
@@ -145,10 +147,11 @@ def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callab
     return advance
 
 
-def _noticed(job: Job, sample: Chunk, chunks: int) -> tuple[Finding, ...]:
+def _noticed(job: Job, plan: Plan) -> tuple[Finding, ...]:
     """What may be wrong with both sides, judged by one chunk in the middle."""
+    chunks = len(plan.chunks)
     try:
-        found = findings_of(job, sample)
+        found = findings_of(job, plan.chunks[chunks // 2])
     except MapgaugeError:
         return ()  # it will be met again, when the chunk has its turn
     if chunks == 1:
@@ -197,7 +200,6 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
     digests = (sides[0].digest, sides[1].digest)
     described = asdict(job) | {"chunks": [(chunk.first, chunk.end) for chunk in plan.chunks], "digests": digests}
     fingerprint = hashlib.blake2b(repr(described).encode(), digest_size=16).hexdigest()
-    sample = plan.chunks[len(plan.chunks) // 2]
     about = About(
         LAYOUT,
         __version__,
@@ -209,7 +211,6 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         (sides[0].path, sides[1].path),
         digests,
         job.classes,
-        _noticed(job, sample, len(plan.chunks)),
     )
     return Folder.begin(path, about, resume=resume)
 

@@ -28,6 +28,7 @@ from mapgauge.totals import Sums, labels_of
 LAYOUT = 1
 _ABOUT = "evaluation.json"
 _FAILED = "failed.json"
+_FINDINGS = "findings.json"
 _SHARD = 1000  # chunks in a folder
 
 
@@ -44,7 +45,6 @@ class About(msgspec.Struct, frozen=True):
     paths: tuple[str, str]
     digests: tuple[str, str]
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of each side
-    findings: tuple[Finding, ...]
 
     @property
     def settings(self) -> Protocol:
@@ -125,9 +125,21 @@ class Folder:
     @property
     def failures(self) -> dict[int, str]:
         """The chunks that the last run could not evaluate, and why."""
-        file = self.path / _FAILED
+        return self._noted(_FAILED, dict[int, str]) or {}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What may be wrong with both sides."""
+        return self._noted(_FINDINGS, tuple[Finding, ...]) or ()
+
+    def note_findings(self, findings: tuple[Finding, ...]) -> None:
+        """Write what may be wrong with both sides."""
+        save(self.path / _FINDINGS, msgspec.json.encode(findings))
+
+    def _noted(self, name: str, kind: Any) -> Any:
+        file = self.path / name
         try:
-            return msgspec.json.decode(file.read_bytes(), type=dict[int, str]) if file.is_file() else {}
+            return msgspec.json.decode(file.read_bytes(), type=kind) if file.is_file() else None
         except (OSError, msgspec.MsgspecError) as error:
             raise UnreadableFile(f"{file}: cannot be read: {error}. Delete it and resume the evaluation") from error
 

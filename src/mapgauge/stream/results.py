@@ -82,7 +82,7 @@ def results_of(
     sums: Sums | None = None
     missing = ignored = 0
     frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
-    noticed: dict[Finding, None] = dict.fromkeys(about.findings)
+    noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
     protocol, rings = about.settings, about.rings
     classes = range(len(protocol.classes or ()))
     held: list[list[Records]] | None = [[] for _ in classes]  # while they fit into memory, so that chunks are read once
