@@ -21,7 +21,7 @@ Outcome = TypeVar("Outcome")
 EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a Dask client, or an executor
 
 ATTEMPTS = 3  # at a task whose worker died
-_PATIENCE = 60  # seconds to wait for the first worker of a cluster
+_PATIENCE = 600  # seconds to wait for the first worker of a cluster
 _AHEAD = 2  # tasks per worker that are handed out: one to do, one to go on with
 
 

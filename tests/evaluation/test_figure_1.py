@@ -6,6 +6,7 @@ import pytest
 import mapgauge as mg
 from examples.figure_1 import DIAGONAL, road
 
+
 def test_a_shifted_map_with_a_scrambled_instance_has_cd_map_1_and_a_bad_mpld(rng: np.random.Generator) -> None:
     truth = road()
     predictions = {name: [line + DIAGONAL for line in lines] for name, lines in truth.items()}
