@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from examples.figure_1 import DIAGONAL, road
 
 import mapgauge as mg
-from examples.figure_1 import DIAGONAL, road
 
 
 def test_a_shifted_map_with_a_scrambled_instance_has_cd_map_1_and_a_bad_mpld(rng: np.random.Generator) -> None:
