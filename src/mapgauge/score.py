@@ -6,7 +6,7 @@ the frames are cut into chunks, putting the rows together gives the same bits.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from mapgauge.typing import Confidences, Flags
 if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
 
+_HITS = "hits/"
 PARTS = 6  # five parts of PLD, and the mass
 
 Indices = NDArray[np.int64]
@@ -41,6 +42,17 @@ class Scores:
     ring_parts: Floats  # (rings, frames, classes, 6): the same at the first cutoff, of the points in each ring
     confidence: Confidences  # (predictions,)
     hits: dict[str, NDArray[np.uint16]]  # by metric: (predictions,), bit t says hit or not at the t-th threshold
+
+    def arrays(self) -> dict[str, Any]:
+        """All columns by name, as files hold them."""
+        hits = {f"{_HITS}{name}": column for name, column in self.hits.items()}
+        return hits | {name: getattr(self, name) for name in ("predicted", "true", "parts", "ring_parts", "confidence")}
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> "Scores":
+        """From what ``arrays`` gave."""
+        hits = {name.removeprefix(_HITS): column for name, column in arrays.items() if name.startswith(_HITS)}
+        return cls(**{name: column for name, column in arrays.items() if not name.startswith(_HITS)}, hits=hits)
 
     @classmethod
     def join(cls, chunks: list["Scores"]) -> "Scores":

@@ -57,7 +57,6 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
         results: What ``evaluate`` gave.
         path: The file.
     """
-    scores = results.scores
     header = _Header(
         VERSION,
         results.version,
@@ -72,10 +71,9 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
         results.frames_ignored,
         results.findings,
     )
-    arrays: dict[str, Any] = {f"hits/{name}": hits for name, hits in scores.hits.items()}
-    arrays |= {name: getattr(scores, name) for name in ("predicted", "true", "parts", "ring_parts", "confidence")}
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, header=np.frombuffer(msgspec.json.encode(header), np.uint8), **arrays)
+    text = np.frombuffer(msgspec.json.encode(header), np.uint8)
+    np.savez_compressed(buffer, header=text, **results.scores.arrays())
     write_bytes(Path(path), buffer.getvalue())
 
 
@@ -149,8 +147,7 @@ def protocol_from(values: dict[str, Any]) -> Protocol:
 
 
 def _results(header: _Header, arrays: dict[str, Any]) -> Results:
-    hits = {name.removeprefix("hits/"): arrays.pop(name) for name in list(arrays) if name.startswith("hits/")}
-    scores = Scores(**arrays, hits=hits)
+    scores = Scores.of_arrays(arrays)
     protocol = protocol_from(header.protocol)
     frames, classes = shape = (len(header.tokens), len(header.class_names))
     records = int(scores.predicted.sum()) if scores.predicted.dtype == np.int64 else -1
@@ -162,13 +159,13 @@ def _results(header: _Header, arrays: dict[str, Any]) -> Results:
         (scores.parts, (cutoffs, frames, classes, PARTS), np.float64),
         (scores.ring_parts, (rings, frames, classes, PARTS), np.float64),
         (scores.confidence, (records,), np.float64),
-        *((column, (records,), np.uint16) for column in hits.values()),
+        *((column, (records,), np.uint16) for column in scores.hits.values()),
     ]
     named = all(name == "pld" or thresholds_of(protocol, name) for name in header.metrics if name in METRICS)
     if (
         any(column.shape != size or column.dtype != kind for column, size, kind in expected)
         or not named
-        or set(header.metrics) - {"pld"} != set(hits)
+        or set(header.metrics) - {"pld"} != set(scores.hits)
         or not set(header.metrics) <= set(METRICS)
         or (header.scenes is not None and len(header.scenes) != frames)
     ):

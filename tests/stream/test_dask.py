@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stream.deaths import die_at_three
 from tests.stream.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.engines import open_engine, run
+from mapgauge.io.dataset import Piece
+from mapgauge.stream import _explained
+from mapgauge.stream.plan import Chunk
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -64,6 +69,20 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     assert killed
     assert same(results, mg.evaluate(*world))
     assert len(results.tokens) == len(set(results.tokens)) == len(world[1])
+
+
+def test_a_task_that_kills_its_workers_is_named_and_the_others_are_done(client: Any) -> None:
+    """As a chunk does that needs more memory than a worker has: Dask gives up after some workers."""
+    with open_engine(client, None) as pool:
+        found = dict(run(pool, die_at_three, range(6)))
+    died = found.pop(3)
+    assert found == {task: 2 * task for task in (0, 1, 2, 4, 5)}
+    assert isinstance(died, Exception)
+    chunk = Chunk(7, None, None, (), (Piece("truth.parquet", (4, 5)),), 1234)
+    explained = str(_explained(chunk, died))
+    assert explained.startswith(
+        "chunk 7 (truth.parquet row group 4, 5, 1234 rows with its predictions): its worker died"
+    )
 
 
 def test_workers_are_told_paths_and_not_geometry(client: Any, sides: tuple[Path, Path]) -> None:

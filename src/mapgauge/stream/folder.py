@@ -160,11 +160,9 @@ class Folder:
             partial.sums.without_truth,
             *(partial.missing, partial.ignored, partial.counts, partial.frames, partial.findings, partial.seconds),
         )
-        scores = partial.scores
-        arrays: dict[str, Any] = {f"hits/{name}": hits for name, hits in scores.hits.items()}
-        arrays |= {name: getattr(scores, name) for name in ("predicted", "true", "parts", "ring_parts", "confidence")}
         buffer = io.BytesIO()
-        np.savez(buffer, header=np.frombuffer(msgspec.json.encode(header), np.uint8), **arrays)
+        text = np.frombuffer(msgspec.json.encode(header), np.uint8)
+        np.savez(buffer, header=text, **partial.scores.arrays())
         file = self._file(index)
         try:
             file.parent.mkdir(exist_ok=True)
@@ -179,8 +177,7 @@ class Folder:
             with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as archive:  # nothing open after an error
                 arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
             header = msgspec.json.decode(arrays.pop("header").tobytes(), type=_Header)
-            hits = {name.removeprefix("hits/"): arrays.pop(name) for name in list(arrays) if name.startswith("hits/")}
-            scores = Scores(**arrays, hits=hits)
+            scores = Scores.of_arrays(arrays)
             columns = tuple(int(column, 16) for column in header.columns)
             counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
         except (ValueError, *BROKEN) as error:
