@@ -68,14 +68,9 @@ class Totals:
         mine = [label == c for c in range(len(counts[3]))]
         names = list(scores.hits)
         bits = bits_of(protocol, names)
-        hits = [scores.hits[name] for name in names]
+        hits = list(scores.hits.values())
         values = [
-            average_precisions(
-                scores.confidence[chosen],
-                flags_of([column[chosen] for column in hits], bits),
-                int(truth),
-                protocol.interpolation,
-            )
+            precisions_of(scores.confidence[chosen], [column[chosen] for column in hits], bits, int(truth), protocol)
             for chosen, truth in zip(mine, counts[3], strict=True)
         ]
         precision = by_metric(values, names, bits)
@@ -98,6 +93,21 @@ def flags_of(hits: Sequence[NDArray[np.uint16]], bits: list[tuple[int, int]]) ->
     """Which predictions hit, from the hits of each metric: a column for each threshold."""
     count = len(hits[0]) if hits else 0
     return np.stack([(hits[m] >> t) & 1 == 1 for m, t in bits], axis=1) if bits else np.empty((count, 0), np.bool_)
+
+
+def precisions_of(
+    confidence: Floats,
+    hits: Sequence[NDArray[np.uint16]],
+    bits: list[tuple[int, int]],
+    truth: int,
+    protocol: Protocol,
+) -> list[float]:
+    """The average precisions of one class, from the hits of each metric."""
+    some = np.zeros(len(confidence), np.bool_)
+    for column in hits:
+        some |= column != 0
+    flags = flags_of([column[some] for column in hits], bits)
+    return average_precisions(confidence, confidence[some], flags, truth, protocol.interpolation)
 
 
 def by_metric(

@@ -40,25 +40,36 @@ def average_precision(
         raise InvalidInput(f"confidence and hits must be as many, got shapes {values.shape} and {flags.shape}")
     if interpolation not in ("area", "11-point"):
         raise InvalidInput(f"interpolation must be 'area' or '11-point', got {interpolation!r}")
-    return average_precisions(values, flags[:, None], truth, interpolation)[0]
+    return average_precisions(
+        values, values[flags], np.ones((np.count_nonzero(flags), 1), np.bool_), truth, interpolation
+    )[0]
 
 
 def average_precisions(
     confidence: NDArray[np.float64],
+    hitting: NDArray[np.float64],
     hits: NDArray[np.bool_],
     truth: int,
     interpolation: Literal["area", "11-point"] = "area",
 ) -> list[float]:
-    """Average precision for each column of ``hits``: the same predictions at several thresholds."""
+    """Average precision of the same predictions at several thresholds.
+
+    Levels of confidence without hits change neither an area nor a highest precision: there recall stays and precision
+    falls. So only what hits is put in order, with the number of all predictions that are as confident.
+
+    Args:
+        confidence: Of all predictions.
+        hitting: The confidence of those that hit at some threshold.
+        hits: For each of these a row, a column for each threshold: whether it hits.
+        truth: Number of true instances.
+        interpolation: As for ``average_precision``.
+    """
     if truth == 0 or not len(confidence):
         return [0.0] * hits.shape[1]
-    # Levels of confidence without hits change neither an area nor a highest precision: there recall stays and precision
-    # falls. So only what hits is put in order, with the number of all predictions that are as confident.
-    some = hits.any(axis=1)
-    order = np.argsort(-confidence[some])
-    levels, flags = confidence[some][order], hits[some][order]
+    order = np.argsort(-hitting)
+    levels = hitting[order]
     number = len(confidence) - np.searchsorted(np.sort(confidence), levels)
-    return [_average(*_hit_levels(levels[column], number[column], truth), interpolation) for column in flags.T]
+    return [_average(*_hit_levels(levels[column], number[column], truth), interpolation) for column in hits[order].T]
 
 
 def _hit_levels(

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.exact import exact_sums, rounded
-from mapgauge.metrics.average_precision import average_precisions
 from mapgauge.protocols import Protocol
-from mapgauge.totals import bits_of, by_metric, flags_of
+from mapgauge.totals import bits_of, by_metric, flags_of, precisions_of
 
 LIMIT = 1 << 24  # predictions of one class in memory at once: sorting them takes half a gigabyte
 WINDOW = 1 << 18  # predictions of all runs that are merged at once
@@ -69,7 +68,7 @@ def _in_memory(
     pieces = list(records)
     confidence = np.concatenate([np.empty(0), *(piece[0] for piece in pieces)])
     hits = np.concatenate([np.empty((0, bits[-1][0] + 1), np.uint16), *(piece[1] for piece in pieces)])
-    return average_precisions(confidence, flags_of(list(hits.T), bits), truth, protocol.interpolation)
+    return precisions_of(confidence, list(hits.T), bits, truth, protocol)
 
 
 def _external(
