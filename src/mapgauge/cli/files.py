@@ -49,7 +49,9 @@ def inspect(
 def _is_results(file: Path) -> bool:
     try:
         if file.is_dir():
-            return (file / "evaluation.json").is_file()  # a streamed evaluation
+            from mapgauge.stream.folder import is_folder
+
+            return is_folder(file)
         with file.open("rb") as stream:
             return stream.read(len(_ZIP)) == _ZIP
     except OSError:

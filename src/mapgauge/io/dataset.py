@@ -82,11 +82,6 @@ class DataSet:
     digest: str  # of all footers: another one means that the data changed
     findings: tuple[Any, ...]  # that were noted when it was written
 
-    @property
-    def rows(self) -> int:
-        """Instances, and frames without any."""
-        return sum(group.rows for group in self.groups)
-
     def read(self, settings: Settings | None = None) -> MapFrames:
         """All of it, in memory."""
         frames = read_pieces(pieces_of(self.groups), settings or Settings(None, "strict", {}))
