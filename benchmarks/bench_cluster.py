@@ -294,8 +294,9 @@ def show_costs(folder: Path, run: Run) -> None:
         row(what, f"{1e3 * seconds / run.frames:.3f} ms", f"{1e6 * seconds / run.frames:,.0f} s")
     row("chunks", "", f"{1e6 * run.chunks / run.frames:,.0f}")
     sides = [open_dataset(folder / side) for side in SIDES]
-    read = sum(chunk.rows for chunk in plan_of(*sides).chunks) / sum(side.rows for side in sides)
-    row("rows read, to those there are", f"{read:.2f}", "")
+    there = sum(group.rows for side in sides for group in side.groups)
+    read = sum(chunk.rows for chunk in plan_of(*sides).chunks)
+    row("rows read, to those there are", f"{read / there:.2f}", "")
 
 
 def _bytes(name: str, amount: float) -> None:
