@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.align import align
-from mapgauge.batches import Batch, Degenerate, frames_of
+from mapgauge.batches import Batch, frames_of
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluate import check_sides, chosen_metrics, cropped, run
 from mapgauge.findings import Finding
 from mapgauge.flat import flat
 from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Degenerate
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results import Input, Results

@@ -5,7 +5,7 @@ any device. No library is imported for that.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from mapgauge.checks import check_confidence
 from mapgauge.errors import InvalidInput
 from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Degenerate
 from mapgauge.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Points
 
 Batch: TypeAlias = Sequence[Mapping[str, Any]]
-Degenerate: TypeAlias = Literal["strict", "drop"]
 Indices: TypeAlias = NDArray[np.int64]
 
 ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"

@@ -78,14 +78,24 @@ def check_closed(closed: object, *, auto: bool = True) -> Closed:
 
 def check_count(count: SupportsIndex) -> int:
     """A number of points to resample to: a whole number of at least 2."""
-    expected = "a whole number of at least 2"
+    return check_whole("count", count, 2)
+
+
+def check_whole(name: str, value: SupportsIndex, least: int) -> int:
+    """A whole number of at least ``least``."""
+    expected = f"{name} must be a whole number of at least {least}"
     try:
-        number = operator.index(count)
+        number = operator.index(value)
     except TypeError as error:
-        raise InvalidInput(f"count must be {expected}, got {count!r}") from error
-    if isinstance(count, bool) or number < 2:
-        raise InvalidInput(f"count must be {expected}, got {count!r}")
+        raise InvalidInput(f"{expected}, got {value!r}") from error
+    if isinstance(value, bool) or number < least:
+        raise InvalidInput(f"{expected}, got {value!r}")
     return number
+
+
+def check_workers(workers: SupportsIndex | None) -> int | None:
+    """A number of workers, or None for as many as there are processors."""
+    return None if workers is None else check_whole("workers", workers, 1)
 
 
 def check_confidence(name: str, confidence: ArrayLike | None, count: int, of: str) -> Confidences:

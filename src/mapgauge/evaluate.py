@@ -12,7 +12,7 @@ import numpy as np
 
 from mapgauge.align import align
 from mapgauge.check import check
-from mapgauge.checks import check_confidence
+from mapgauge.checks import check_confidence, check_workers
 from mapgauge.crop import check_region
 from mapgauge.engines import EngineLike
 from mapgauge.errors import InvalidInput
@@ -255,13 +255,6 @@ def run(
         return gathered(chain([first], pool.map(work, starts[1:])))
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def check_workers(workers: int | None) -> int | None:
-    """Refuse what is no number of workers."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise InvalidInput(f"workers must be a whole number of at least 1, got {workers!r}")
-    return workers
 
 
 def describe(frames: MapFrames) -> Input:

@@ -1,6 +1,7 @@
 """Findings: what a reader or a check noticed about data, in words and numbers."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Level: TypeAlias = Literal["error", "warning", "note"]
@@ -27,3 +28,24 @@ class Finding:
         """One line."""
         more = ", ..." if self.count > len(self.examples) else ""
         return f"{self.level}: {self.message}" + (f" ({', '.join(self.examples)}{more})" if self.examples else "")
+
+
+def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
+    """Findings from several places, one for each code: the words of the first, and what all of them counted.
+
+    Args:
+        findings: As they came. The same finding from two places counts once.
+        places: What to call them, such as ``"maps"``.
+
+    >>> print(*summed([Finding("note", "odd", "a: 2 odd", 2), Finding("note", "odd", "b: 3 odd", 3)], "maps"))
+    note: a: 2 odd; 5 in all 2 maps
+    """
+    by_code: dict[str, list[Finding]] = {}
+    for finding in dict.fromkeys(findings):
+        by_code.setdefault(finding.code, []).append(finding)
+    result = []
+    for first, *others in by_code.values():
+        count = first.count + sum(finding.count for finding in others)
+        more = f"; {count} in all {len(others) + 1} {places}" if others else ""
+        result.append(replace(first, message=first.message + more, count=count))
+    return result

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mapgauge.accumulate import Accumulator
-from mapgauge.batches import Degenerate
 from mapgauge.errors import InvalidInput, MissingDependency
+from mapgauge.io._collect import Degenerate
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 

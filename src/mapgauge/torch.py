@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.accumulate import TALLIES, Accumulator, Repeated, Rows, Settings, texts
-from mapgauge.batches import Batch, Degenerate
+from mapgauge.batches import Batch
 from mapgauge.errors import InvalidInput, MissingDependency
 from mapgauge.flat import flat
 from mapgauge.frames import MapFrames
+from mapgauge.io._collect import Degenerate
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results import Results

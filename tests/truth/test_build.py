@@ -11,7 +11,7 @@ from tests.truth.nuscenes_city import MINI, town
 import mapgauge as mg
 from mapgauge import truth
 from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
-from mapgauge.findings import Finding
+from mapgauge.findings import Finding, summed
 from mapgauge.frames import MapFrames
 from mapgauge.truth import build
 
@@ -163,10 +163,10 @@ def test_nothing_is_left_on_disk_if_nothing_was_cut(town_root: Path, tmp_path: P
 def test_findings_of_several_maps_become_one() -> None:
     onenorth = Finding("note", "polygons-repaired", "onenorth: 2 polygons", 2, ("a",))
     seaport = Finding("note", "polygons-repaired", "seaport: 3 polygons", 3, ("b",))
-    (finding,) = build.summed([onenorth, onenorth, seaport])
+    (finding,) = summed([onenorth, onenorth, seaport], "maps")
     assert finding.count == 5
     assert finding.message == "onenorth: 2 polygons; 5 in all 2 maps"
-    assert build.summed([onenorth, onenorth]) == [onenorth]
+    assert summed([onenorth, onenorth], "maps") == [onenorth]
 
 
 @pytest.mark.parametrize(("name", "format"), [("truth.pkl", "streammapnet-truth"), ("truth.json", "maptr-truth")])

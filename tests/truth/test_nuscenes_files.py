@@ -275,7 +275,7 @@ def test_tables_that_do_not_fit_together_are_refused(
         ({"region": 60}, r"region must be \(length, width\) in metres, got 60"),
         ({"every": 0}, "every must be a whole number of at least 1, got 0"),
         ({"every": 1.5}, "every must be a whole number of at least 1, got 1.5"),
-        ({"workers": 0}, "workers must be at least 1, got 0"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
     ],
 )
 def test_an_argument_that_cannot_be_right_is_refused(town_root: Path, how: dict[str, Any], message: str) -> None:

@@ -68,6 +68,8 @@ def parse(text: str) -> Condition:
     >>> parse("pld > +0.005")
     Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
     """
+    from mapgauge.score import METRICS
+
     found = _CONDITION.fullmatch(text.strip())
     if not found:
         refuse(
@@ -75,8 +77,6 @@ def parse(text: str) -> Condition:
             f'must be KEY > LIMIT or KEY < LIMIT, such as "pld > +0.005" or "ap_chamfer < 0.6", got {text!r}',
         )
     metric, *rest = found["key"].strip().split("/")
-    from mapgauge.score import METRICS
-
     if metric not in METRICS:
         refuse(OPTION, f"{text!r}: no metric {metric!r}. Known: {', '.join(METRICS)}")
     above, relative, apart = found["sign"] == ">", found["limit"][0] in "+-", found["apart"] is not None
@@ -130,9 +130,9 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
 
 def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     """The differences of a method from the first, by their flat keys."""
-    found = comparison.differences[comparison.names[0], comparison.names[k]]
     from mapgauge.flat import flat_key
 
+    found = comparison.differences[comparison.names[0], comparison.names[k]]
     return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}
 
 

@@ -1,13 +1,12 @@
 """Results of a streamed evaluation: the summary at once, the rows of frames when they are asked for."""
 
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluate import prepare
-from mapgauge.findings import Finding
+from mapgauge.findings import Finding, summed
 from mapgauge.frames import MapFrames
 from mapgauge.io._collect import Settings
 from mapgauge.io.dataset import open_dataset
@@ -22,7 +21,7 @@ class StreamedResults(Results):
     """Results whose rows lie in a folder.
 
     ``classes``, ``mean``, ``table()`` and ``to_dict()`` need no memory to speak of. What needs the rows (``frames``,
-    ``by``, ``save``, ``compare``) reads them from the folder: about 250 bytes a frame and 16 a prediction.
+    ``by``, ``save``, ``compare``) reads them from the folder, all at once: about a kilobyte a frame.
     """
 
     folder: Folder
@@ -33,20 +32,30 @@ class StreamedResults(Results):
             object.__setattr__(self, name, value)
 
     @cached_property
+    def _rows(self) -> tuple[tuple[str, ...], tuple[str, ...] | None, Scores]:
+        """Tokens, scenes and scores of all frames."""
+        chunks = list(self.folder.chunks())
+        known = all(chunk.scenes is not None for chunk in chunks)
+        return (
+            tuple(token for chunk in chunks for token in chunk.tokens),
+            tuple(scene for chunk in chunks for scene in chunk.scenes or ()) if known else None,
+            Scores.join([chunk.scores for chunk in chunks]),
+        )
+
+    @cached_property
     def tokens(self) -> tuple[str, ...]:
         """The frames, sorted by scene and token."""
-        return tuple(token for chunk in self.folder.chunks() for token in chunk.tokens)
+        return self._rows[0]
 
     @cached_property
     def scenes(self) -> tuple[str, ...] | None:
         """The scene of each frame."""
-        parts = [chunk.scenes for chunk in self.folder.chunks()]
-        return None if any(part is None for part in parts) else tuple(scene for part in parts for scene in part or ())
+        return self._rows[1]
 
     @cached_property
     def scores(self) -> Scores:
         """The rows of all frames."""
-        return Scores.join([chunk.scores for chunk in self.folder.chunks()])
+        return self._rows[2]
 
     @cached_property
     def data(self) -> tuple[MapFrames, MapFrames]:
@@ -108,8 +117,8 @@ def results_of(
     )
     cutoffs = len(protocol.cutoffs) if "pld" in about.metrics else 0
     inputs = tuple(
-        Input(path, "parquet", number, dict(zip(classes, amounts, strict=True)), digest)
-        for path, number, classes, amounts, digest in zip(
+        Input(path, "parquet", number, dict(zip(names, amounts, strict=True)), digest)
+        for path, number, names, amounts, digest in zip(
             about.paths, frames, about.classes, counts, about.digests, strict=True
         )
     )
@@ -123,34 +132,9 @@ def results_of(
         inputs=inputs,
         frames_missing=missing,
         frames_ignored=ignored,
-        findings=(*_skipped(lost, about.chunks), *_merged(noticed)),
+        findings=(*_skipped(lost, about.chunks), *summed(noticed, "chunks")),
         version=about.mapgauge,
     )
-
-
-def _merged(findings: dict[Finding, None]) -> list[Finding]:
-    """Findings of many chunks, each kind once: with the words of the first, and what all of them counted."""
-    kinds = Counter(finding.code for finding in findings)
-    merged: dict[str, Finding] = {}
-    for finding in findings:
-        before = merged.get(finding.code)
-        merged[finding.code] = finding if before is None else _added(before, finding)
-    return [
-        finding
-        if kinds[code] == 1
-        else Finding(
-            finding.level,
-            code,
-            f"{finding.message} (and the like in {kinds[code] - 1} other chunks, {finding.count} in all)",
-            finding.count,
-            finding.examples,
-        )
-        for code, finding in merged.items()
-    ]
-
-
-def _added(one: Finding, other: Finding) -> Finding:
-    return Finding(one.level, one.code, one.message, one.count + other.count, one.examples)
 
 
 def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.checks import check_length
+from mapgauge.checks import check_length, check_workers
 from mapgauge.errors import InvalidInput
 from mapgauge.frames import MapFrames
 from mapgauge.truth.rules import RULES, Rules, rules_named
@@ -117,8 +117,7 @@ def _build(
     from mapgauge.truth.parts import Parts
 
     size = check_size(region)
-    if workers is not None and workers < 1:
-        raise InvalidInput(f"workers must be at least 1, got {workers!r}")
+    check_workers(workers)
     kept = None
     if parts is not None:
         settings: Mapping[str, Any] = {

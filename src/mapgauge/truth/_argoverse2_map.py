@@ -8,7 +8,7 @@ import numpy as np
 from mapgauge.errors import UnreadableFile
 from mapgauge.findings import Finding
 from mapgauge.truth._json_tables import decode_json
-from mapgauge.truth.build import EXAMPLES, MapLayers
+from mapgauge.truth.build import MapLayers, mended
 from mapgauge.truth.cut import Geometries, Layer, borders_of, shapely_module, valid_polygons
 from mapgauge.truth.lanes import Side, dividers_of
 from mapgauge.truth.rules import Rules
@@ -139,15 +139,7 @@ class _Reader:
 
     def findings(self) -> list[Finding]:
         """What was noticed."""
-        found = []
-        for code, ids, text in (
-            ("polygons-repaired", self.repaired, "polygons cross themselves or touch where they must not; repaired"),
-            ("elements-left-out", self.left_out, "elements have too few points for a line or a polygon; left out"),
-        ):
-            if ids:
-                message = f"{self.log}: {len(ids)} {text}"
-                found.append(Finding("note", code, message, len(ids), tuple(ids[:EXAMPLES])))
-        return found
+        return mended(self.log, self.repaired, self.left_out)
 
 
 def _simplified(lines: Geometries, tolerance: float) -> Geometries:

@@ -8,7 +8,7 @@ import numpy as np
 from mapgauge.errors import UnreadableFile
 from mapgauge.findings import Finding
 from mapgauge.truth._json_tables import decode_json
-from mapgauge.truth.build import EXAMPLES, MapLayers
+from mapgauge.truth.build import MapLayers, mended
 from mapgauge.truth.cut import Layer, borders_of, shapely_module, valid_polygons
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
@@ -165,14 +165,7 @@ class _Reader:
                 f"version {VERSION}, which differs"
             )
             found.append(Finding("warning", "map-version", text))
-        for code, ids, text in (
-            ("polygons-repaired", self.repaired, "polygons cross themselves or touch where they must not; repaired"),
-            ("elements-left-out", self.left_out, "elements have too few points for a line or a polygon; left out"),
-        ):
-            if ids:
-                message = f"{self.location}: {len(ids)} {text}"
-                found.append(Finding("note", code, message, len(ids), tuple(ids[:EXAMPLES])))
-        return found
+        return found + mended(self.location, self.repaired, self.left_out)
 
     def error(self, text: str) -> UnreadableFile:
         """An error about this file."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.findings import Finding
+from mapgauge.findings import Finding, summed
 from mapgauge.frames import MapFrames
 from mapgauge.join import join
 from mapgauge.polylines import Polylines
@@ -126,7 +126,7 @@ def build(
     if not scenes:
         raise InvalidInput("no scene to cut truth for")
     frames = join([finished[k] for k in range(len(scenes))])
-    findings = (*dataset.findings, *summed(frames.findings), *_empty(frames))
+    findings = (*dataset.findings, *summed(frames.findings, "maps"), *_empty(frames))
     if rules.forward == "y":
         frames = frames.rotate(90)
     return replace(frames, name=f"{dataset.name} ({rules.name})", format="", findings=findings)
@@ -192,18 +192,16 @@ def simplified(pieces: list[list[Piece]], tolerance: float) -> list[list[Piece]]
     return [[next(shorter) for _ in group] for group in pieces]
 
 
-def summed(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings about maps, one for each code. Scenes that share a map bring the same finding."""
-    by_code: dict[str, dict[str, Finding]] = {}
-    for finding in findings:
-        by_code.setdefault(finding.code, {})[finding.message] = finding
-    result = []
-    for same in by_code.values():
-        first, *others = same.values()
-        count = first.count + sum(finding.count for finding in others)
-        more = f"; {count} in all {len(same)} maps" if others else ""
-        result.append(replace(first, message=first.message + more, count=count))
-    return result
+def mended(place: str, repaired: Sequence[str], left_out: Sequence[str]) -> list[Finding]:
+    """Findings about the elements of a map that are not as they should be, by their ids."""
+    return [
+        Finding("note", code, f"{place}: {len(ids)} {text}", len(ids), tuple(ids[:EXAMPLES]))
+        for code, ids, text in (
+            ("polygons-repaired", repaired, "polygons cross themselves or touch where they must not; repaired"),
+            ("elements-left-out", left_out, "elements have too few points for a line or a polygon; left out"),
+        )
+        if ids
+    ]
 
 
 def _empty(frames: MapFrames) -> list[Finding]:

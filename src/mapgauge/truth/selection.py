@@ -1,12 +1,12 @@
 """Which frames are wanted: those of a split, of scenes, or with tokens, and of these every n-th."""
 
-import operator
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from mapgauge.checks import check_whole
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.truth.build import EXAMPLES
 
@@ -40,7 +40,7 @@ class Selection:
         every: int,
     ) -> "Selection":
         """From arguments as they were given; ``tokens`` may be a file with one in each line."""
-        return cls(split, _names("scenes", scenes), _tokens(tokens), check_every(every))
+        return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1))
 
     def frames(self, frames: Sequence[T]) -> tuple[T, ...]:
         """Those frames of a scene that are wanted: of the tokens asked for, or of all, every ``every``-th."""
@@ -56,18 +56,6 @@ class Selection:
                 f"{where}: {len(lacking)} of {len(self.tokens or ())} tokens are not there ({_some(lacking)}). "
                 "Are they of another data set or version?"
             )
-
-
-def check_every(every: int) -> int:
-    """A whole number of at least 1."""
-    expected = "every must be a whole number of at least 1"
-    try:
-        number = operator.index(every)
-    except TypeError as error:
-        raise InvalidInput(f"{expected}, got {every!r}") from error
-    if number < 1 or isinstance(every, bool):
-        raise InvalidInput(f"{expected}, got {every!r}")
-    return number
 
 
 def check_scenes(wanted: Sequence[str], known: Iterable[str], what: str, where: str, hint: str = "") -> None:
