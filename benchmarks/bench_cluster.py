@@ -30,11 +30,11 @@ from benchmarks.tables import heading, machine, peak_memory, row
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.evaluation.streaming.plan import plan_of
 from mapgauge.io.dataset import open_dataset
 from mapgauge.io.dataset_write import DatasetWriter
-from mapgauge.stream.folder import Folder
-from mapgauge.stream.plan import plan_of
-from mapgauge.stream.results import results_of
+from mapgauge.results.folder import Folder
+from mapgauge.results.streamed import results_of
 
 FRAMES = 100_000
 BLOCK = 2_000  # frames that are generated; all others repeat them

@@ -19,7 +19,7 @@ from benchmarks.tables import heading, machine, peak_memory, row
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluate import describe, prepare, run
+from mapgauge.evaluation.evaluate import describe, prepare, run
 
 FRAMES = 6019  # nuScenes val
 PLAIN = 24  # of them for the baseline, which takes its time

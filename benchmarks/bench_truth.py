@@ -22,9 +22,9 @@ from tests.truth.av2_city import At, Line, Town, rectangle
 
 import mapgauge as mg
 import mapgauge.truth
-from mapgauge.truth._argoverse2 import Argoverse2
-from mapgauge.truth._argoverse2_map import find_map
 from mapgauge.truth.build import MapLayers, Scene, cut_scene
+from mapgauge.truth.from_argoverse2.maps import find_map
+from mapgauge.truth.from_argoverse2.scenes import Argoverse2
 from mapgauge.truth.rules import Rules, rules_named
 from mapgauge.truth.selection import Selection
 

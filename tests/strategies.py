@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mapgauge.frames import MapFrames
-from mapgauge.polylines import Polylines
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Points
 
 cutoffs = st.sampled_from([0.25, 0.5, 1.0, 1.5, 4.0]) | st.floats(0.1, 10)

@@ -5,51 +5,115 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import mapgauge
 
 PACKAGE = Path(mapgauge.__file__).parent
 
-# A module may import from its own row and from rows above.
-LAYERS = [
-    {"engines", "errors", "exact", "tables", "typing", "version"},
-    {"checks", "findings"},
-    {"polylines"},
-    {"kernels"},
-    {"buffers", "crop", "resample", "distances"},
-    {"frames", "metrics", "protocols"},
-    {"align", "batches", "colours", "io", "join", "score"},
-    {"check", "matches", "totals", "truth"},
-    {"evaluate", "flat", "results", "store", "stream"},
-    {"accumulate", "compare", "demo", "sweep"},
-    {"mmengine", "plot", "report", "torch"},
-    {"__init__"},
-    {"cli"},
-    {"__main__"},
+# A room (a folder or a module at the top) may import from the rooms above it, and from itself.
+ROOMS = [
+    "version",
+    "errors",
+    "typing",
+    "dependencies",
+    "arguments",
+    "kernels",
+    "geometry",
+    "protocols",
+    "frames",
+    "files",
+    "io",
+    "distances",
+    "metrics",
+    "checks",
+    "scoring",
+    "display",
+    "results",
+    "truth",
+    "evaluation",
+    "demo",
+    "plot",
+    "report",
+    "torch",
+    "mmengine",
+    "__init__",
+    "cli",
+    "__main__",
 ]
 
 
-def imported(tree: ast.Module) -> set[str]:
-    """Parts of the package that a module imports."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    parts = {name.split(".")[1] for name in found if name.startswith("mapgauge.")}
-    known = {path.name.removesuffix(".py") for path in PACKAGE.iterdir()}
-    return {part if part in known else "__init__" for part in parts}  # a public name comes from the package itself
-
-
-def test_imports_point_one_way() -> None:
-    layer = {part: i for i, parts in enumerate(LAYERS) for part in parts}
+def modules() -> dict[str, Path]:
+    """All modules of the package by their dotted names, without ``mapgauge.``."""
+    found = {}
     for path in PACKAGE.rglob("*.py"):
-        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        for other in imported(ast.parse(path.read_text())):
-            assert layer[other] <= layer[part], f"{path.relative_to(PACKAGE)} imports {other}"
-            assert part != "kernels" or other == "kernels", f"{path.relative_to(PACKAGE)}: kernels stand alone"
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports_of(name: str) -> Iterator[str]:
+    """The modules of the package that a module imports, also inside functions; not those for type checkers only."""
+    tree = ast.parse(MODULES[name].read_text())
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            skipped |= {id(inner) for inner in ast.walk(node)}
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            targets = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            if target.split(".")[0] == "mapgauge":
+                yield _module(target)
+
+
+def _module(target: str) -> str:
+    """The module that an imported name is, or is in."""
+    parts = target.split(".")[1:]
+    for end in range(len(parts), 0, -1):
+        if ".".join(parts[:end]) in MODULES:
+            return ".".join(parts[:end])
+    return "__init__"  # a public name comes from the package itself
+
+
+def test_rooms_import_one_way() -> None:
+    rank = {room: k for k, room in enumerate(ROOMS)}
+    wrong = [
+        f"{name} imports {other}"
+        for name in MODULES
+        for other in imports_of(name)
+        if rank[other.split(".")[0]] > rank[name.split(".")[0]]
+    ]
+    assert not wrong, wrong
+
+
+def test_no_two_modules_need_each_other() -> None:
+    graph = {name: set(imports_of(name)) - {name} for name in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError(f"a cycle of imports: {' <- '.join(error.args[1])}") from error
+
+
+def test_kernels_stand_alone() -> None:
+    for name in MODULES:
+        if name.split(".")[0] == "kernels":
+            assert all(other.split(".")[0] == "kernels" for other in imports_of(name)), name
+
+
+def test_no_module_is_longer_than_one_idea() -> None:
+    long = {name: count for name in MODULES if (count := len(MODULES[name].read_text().splitlines())) > 320}
+    assert not long, long
 
 
 def loaded_after(code: str) -> set[str]:

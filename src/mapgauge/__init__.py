@@ -5,36 +5,34 @@
 1.0
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.version import __version__
 
 if TYPE_CHECKING:
     from mapgauge import truth as truth
-    from mapgauge.accumulate import Accumulator
-    from mapgauge.align import align
-    from mapgauge.check import check
-    from mapgauge.compare import Comparison, compare
+    from mapgauge.checks import check
     from mapgauge.distances.chamfer import chamfer
     from mapgauge.distances.frechet import frechet
     from mapgauge.distances.sospa import Alignment, sospa, sospa_align, sospa_from_distances, sospa_matrix
     from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
-    from mapgauge.evaluate import evaluate
-    from mapgauge.findings import Finding
-    from mapgauge.frames import Instance, MapFrames
+    from mapgauge.evaluation.accumulator import Accumulator
+    from mapgauge.evaluation.evaluate import evaluate
+    from mapgauge.evaluation.sweeps import Sweep, sweep
+    from mapgauge.frames.alignment import align
+    from mapgauge.frames.findings import Finding
+    from mapgauge.frames.map_frames import Instance, MapFrames
+    from mapgauge.geometry.polylines import Polylines
+    from mapgauge.geometry.resampling import resample
     from mapgauge.io import read, write
-    from mapgauge.matches import Assignment, Match
     from mapgauge.metrics.average_precision import average_precision
     from mapgauge.metrics.pld import Parts, PldResult, pld
-    from mapgauge.polylines import Polylines
     from mapgauge.protocols import Protocol, protocol
-    from mapgauge.resample import resample
-    from mapgauge.results import Results
-    from mapgauge.store import load_results
-    from mapgauge.sweep import Sweep, sweep
+    from mapgauge.results.assignment import Assignment, Match
+    from mapgauge.results.comparison import Comparison, compare
+    from mapgauge.results.results import Results
+    from mapgauge.results.storage import load_results
 
 __all__ = [
     "Accumulator",
@@ -76,66 +74,56 @@ __all__ = [
     "write",
 ]
 
-# Where each public name is. A name is imported when it is first used, so that whoever needs little waits little.
+# The module of each public name. Lazy imports keep ``import mapgauge`` cheap.
 _HOMES = {
-    "Accumulator": "accumulate",
+    "Accumulator": "evaluation.accumulator",
     "Alignment": "distances.sospa",
-    "Assignment": "matches",
-    "Comparison": "compare",
-    "Finding": "findings",
-    "Instance": "frames",
+    "Assignment": "results.assignment",
+    "Comparison": "results.comparison",
+    "Finding": "frames.findings",
+    "Instance": "frames.map_frames",
     "InvalidInput": "errors",
-    "MapFrames": "frames",
+    "MapFrames": "frames.map_frames",
     "MapgaugeError": "errors",
-    "Match": "matches",
+    "Match": "results.assignment",
     "MissingDependency": "errors",
     "Parts": "metrics.pld",
     "PldResult": "metrics.pld",
-    "Polylines": "polylines",
+    "Polylines": "geometry.polylines",
     "Protocol": "protocols",
-    "Results": "results",
-    "Sweep": "sweep",
+    "Results": "results.results",
+    "Sweep": "evaluation.sweeps",
     "UnreadableFile": "errors",
-    "align": "align",
+    "align": "frames.alignment",
     "average_precision": "metrics.average_precision",
     "chamfer": "distances.chamfer",
-    "check": "check",
-    "compare": "compare",
-    "evaluate": "evaluate",
+    "check": "checks",
+    "compare": "results.comparison",
+    "evaluate": "evaluation.evaluate",
     "frechet": "distances.frechet",
-    "load_results": "store",
+    "load_results": "results.storage",
     "pld": "metrics.pld",
     "protocol": "protocols",
     "read": "io",
-    "resample": "resample",
+    "resample": "geometry.resampling",
     "sospa": "distances.sospa",
     "sospa_align": "distances.sospa",
     "sospa_from_distances": "distances.sospa",
     "sospa_matrix": "distances.sospa",
-    "sweep": "sweep",
+    "sweep": "evaluation.sweeps",
     "truth": "truth",
     "write": "io",
 }
 
 
-class _Package(ModuleType):
-    """The package itself: public names on demand."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        module = import_module(f"{self.__name__}.{_HOMES[name]}")
-        value = module if name == "truth" else getattr(module, name)
-        self.__dict__[name] = value
-        return value
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # Importing the module ``mapgauge.evaluate`` would put it in the place of the function.
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_HOMES})
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_HOMES[name]}")
+    value = module if name == "truth" else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -7,11 +7,11 @@ Importing this module registers ``MapgaugeMetric``. A configuration needs
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mapgauge.accumulate import Accumulator
 from mapgauge.errors import InvalidInput, MissingDependency
-from mapgauge.io._collect import Degenerate
+from mapgauge.evaluation.accumulator import Accumulator
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.typing import Degenerate
 
 try:
     from mmengine.evaluator import BaseMetric

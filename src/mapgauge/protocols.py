@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from mapgauge.checks import check_closed, check_count, check_flag, check_length, check_order, check_tolerance
-from mapgauge.crop import check_region
+from mapgauge.arguments import check_closed, check_count, check_flag, check_length, check_order, check_tolerance
 from mapgauge.errors import InvalidInput
-from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.cropping import check_region
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")

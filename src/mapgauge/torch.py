@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.accumulate import TALLIES, Accumulator, Repeated, Rows, Settings, texts
-from mapgauge.batches import Batch
 from mapgauge.errors import InvalidInput, MissingDependency
-from mapgauge.flat import flat
-from mapgauge.frames import MapFrames
-from mapgauge.io._collect import Degenerate
+from mapgauge.evaluation.accumulator import TALLIES, Accumulator, Repeated, Rows, Settings, texts
+from mapgauge.frames.batches import Batch
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
-from mapgauge.results import Results
-from mapgauge.score import DISTANCES, PARTS, Scores, thresholds_of
+from mapgauge.results.flat import flat
+from mapgauge.results.results import Results
+from mapgauge.scoring.score import DISTANCES, PARTS, Scores, thresholds_of
+from mapgauge.typing import Degenerate
 
 try:
     import torch

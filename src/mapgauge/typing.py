@@ -16,3 +16,4 @@ Pairs: TypeAlias = NDArray[np.int64]  # (k, 2)
 PolylineLike: TypeAlias = ArrayLike | Any
 PolylinesLike: TypeAlias = Iterable[PolylineLike] | Any
 Closed: TypeAlias = bool | Literal["auto"]
+Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances that are not polylines

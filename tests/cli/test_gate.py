@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.flat import flat
+from mapgauge.results.flat import flat
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "gate.md").read_text(encoding="utf-8")
 

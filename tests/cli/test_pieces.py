@@ -7,8 +7,8 @@ import pytest
 from tests.cli.conftest import FRAMES, Run
 
 import mapgauge as mg
+from mapgauge.evaluation.streaming import plan
 from mapgauge.io import parquet
-from mapgauge.stream import plan
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.kernels import reference
-from mapgauge.matches import Assignment, Match
 from mapgauge.protocols import Protocol
+from mapgauge.results.assignment import Assignment, Match
 
 FEW = settings(max_examples=max(settings().max_examples // 15, 1))
 PAPER = mg.protocol("paper-60x30", chamfer=(), frechet=())

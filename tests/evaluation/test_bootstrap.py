@@ -5,11 +5,11 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.check.world import placed, predictions_of, truth_of
+from tests.checks.world import placed, predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
-from mapgauge.compare import Estimate
+from mapgauge.results.comparison import Estimate
 
 PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
 SCENES = 5

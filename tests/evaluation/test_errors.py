@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.check.world import predictions_of, truth_of
+from tests.checks.world import predictions_of, truth_of
 
 import mapgauge as mg
 from mapgauge.protocols import PROTOCOLS

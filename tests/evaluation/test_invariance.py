@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.check.world import predictions_of, truth_of
+from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg

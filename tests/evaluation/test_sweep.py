@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.check.world import predictions_of, truth_of
+from tests.checks.world import predictions_of, truth_of
 
 import mapgauge as mg
 

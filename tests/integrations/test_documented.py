@@ -12,7 +12,7 @@ import pytest
 from tests.integrations.batches import MAPTR, batch_of, world
 
 import mapgauge as mg
-from mapgauge.flat import flat
+from mapgauge.results.flat import flat
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "in-training.md").read_text(encoding="utf-8")
 BLOCKS = {

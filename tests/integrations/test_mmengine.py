@@ -9,7 +9,7 @@ import pytest
 from tests.integrations.batches import FRAMES, MAPTR, batch_of, world
 
 import mapgauge as mg
-from mapgauge.flat import flat
+from mapgauge.results.flat import flat
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 evaluator: Any = pytest.importorskip("mmengine.evaluator", reason="mmengine is not installed", exc_type=ImportError)

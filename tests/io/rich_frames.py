@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.strategies import map_frames
 
-from mapgauge.frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 NAME = st.text('abc07_ é"\\', min_size=1, max_size=4)

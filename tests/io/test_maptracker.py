@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.io._source import Content
+from mapgauge.files.source import Content
 from mapgauge.io.maptracker import attach_tracks
 
 LINE = np.arange(40.0).reshape(20, 2)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mapgauge as mg
-from mapgauge.io import _source
+from mapgauge.dependencies import zstd_module
 
 TEXT = json.dumps({"results": {"t0": {"vectors": [[[0, 0], [9, 0]]], "scores": [0.8], "labels": [1]}}})
 
@@ -90,20 +90,20 @@ def test_the_name_of_a_file_says_nothing(tmp_path: Path) -> None:
 def test_compressed_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(TEXT.encode()))
     assert mg.read(tmp_path / "a").counts["divider"] == 1
-    (tmp_path / "b").write_bytes(_source.zstd_module().compress(TEXT.encode()))
+    (tmp_path / "b").write_bytes(zstd_module().compress(TEXT.encode()))
     assert mg.read(tmp_path / "b").counts["divider"] == 1
 
 
 @pytest.mark.parametrize("keep", [20, 40, -4])
 def test_broken_compression_is_refused(tmp_path: Path, keep: int) -> None:
-    for pack in (gzip.compress, _source.zstd_module().compress):
+    for pack in (gzip.compress, zstd_module().compress):
         (tmp_path / "a").write_bytes(pack(TEXT.encode() * 20)[:keep])
         with pytest.raises(mg.UnreadableFile, match="broken compression"):
             mg.read(tmp_path / "a")
 
 
 def test_zstd_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a").write_bytes(_source.zstd_module().compress(TEXT.encode()))
+    (tmp_path / "a").write_bytes(zstd_module().compress(TEXT.encode()))
 
     def absent(name: str) -> Any:
         raise ImportError(name)

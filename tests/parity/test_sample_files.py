@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mapgauge as mg
-from mapgauge.resample import resample_polylines
+from mapgauge.geometry.resampling import resample_polylines
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 CLASSES = {"ped_crossing": 0, "divider": 1, "boundary": 2}

@@ -11,8 +11,8 @@ from matplotlib.text import Text
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.colours import colours_of
 from mapgauge.demo import demo_world
+from mapgauge.display.colours import colours_of
 
 NAMES = ["good", "poor"]
 

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import mapgauge as mg
-from mapgauge import colours
 from mapgauge.demo import demo_world
+from mapgauge.display import colours
 from mapgauge.report import write_report
 from mapgauge.report.drawings import choose
 from mapgauge.report.scalars import frame_pld

@@ -11,8 +11,8 @@ from tests.truth.nuscenes_city import MINI, town
 import mapgauge as mg
 from mapgauge import truth
 from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
-from mapgauge.findings import Finding, summed
-from mapgauge.frames import MapFrames
+from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth import build
 
 ALL = ("streammapnet", "maptr", "maptracker")

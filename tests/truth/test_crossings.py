@@ -5,7 +5,7 @@ import pytest
 import shapely
 from shapely.geometry import Polygon
 
-from mapgauge.truth.crossings import MERGES
+from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.rules import MergeName
 
 ALL: tuple[MergeName, ...] = ("parallel", "union", "parallel-compact")

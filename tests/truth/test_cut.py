@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Polygon
 from shapely.ops import linemerge
 
-from mapgauge.truth.cut import Layer, Patches, borders_of, level, lines_of, rings_of, valid_polygons
+from mapgauge.truth.cutting.cut import Layer, Patches, borders_of, level, lines_of, rings_of, valid_polygons
 from mapgauge.typing import Points
 
 REGION = (60.0, 30.0)

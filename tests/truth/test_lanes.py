@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from mapgauge.truth.lanes import Side, dividers_of, join
+from mapgauge.truth.cutting.lanes import Side, dividers_of, join
 from mapgauge.truth.rules import RULES, Rules
 
 MARKS = RULES["argoverse2", "streammapnet"]

@@ -11,9 +11,9 @@ from tests.truth.nuscenes_city import MINI, PLACE, City, rectangle, town
 
 from mapgauge import truth
 from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.frames import MapFrames
-from mapgauge.truth._nuscenes_map import read_map
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth.build import MapLayers
+from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.splits import MISLOCATED, splits
 
@@ -103,7 +103,7 @@ def test_a_map_is_read_once_for_many_scenes(town_root: Path, monkeypatch: pytest
         read.append(location)
         return read_map(root, location, rules)
 
-    monkeypatch.setattr("mapgauge.truth._nuscenes.read_map", counted)
+    monkeypatch.setattr("mapgauge.truth.from_nuscenes.scenes.read_map", counted)
     cut(town_root, workers=2)
     assert read == [PLACE]
 

@@ -12,7 +12,7 @@ import shapely
 from tests.truth.nuscenes_city import LIDAR_AT, MINI, City, arc, rectangle
 
 from mapgauge import truth
-from mapgauge.frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames
 
 ALL = ("streammapnet", "maptr", "maptracker")
 SCENE = "scene-0103"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mapgauge.truth.cut import Piece
+from mapgauge.truth.cutting.cut import Piece
 from mapgauge.truth.tracks import Tracker
 
 NO_POINTS = np.empty((0, 2))

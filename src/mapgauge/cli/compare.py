@@ -14,7 +14,7 @@ from mapgauge.cli.summary import TITLES, titled
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mapgauge.compare import Comparison, Difference, Estimate
+    from mapgauge.results.comparison import Comparison, Difference, Estimate
 
 
 def compare(

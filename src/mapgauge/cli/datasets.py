@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from mapgauge.cli.output import progress, say, show_findings, warn
 from mapgauge.cli.reading import Reading
 from mapgauge.errors import MapgaugeError
-from mapgauge.findings import Finding
+from mapgauge.frames.findings import Finding
 
 if TYPE_CHECKING:
-    from mapgauge.frames import MapFrames
+    from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io.dataset_write import DatasetWriter
 
 
@@ -31,7 +31,7 @@ def convert_all(
     sources: Sequence[Path], target: str, reading: Reading, scenes: Mapping[str, str] | None, workers: int | None
 ) -> None:
     """Write files to a data set: it appears when all of them are done, or not at all."""
-    from mapgauge.engines import open_engine, run
+    from mapgauge.evaluation.engines import open_engine, run
     from mapgauge.io.dataset_write import DatasetWriter
 
     writer = DatasetWriter(target)
@@ -77,6 +77,6 @@ def _convert(
 
 def with_scenes_of(frames: "MapFrames", scenes: Mapping[str, str] | None) -> "MapFrames":
     """The frames with their scenes, if some are given."""
-    from mapgauge.evaluate import with_scenes
+    from mapgauge.evaluation.evaluate import with_scenes
 
     return frames if scenes is None else with_scenes(frames, scenes)

@@ -16,8 +16,8 @@ from mapgauge.errors import MissingDependency
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mapgauge.results import Results
-    from mapgauge.sweep import Sweep
+    from mapgauge.evaluation.sweeps import Sweep
+    from mapgauge.results.results import Results
 
 METHODS: tuple[Literal["good", "poor"], ...] = ("good", "poor")
 RANGES = (0, 10, 20, 30)

@@ -15,8 +15,8 @@ from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target, result_files
 
 if TYPE_CHECKING:
-    from mapgauge.findings import Finding
-    from mapgauge.frames import MapFrames
+    from mapgauge.frames.findings import Finding
+    from mapgauge.frames.map_frames import MapFrames
 
 
 def evaluate(
@@ -79,7 +79,7 @@ def evaluate(
     settings = o.settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
     chosen = o.metrics_of(settings, metrics)
 
-    from mapgauge.evaluate import check_rings
+    from mapgauge.evaluation.evaluate import check_rings
 
     rings = o.valid("--ranges", check_rings, o.numbers("--ranges", ranges))
     reading = Reading.of(

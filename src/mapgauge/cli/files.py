@@ -49,7 +49,7 @@ def inspect(
 def _is_results(file: Path) -> bool:
     try:
         if file.is_dir():
-            from mapgauge.stream.folder import is_folder
+            from mapgauge.results.folder import is_folder
 
             return is_folder(file)
         with file.open("rb") as stream:
@@ -129,8 +129,8 @@ def convert(
     reading = Reading.of(
         format=format, rotate=rotate, rename=rename, planar=planar, certain=certain, degenerate=degenerate
     )
+    from mapgauge.files.places import is_folder_target
     from mapgauge.io import write
-    from mapgauge.io._places import is_folder_target
 
     folder = is_folder_target(target)
     if not folder:

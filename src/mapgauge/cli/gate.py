@@ -16,8 +16,8 @@ from mapgauge.cli.output import warn
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mapgauge.compare import Comparison, Difference
-    from mapgauge.results import Results
+    from mapgauge.results.comparison import Comparison, Difference
+    from mapgauge.results.results import Results
 
 FAILED = 3  # the exit status of a gate that fails: neither an error of the input nor one of usage
 OPTION = "--fail-if"
@@ -68,7 +68,7 @@ def parse(text: str) -> Condition:
     >>> parse("pld > +0.005")
     Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
     """
-    from mapgauge.score import METRICS
+    from mapgauge.scoring.score import METRICS
 
     found = _CONDITION.fullmatch(text.strip())
     if not found:
@@ -102,7 +102,7 @@ def conditions_of(texts: Sequence[str] | None, files: int) -> list[Condition]:
 
 def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Sequence["Results"]) -> list[Verdict]:
     """What the conditions say of each file but the first; of the first if it is alone."""
-    from mapgauge.flat import flat
+    from mapgauge.results.flat import flat
 
     values = [flat(method) for method in methods]
     first = 1 if len(methods) > 1 else 0
@@ -130,7 +130,7 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
 
 def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     """The differences of a method from the first, by their flat keys."""
-    from mapgauge.flat import flat_key
+    from mapgauge.results.flat import flat_key
 
     found = comparison.differences[comparison.names[0], comparison.names[k]]
     return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}

@@ -17,8 +17,8 @@ from mapgauge.errors import InvalidInput, MapgaugeError
 if TYPE_CHECKING:
     from typing import Literal
 
-    from mapgauge.frames import MapFrames
-    from mapgauge.results import Results
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.results import Results
 
 RANKS = ("worst", "best", "median")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, TypeVar
 import typer
 
 from mapgauge.cli.words import one_line
-from mapgauge.engines import ENGINES
 from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.engines import ENGINES
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
@@ -45,7 +45,7 @@ def _protocols() -> list[str]:
 
 
 def _metrics() -> list[str]:
-    from mapgauge.score import METRICS
+    from mapgauge.scoring.score import METRICS
 
     return list(METRICS)
 
@@ -332,7 +332,7 @@ def settings_of(
 
 def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
     """The metrics asked for, all of which the protocol can compute."""
-    from mapgauge.evaluate import chosen_metrics
+    from mapgauge.evaluation.evaluate import chosen_metrics
 
     chosen = listed(metrics) if metrics is not None else None
     if chosen and "pld" in chosen and not protocol.cutoffs:

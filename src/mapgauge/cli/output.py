@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from mapgauge.cli.words import in_options, printable
-from mapgauge.findings import Finding
+from mapgauge.frames.findings import Finding
 
 _STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
 _BAR = 24  # characters

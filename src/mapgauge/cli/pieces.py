@@ -13,9 +13,9 @@ from mapgauge.cli.reading import Reading, check_classes, place
 from mapgauge.cli.words import printable
 
 if TYPE_CHECKING:
+    from mapgauge.evaluation.streaming import OnError
     from mapgauge.protocols import Protocol
-    from mapgauge.results import Results
-    from mapgauge.stream import OnError
+    from mapgauge.results.results import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Pieces:
 
     def suit(self, reading: Reading, paths: Sequence[Path], *, whole: bool) -> bool:
         """Whether all files are Parquet and nothing was asked for that needs them in memory as a whole."""
-        from mapgauge.io._places import streams
+        from mapgauge.files.places import streams
 
         changed = reading != Reading(degenerate=reading.degenerate)
         wanted = self.engine is not None or self.work is not None or self.on_error != "stop"
@@ -65,8 +65,8 @@ class Pieces:
         **settings: Any,
     ) -> "Results":
         """Evaluate two data sets; with several predictions, each has a folder of its name."""
+        from mapgauge.evaluation.streaming import evaluate_stream
         from mapgauge.io.dataset import open_dataset
-        from mapgauge.stream import evaluate_stream
 
         sides = place(predictions), place(truth)
         if classes:

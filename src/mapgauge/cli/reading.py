@@ -14,8 +14,8 @@ from mapgauge.errors import InvalidInput, UnreadableFile
 if TYPE_CHECKING:
     import numpy as np
 
-    from mapgauge.frames import MapFrames
-    from mapgauge.io._collect import Degenerate
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.typing import Degenerate
 
 _COMPRESSED = (".gz", ".zst")
 
@@ -73,8 +73,8 @@ def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
 
 def check_files(*paths: Path) -> None:
     """Refuse files that are not there, before the first of them is read, which may take a while."""
-    from mapgauge.io._places import is_dataset
-    from mapgauge.io._source import Content
+    from mapgauge.files.places import is_dataset
+    from mapgauge.files.source import Content
 
     for path in paths:
         if not is_dataset(place(path)):
@@ -85,8 +85,8 @@ def read_scenes(path: Path) -> dict[str, str]:
     """The scene of each token: from a JSON object, or from frames of any format that have scenes."""
     import msgspec
 
+    from mapgauge.files.places import is_dataset
     from mapgauge.io import read
-    from mapgauge.io._places import is_dataset
 
     if not is_dataset(place(path)):
         try:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.documents import Form, cell, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, say, show_table
-from mapgauge.tables import number
+from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
-    from mapgauge.results import Results
+    from mapgauge.results.results import Results
 
 TITLES = {
     "pld": "PLD",

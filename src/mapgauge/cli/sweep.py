@@ -11,7 +11,7 @@ from mapgauge.cli.output import Table, progress, show_table, warn, warn_of
 from mapgauge.cli.reading import Reading, check_classes, check_files, names_of
 from mapgauge.cli.summary import titled
 from mapgauge.cli.targets import check_target
-from mapgauge.tables import number
+from mapgauge.display.tables import number
 
 _SETTINGS = ("region", "spacing", "count", "cutoff")
 

@@ -14,7 +14,7 @@ from mapgauge.cli.targets import check_target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mapgauge.frames import MapFrames
+    from mapgauge.frames.map_frames import MapFrames
 
 truth = typer.Typer(
     name="truth",
@@ -184,7 +184,7 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
 
 def _check_format(target: Path, to: str | None) -> None:
     """Refuse a format that cannot hold truth, or none at all, before the work and not after it."""
-    from mapgauge.frames import MapFrames
+    from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io import format_to_write
     from mapgauge.truth.rules import CLASSES
 

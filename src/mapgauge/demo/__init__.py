@@ -13,8 +13,8 @@ import numpy as np
 from mapgauge.demo.detector import QUALITIES, predict
 from mapgauge.demo.streets import INTERVAL, SCENE, draw_streets, drive, see
 from mapgauge.errors import InvalidInput
-from mapgauge.frames import MapFrames
-from mapgauge.polylines import Polylines
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.protocols import CLASSES
 
 _EPOCH = 1_700_000_000_000_000  # microseconds, when the first scene begins

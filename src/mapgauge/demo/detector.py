@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.demo.streets import CROSSING, REGION, SCENE, Floats, Indices
-from mapgauge.frames import MapFrames
-from mapgauge.polylines import Polylines
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Points
 
 POINTS = 20  # of a prediction

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.crop import crop_polylines
-from mapgauge.polylines import Polylines
+from mapgauge.geometry.cropping import crop_polylines
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Points
 
 Indices: TypeAlias = NDArray[np.int64]

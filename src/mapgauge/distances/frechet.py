@@ -3,9 +3,9 @@
 import math
 
 from mapgauge import kernels
-from mapgauge.checks import check_flag
+from mapgauge.arguments import check_flag
 from mapgauge.distances.pack import index, pack_pair
-from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, PolylineLike
 
 

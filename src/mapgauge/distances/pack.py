@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.checks import check_closed, check_flag, check_length, check_order, check_tolerance
+from mapgauge.arguments import check_closed, check_flag, check_length, check_order, check_tolerance
 from mapgauge.errors import InvalidInput
-from mapgauge.polylines import Polylines, as_points
+from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Flags, PolylineLike, PolylinesLike
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mapgauge import kernels
-from mapgauge.checks import check_closed, check_flag
+from mapgauge.arguments import check_closed, check_flag
 from mapgauge.distances.pack import index, pack_pair, pack_sets, settings
 from mapgauge.errors import InvalidInput
-from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
 
 if TYPE_CHECKING:

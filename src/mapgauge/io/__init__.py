@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.frames import MapFrames
+from mapgauge.files.places import is_dataset
+from mapgauge.files.source import Content
+from mapgauge.files.writing import save
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
-from mapgauge.io._collect import Classes, Degenerate, Settings, class_table
+from mapgauge.io._collect import Classes, Settings, class_table
 from mapgauge.io._format import Format
-from mapgauge.io._places import is_dataset
-from mapgauge.io._source import Content
-from mapgauge.io._target import save
 from mapgauge.io.dataset import open_dataset
+from mapgauge.typing import Degenerate
 
 # The order matters only where one file could be taken for two: the first that recognises it reads it.
 FORMATS: Mapping[str, Format] = {

@@ -7,18 +7,17 @@ is and what happens to it, and how an error says where it is.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.findings import Finding
-from mapgauge.frames import MapFrames
-from mapgauge.polylines import Polylines
-from mapgauge.typing import Points
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.typing import Degenerate, Points
 
-Degenerate: TypeAlias = Literal["strict", "drop"]
 Classes: TypeAlias = Sequence[str] | Mapping[int, str] | Mapping[str, int]
 EXAMPLES = 3  # named in a finding
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mapgauge.frames import MapFrames
+from mapgauge.files.source import Content
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Settings
-from mapgauge.io._source import Content
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.errors import MissingDependency, UnreadableFile
-from mapgauge.findings import Finding
-from mapgauge.frames import Indices
-from mapgauge.io._source import Content
+from mapgauge.dependencies import pyarrow_modules
+from mapgauge.errors import UnreadableFile
+from mapgauge.files.source import Content
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import Indices
 from mapgauge.typing import Points
 
 VERSION = 1  # of the schema; a reader refuses files of a later one
@@ -347,16 +348,3 @@ def _floats(values: Any) -> NDArray[np.float64]:
     """Numbers as float64; null is NaN."""
     pa, _ = pyarrow_modules()
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-
-
-def pyarrow_modules() -> tuple[Any, Any]:
-    """``pyarrow`` and ``pyarrow.parquet``, imported on first use: they take a quarter of a second and are optional."""
-    try:
-        import pyarrow as pa
-        import pyarrow.compute
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingDependency(
-            "pyarrow is needed for Parquet. Install it with: pip install 'mapgauge[parquet]'"
-        ) from error
-    return pa, pq

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.findings import Finding
-from mapgauge.frames import MapFrames, check_poses
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.poses import check_poses, rotations
 from mapgauge.io._collect import EXAMPLES
 
 
@@ -37,7 +38,7 @@ def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
     pose = np.eye(4)
     try:
         turn = np.asarray(rotation, np.float64)
-        pose[:3, :3] = _matrix(turn) if turn.shape == (4,) else turn.reshape(3, 3)
+        pose[:3, :3] = _rotation(turn)
         pose[:3, 3] = np.asarray(translation, np.float64).reshape(3)
         check_poses(pose, 1)
     except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
@@ -45,16 +46,11 @@ def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
     return pose
 
 
-def _matrix(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rotation matrix of a quaternion ``w, x, y, z``."""
-    length = np.linalg.norm(quaternion)
-    if not abs(length - 1) < 1e-3:
+def _rotation(given: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rotation matrix, from a matrix or a unit quaternion ``w, x, y, z``."""
+    if given.shape != (4,):
+        return np.reshape(given, (3, 3))
+    if not abs(np.linalg.norm(given) - 1) < 1e-3:
         raise InvalidInput("not a unit quaternion")
-    w, x, y, z = quaternion / length
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    matrix: NDArray[np.float64] = rotations(given[None])[0]
+    return matrix

@@ -16,8 +16,11 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.frames import MapFrames
+from mapgauge.files.places import is_url, open_file, parquet_files
+from mapgauge.frames.joining import join
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Settings
 from mapgauge.io._parquet_rows import (
     Metadata,
@@ -26,12 +29,9 @@ from mapgauge.io._parquet_rows import (
     broken,
     broken_errors,
     open_footer,
-    pyarrow_modules,
     read_group,
 )
-from mapgauge.io._places import is_url, open_file, parquet_files
 from mapgauge.io.parquet import frames_of
-from mapgauge.join import join
 
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty where frames meet by token alone
 

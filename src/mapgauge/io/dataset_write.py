@@ -1,7 +1,7 @@
 """Writing Parquet data sets: a folder of files, sorted so that predictions and truth meet piece by piece.
 
 Frames are sorted by scene and token, or by token where no scenes are known, and a scene lies in one file. Two data
-sets written so have row groups whose ranges follow each other, and ``mapgauge.stream`` reads both side by side.
+sets written so have row groups whose ranges follow each other, so that streaming reads both side by side.
 """
 
 import os
@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from mapgauge.dependencies import fsspec_module
 from mapgauge.errors import InvalidInput, MapgaugeError
-from mapgauge.frames import MapFrames
+from mapgauge.files.places import is_url, put_file
+from mapgauge.files.writing import save
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import parquet
-from mapgauge.io._places import fsspec_module, is_url, put_file
-from mapgauge.io._target import save
 from mapgauge.io.dataset import keys_of
 
 FILE_ROWS = 1 << 20  # of a file, about: a hundred megabytes of predictions

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.frames import MapFrames
+from mapgauge.files.source import Content
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused, decode, read_points
-from mapgauge.io._source import Content
 
 PROPERTIES = ("frame", "class", "confidence", "track", "scene")
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")

@@ -13,12 +13,12 @@ import re
 import msgspec
 
 from mapgauge.errors import InvalidInput
-from mapgauge.frames import MapFrames
+from mapgauge.files.source import Content, Pairs
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused
-from mapgauge.io._source import Content, Pairs
-from mapgauge.io._target import confidences_of, ids_of
+from mapgauge.io._written import confidences_of, ids_of
 
 CLASSES = ("divider", "ped_crossing", "boundary")  # its authors call the last one contours
 _FRAMES_ARE_LISTS = re.compile(rb'"results"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[')

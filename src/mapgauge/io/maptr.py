@@ -17,13 +17,13 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.findings import Finding
-from mapgauge.frames import MapFrames
+from mapgauge.files.source import Content
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused, decode, read_points
-from mapgauge.io._source import Content
-from mapgauge.io._target import confidences_of, ids_of
+from mapgauge.io._written import confidences_of, ids_of
 
 CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
 

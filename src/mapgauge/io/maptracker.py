@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.findings import Finding
-from mapgauge.frames import MapFrames
+from mapgauge.files.pickles import member, sequence
+from mapgauge.files.source import Content
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import EXAMPLES, Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused
-from mapgauge.io._pickle import member, sequence
 from mapgauge.io._pose import with_poses
-from mapgauge.io._source import Content
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _LISTS = ("vectors", "labels", "scores", "global_ids")

@@ -22,13 +22,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mapgauge.frames import MapFrames
+from mapgauge.files.pickles import member, sequence
+from mapgauge.files.source import Content
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused
-from mapgauge.io._pickle import member, sequence
 from mapgauge.io._pose import with_poses
-from mapgauge.io._source import Content
 
 _SEGMENT = ("centerline", "left_laneline", "right_laneline")
 _AREAS = {1: "ped_crossing", 2: "boundary"}  # by category

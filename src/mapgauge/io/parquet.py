@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput
-from mapgauge.frames import MapFrames
+from mapgauge.files.source import Content
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
-from mapgauge.io._parquet_rows import AXES, VERSION, Metadata, Rows, pyarrow_modules
-from mapgauge.io._source import Content
-from mapgauge.polylines import Polylines
+from mapgauge.io._parquet_rows import AXES, VERSION, Metadata, Rows
 
 GROUP_ROWS = 1 << 15  # of a row group, at most, if no frame has more
 FRAME_ROWS = 128  # that a frame counts as, at least: so groups of both sides have 256 frames, and meet without overlap

@@ -19,13 +19,13 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.frames import MapFrames
+from mapgauge.files.pickles import member, sequence
+from mapgauge.files.source import Content, Pairs
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused, decode, read_points
-from mapgauge.io._pickle import member, sequence
-from mapgauge.io._source import Content, Pairs
-from mapgauge.io._target import confidences_of, ids_of
+from mapgauge.io._written import confidences_of, ids_of
 from mapgauge.io.maptracker import attach_tracks
 
 CLASSES = ("ped_crossing", "divider", "boundary")

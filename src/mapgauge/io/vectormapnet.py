@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.checks import check_flag
+from mapgauge.arguments import check_flag
 from mapgauge.errors import InvalidInput
-from mapgauge.findings import Finding
-from mapgauge.frames import MapFrames
+from mapgauge.files.pickles import member, sequence
+from mapgauge.files.source import Content
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import EXAMPLES, Collector, Settings
 from mapgauge.io._format import Format
 from mapgauge.io._json import collector_paused
-from mapgauge.io._pickle import member, sequence
-from mapgauge.io._source import Content
-from mapgauge.polylines import Polylines
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # which the file's authors call contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}

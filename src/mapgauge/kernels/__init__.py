@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "assignment",
     "band",
+    "bootstrap",
     "candidates",
     "chamfer",
     "frechet",
@@ -30,7 +31,6 @@ __all__ = [
     "pld",
     "reference",
     "resample",
-    "resampling",
     "sospa",
 ]
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mapgauge import kernels
-from mapgauge.checks import check_confidence
+from mapgauge.arguments import check_confidence
 from mapgauge.distances.pack import index, pack_sets, settings
 from mapgauge.errors import InvalidInput
-from mapgauge.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, Pairs, PolylinesLike
 
 

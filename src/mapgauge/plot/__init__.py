@@ -12,12 +12,9 @@ Nothing here touches pyplot or any other state of the program: no display is nee
 >>> mapgauge.plot.save(figure, pathlib.Path(tempfile.mkdtemp()) / "worst.svg")
 """
 
-from mapgauge.errors import MissingDependency
+from mapgauge.dependencies import require
 
-try:
-    import matplotlib as _  # noqa: F401
-except ImportError as error:
-    raise MissingDependency("figures need matplotlib. Install it with: pip install 'mapgauge[plot]'") from error
+require("matplotlib", "drawing figures", "plot")  # before the modules below import it
 
 from mapgauge.plot.birdseye import frame
 from mapgauge.plot.curves import cutoffs, precision_recall, ranges

@@ -13,10 +13,9 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mapgauge.colours import colours_of
-from mapgauge.crop import Region, check_region
+from mapgauge.display.colours import colours_of
 from mapgauge.errors import InvalidInput
-from mapgauge.matches import Assignment
+from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.plot.panel import (
     CAR,
     Panel,
@@ -28,6 +27,7 @@ from mapgauge.plot.panel import (
     truth_line,
 )
 from mapgauge.plot.style import COLUMN, GREY, INK, NORMAL, PAGE, SMALL, columns_of, finished, word_of
+from mapgauge.results.assignment import Assignment
 
 NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
 LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text

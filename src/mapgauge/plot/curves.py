@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from mapgauge.colours import COLOURS, colours_of
+from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.sweeps import Sweep
 from mapgauge.metrics.average_precision import curve
 from mapgauge.plot.style import (
     COLUMN,
@@ -31,9 +32,8 @@ from mapgauge.plot.style import (
     several,
     word_of,
 )
-from mapgauge.results import Results
-from mapgauge.score import DISTANCES, thresholds_of
-from mapgauge.sweep import Sweep
+from mapgauge.results.results import Results
+from mapgauge.scoring.score import DISTANCES, thresholds_of
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from mapgauge.colours import COLOURS, PART_COLOURS
+from mapgauge.display.colours import COLOURS, PART_COLOURS
+from mapgauge.display.tables import number
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import Parts
 from mapgauge.plot.style import (
@@ -29,8 +30,7 @@ from mapgauge.plot.style import (
     several,
     word_of,
 )
-from mapgauge.results import Results
-from mapgauge.tables import number
+from mapgauge.results.results import Results
 
 Floats = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from matplotlib.patches import PathPatch, Polygon
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
-from mapgauge.frames import Instance
-from mapgauge.matches import Assignment
+from mapgauge.display.tables import number
+from mapgauge.frames.map_frames import Instance
 from mapgauge.plot.numbers import Box, emptiest_corner, place_beside
 from mapgauge.plot.style import GREY, INK, NORMAL, PALE, SMALL, plain, round_step, word_of
-from mapgauge.tables import number
+from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Points
 
 Values: TypeAlias = Mapping[str, float | None]

@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from mapgauge.errors import InvalidInput
-from mapgauge.io._target import save as write_bytes
+from mapgauge.files.writing import save as write_bytes
 
 # What each kind of file would otherwise say about the day and the program that wrote it.
 METADATA: dict[str, dict[str, Any]] = {

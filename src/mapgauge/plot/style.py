@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from mapgauge.compare import names_of
 from mapgauge.errors import InvalidInput
-from mapgauge.results import Results
+from mapgauge.results.comparison import names_of
+from mapgauge.results.results import Results
 
 COLUMN, PAGE = 3.5, 7.16  # inches: one column of a paper, and the width of its text
 SMALL, NORMAL = 6.5, 7.5  # points

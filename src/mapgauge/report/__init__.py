@@ -15,16 +15,16 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from mapgauge.colours import PART_COLOURS, colours_of
-from mapgauge.compare import compare
+from mapgauge.display.colours import PART_COLOURS, colours_of
 from mapgauge.errors import InvalidInput
-from mapgauge.io._target import save
+from mapgauge.files.writing import save
 from mapgauge.metrics.pld import Parts
 from mapgauge.report.drawings import Arrays, choose, drawings
 from mapgauge.report.pack import pack
 from mapgauge.report.scalars import hit_keys, scalars
 from mapgauge.report.summary import summary
-from mapgauge.results import Results
+from mapgauge.results.comparison import compare
+from mapgauge.results.results import Results
 
 FRAMES = 200
 SCRIPTS = ("data.js", "list.js", "histogram.js", "drawing.js", "explorer.js")  # one scope, in this order

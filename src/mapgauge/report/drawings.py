@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames import MapFrames
-from mapgauge.matches import Match
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol
 from mapgauge.report.pack import steps
 from mapgauge.report.scalars import frame_pld
-from mapgauge.results import Results
-from mapgauge.score import group
+from mapgauge.results.assignment import Match
+from mapgauge.results.results import Results
+from mapgauge.scoring.score import group
 
 KINDS = ("worst", "best", "median", "random")
 CENTIMETRES = 100  # per metre: what a drawing needs

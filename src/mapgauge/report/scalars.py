@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.results import Results
-from mapgauge.score import thresholds_of
+from mapgauge.results.results import Results
+from mapgauge.scoring.score import thresholds_of
 
 
 def hit_keys(results: Results) -> list[str]:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from mapgauge.colours import PART_COLOURS
-from mapgauge.compare import Comparison, Difference, Estimate
+from mapgauge.display.colours import PART_COLOURS
+from mapgauge.display.tables import number
 from mapgauge.metrics.pld import Parts
-from mapgauge.results import Results
-from mapgauge.score import thresholds_of
-from mapgauge.tables import number
+from mapgauge.results.comparison import Comparison, Difference, Estimate
+from mapgauge.results.results import Results
+from mapgauge.scoring.score import thresholds_of
 
 TITLES = {
     "pld": "PLD (lower is better)",

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.checks import check_length, check_workers
+from mapgauge.arguments import check_length, check_workers
 from mapgauge.errors import InvalidInput
-from mapgauge.frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth.rules import RULES, Rules, rules_named
 from mapgauge.version import __version__
 
@@ -54,7 +54,7 @@ def nuscenes(
     Returns:
         The frames, with what was noticed in ``findings``.
     """
-    from mapgauge.truth._nuscenes import NuScenes
+    from mapgauge.truth.from_nuscenes.scenes import NuScenes
     from mapgauge.truth.selection import Selection
 
     chosen = rules_named("nuscenes", rules)
@@ -95,7 +95,7 @@ def argoverse2(
     Returns:
         The frames, with what was noticed in ``findings``.
     """
-    from mapgauge.truth._argoverse2 import Argoverse2
+    from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
 
     chosen = rules_named("argoverse2", rules)
@@ -114,7 +114,7 @@ def _build(
     restart: bool,
 ) -> MapFrames:
     from mapgauge.truth.build import build
-    from mapgauge.truth.parts import Parts
+    from mapgauge.truth.scene_store import Parts
 
     size = check_size(region)
     check_workers(workers)

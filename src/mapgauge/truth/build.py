@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.findings import Finding, summed
-from mapgauge.frames import MapFrames
-from mapgauge.join import join
-from mapgauge.polylines import Polylines
-from mapgauge.truth.crossings import MERGES
-from mapgauge.truth.cut import Layer, Patches, Piece, lines_of, rings_of, shapely_module
-from mapgauge.truth.parts import Parts
+from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.joining import join
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.cut import Layer, Patches, Piece, lines_of, rings_of, shapely_module
 from mapgauge.truth.rules import CLASSES, Rules
+from mapgauge.truth.scene_store import Parts
 from mapgauge.truth.tracks import Tracker
 
 EXAMPLES = 3  # named in a finding

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from mapgauge.checks import check_whole
+from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.truth.build import EXAMPLES
 

@@ -7,7 +7,7 @@ piece keeps the name of the piece that it overlapped most when it was last seen.
 
 from collections.abc import Sequence
 
-from mapgauge.truth.cut import Piece
+from mapgauge.truth.cutting.cut import Piece
 
 
 class Tracker:

@@ -1,0 +1,71 @@
+"""Instances that are legal and odd: without length, with points that repeat, twice in one frame."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mapgauge.checks.context import Context, examples, percent
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import Indices, MapFrames
+
+
+def points(context: Context) -> Iterator[Finding]:
+    """Too few points, no length, the same point again."""
+    for name, side in context.sides:
+        sizes = np.diff(side.polylines.offsets)
+        repeats = _repeats(side)
+        few = sizes < 2
+        flat = ~few & (repeats == sizes - 1)
+        for code, rows, what in (
+            ("few-points", np.flatnonzero(few), "have fewer than two points and match nothing"),
+            ("zero-length", np.flatnonzero(flat), "have no length: all their points are the same"),
+            ("repeated-points", np.flatnonzero((repeats > 0) & ~flat), "repeat a point next to itself"),
+        ):
+            if len(rows):
+                text = f"{name}: {len(rows)} of {len(sizes)} instances ({percent(len(rows), len(sizes))}) {what}"
+                yield Finding("note", code, text, len(rows), examples(side, rows))
+
+
+def duplicates(context: Context) -> Iterator[Finding]:
+    """The same instance again in one frame and class."""
+    for name, side in context.sides:
+        rows = _again(side)
+        if len(rows):
+            effect = "all but one count as false" if name == "predictions" else "one prediction can match only one"
+            text = (
+                f"{name}: {len(rows)} of {len(side.polylines)} instances are exact copies of another in the same frame "
+                f"and class; {effect}"
+            )
+            yield Finding("note", "duplicate-instances", text, len(rows), examples(side, rows))
+
+
+def _repeats(side: MapFrames) -> Indices:
+    """For each instance, how many of its points equal the one before."""
+    coords, offsets = side.polylines.coords, side.polylines.offsets
+    same = np.ones(max(len(coords) - 1, 0), np.bool_)
+    for k in range(side.dimension):
+        same &= coords[1:, k] == coords[:-1, k]
+    owner = np.searchsorted(offsets, np.flatnonzero(same), side="right") - 1
+    inside = np.flatnonzero(same) + 1 < offsets[owner + 1]
+    return np.bincount(owner[inside], minlength=len(side.polylines))
+
+
+def _again(side: MapFrames) -> Indices:
+    """Instances that equal an earlier one of the same frame and class, point by point."""
+    offsets = side.polylines.offsets
+    filled = np.flatnonzero(np.diff(offsets))
+    if not len(filled):
+        return filled
+    # Instances that may be equal have the same key. Most have one of their own and are not looked at further.
+    ends = [side.polylines.coords[at[filled], 0] for at in (offsets[:-1], offsets[1:] - 1)]
+    key = side.frame[filled] * len(side.classes) + side.label[filled]
+    key = key * 1_000_003 ^ ends[0].view(np.int64) * 31 ^ ends[1].view(np.int64)
+    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    seen: set[tuple[int, int, bytes]] = set()
+    again: list[int] = []
+    for i in filled[count[group] > 1].tolist():
+        what = int(side.frame[i]), int(side.label[i]), side.polylines[i].tobytes()
+        if what in seen:
+            again.append(i)
+        seen.add(what)
+    return np.array(again, np.int64)

@@ -1,0 +1,73 @@
+"""Where the instances of one side lie, read so that a few stray ones do not move it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.checks.neighbours import Motion
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.typing import Points
+
+_TRIM = 0.02  # share of instances at each edge that may lie anywhere
+_EDGE = 0.2  # metres within which instances end at the same edge
+_AT_EDGE = 4  # instances that do, at least, if it is one
+
+
+class Extent(NamedTuple):
+    """Where the instances of one side lie."""
+
+    low: Points  # (2,)
+    high: Points  # (2,)
+    cut: NDArray[np.bool_]  # (2,): along this axis many instances end at the same edges, as clipping leaves them
+    of_frame: float  # the usual diagonal of one frame
+    instances: int
+
+    @property
+    def size(self) -> Points:
+        """Metres along x and y."""
+        return self.high - self.low
+
+    @property
+    def centre(self) -> Points:
+        """The middle."""
+        return self.low / 2 + self.high / 2
+
+    def moved(self, motion: Motion) -> "Extent":
+        """After a quarter turn or a mirroring."""
+        corners = motion(np.stack([self.low, self.high]))
+        cut = motion(self.cut.astype(np.float64)) != 0
+        return self._replace(low=corners.min(axis=0), high=corners.max(axis=0), cut=cut)
+
+    def __str__(self) -> str:
+        """As messages show it."""
+        return " x ".join(f"{size:.3g}" if not 1e3 <= size < 1e7 else f"{size:.0f}" for size in self.size.tolist())
+
+
+def _boxes(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
+    """Which polylines have points, and the lowest and highest x and y of those."""
+    rows = np.flatnonzero(np.diff(polylines.offsets))
+    if not len(rows):
+        return rows, np.empty((0, 2)), np.empty((0, 2))
+    starts = polylines.offsets[rows]
+    low, high = (
+        np.stack([reduce.reduceat(polylines.coords[:, k], starts) for k in (0, 1)], axis=1)
+        for reduce in (np.minimum, np.maximum)
+    )
+    return rows, low, high
+
+
+def extent_of(side: MapFrames) -> Extent | None:
+    """The extent of one side; None if it has no points."""
+    rows, low, high = _boxes(side.polylines)
+    if not len(rows):
+        return None
+    frame = side.frame[rows]
+    starts = np.flatnonzero(np.diff(frame, prepend=-1))
+    span = np.maximum.reduceat(high, starts, axis=0) - np.minimum.reduceat(low, starts, axis=0)
+    trimmed = max(int(_TRIM * len(rows)), int(len(rows) >= 10))
+    low, high = np.sort(low, axis=0), np.sort(high, axis=0)[::-1]
+    least = max(trimmed + 1, _AT_EDGE)
+    cut = ((low - low[0] < _EDGE).sum(axis=0) >= least) & ((high[0] - high < _EDGE).sum(axis=0) >= least)
+    return Extent(low[trimmed], high[trimmed], cut, float(np.median(np.hypot(*span.T))), len(rows))

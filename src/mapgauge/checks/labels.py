@@ -1,0 +1,29 @@
+"""Are class ids exchanged? The geometry tells: predictions lie where the truth of another class is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mapgauge.checks.neighbours import Motion, Neighbours
+
+_NEAR = 2.0  # metres from a truth instance within which a prediction says something about its class
+_VOTES = 3  # instances of a class that must have spoken
+_WON = 0.6  # share of the votes that names the class
+_OWN = 0.25  # share of the votes for the right class, from which on nothing is exchanged
+
+
+def find_exchange(
+    neighbours: Neighbours, motion: Motion, predicted: Sequence[str], true: Sequence[str]
+) -> dict[str, str]:
+    """Names of the predictions and the classes they mean, if some clearly are a permutation of each other."""
+    votes = np.zeros((len(true), len(predicted)), np.int64)
+    for frame, distance in zip(neighbours.frames, neighbours.distances(motion), strict=True):
+        near = distance.min(axis=1) < _NEAR
+        np.add.at(votes, (frame.truth_label[near], frame.label[distance.argmin(axis=1)[near]]), 1)
+    meant: dict[str, str] = {}
+    for name, row in zip(true, votes, strict=True):
+        total = row.sum()
+        own = row[predicted.index(name)] if name in predicted else 0
+        if total >= _VOTES and row.max() >= _WON * total and own <= _OWN * total:
+            meant[predicted[int(row.argmax())]] = name
+    return meant if set(meant) == set(meant.values()) else {}

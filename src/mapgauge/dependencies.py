@@ -1,0 +1,52 @@
+"""Optional packages, imported on first use. A missing one is an error that names the extra to install."""
+
+from importlib import import_module
+from typing import Any
+
+from mapgauge.errors import MissingDependency
+
+
+def require(module: str, purpose: str, extra: str) -> Any:
+    """Import an optional module.
+
+    Args:
+        module: Its name, such as ``"pyarrow.parquet"``.
+        purpose: What needs it, for the error message.
+        extra: The extra of mapgauge that installs it.
+
+    >>> require("no_such_package", "this example", "example")
+    Traceback (most recent call last):
+        ...
+    mapgauge.errors.MissingDependency: this example needs no_such_package. Install it with: pip install
+    'mapgauge[example]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingDependency(
+            f"{purpose} needs {package}. Install it with: pip install 'mapgauge[{extra}]'"
+        ) from error
+
+
+def pyarrow_modules() -> tuple[Any, Any]:
+    """``pyarrow`` and ``pyarrow.parquet``. Importing them takes a quarter of a second."""
+    require("pyarrow.compute", "Parquet", "parquet")
+    return require("pyarrow", "Parquet", "parquet"), require("pyarrow.parquet", "Parquet", "parquet")
+
+
+def fsspec_module() -> Any:
+    """``fsspec``, which opens URLs."""
+    return require("fsspec", "reading from a URL", "dask")
+
+
+def zstd_module() -> Any:
+    """The zstd module of the standard library (Python 3.14), or its backport."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    raise MissingDependency(
+        "zstd files need backports.zstd on Python below 3.14. Install it with: pip install 'mapgauge[zstd]'"
+    )

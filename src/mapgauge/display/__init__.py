@@ -1,0 +1,1 @@
+"""Colours and text tables that figures, report and command line share."""

@@ -1,0 +1,1 @@
+"""Evaluation of data sets: in memory, streamed, batch by batch, over several settings."""

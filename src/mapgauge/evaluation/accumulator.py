@@ -1,0 +1,311 @@
+"""Evaluation that goes along with a loop: batch by batch, process by process, with the result of ``evaluate``.
+
+Frames are scored as they come and forgotten; what stays are their rows, some numbers per frame and per prediction.
+Everything computed from rows is independent of their order, so batches, their order and how they were spread over
+processes do not change a bit of the result.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.evaluate import check_sides, chosen_metrics, cropped, run
+from mapgauge.frames.alignment import align
+from mapgauge.frames.batches import Batch, frames_of
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.protocols import Protocol
+from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.flat import flat
+from mapgauge.results.results import Input, Results
+from mapgauge.scoring.score import Scores
+from mapgauge.typing import Degenerate
+from mapgauge.version import __version__
+
+Repeated: TypeAlias = Literal["error", "drop"]
+SIDES = ("predictions", "targets")
+TALLIES = 3  # columns of Rows.tally
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is kept of some frames."""
+
+    scores: Scores
+    tally: NDArray[np.int64]  # (frames, 3): predictions dropped, targets dropped, whether predictions lacked the frame
+    tokens: tuple[str, ...]  # "" for a frame without a name
+    scenes: tuple[str, ...]  # "" where none is known
+
+    @classmethod
+    def join(cls, parts: Sequence["Rows"]) -> "Rows":
+        """Rows of several batches as one."""
+        return cls(
+            Scores.join([part.scores for part in parts]),
+            np.concatenate([part.tally for part in parts]),
+            tuple(token for part in parts for token in part.tokens),
+            tuple(scene for part in parts for scene in part.scenes),
+        )
+
+
+class Settings(NamedTuple):
+    """What defines the numbers; only equal settings merge."""
+
+    protocol: Protocol
+    metrics: tuple[str, ...]
+    classes: tuple[str, ...]  # that are compared
+
+
+class Accumulator:
+    """Evaluate batch by batch, with the result that ``evaluate`` has on all frames at once.
+
+    ``update`` scores a batch and keeps some numbers of it, ``merge`` adds what another process has, ``compute`` gives
+    flat values for loggers, ``results`` all that ``evaluate`` gives but the geometry, ``reset`` begins anew. It can be
+    pickled.
+
+    Args:
+        protocol: The settings, by name or as a ``Protocol``.
+        metrics: Which of ``pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa`` to compute; those that the protocol has
+            cutoffs or thresholds for if None.
+        classes: The names that label numbers stand for, in order. Without it, labels must be names: repositories
+            number their classes differently. The protocol says which classes are compared.
+        degenerate: What to do with instances that are no polyline (fewer than two points, a number that is not
+            finite): ``"strict"`` refuses, ``"drop"`` leaves them out and counts them.
+        repeated: What to do with a token that came before: ``"error"`` refuses, for a forgotten ``reset`` would count
+            frames twice; ``"drop"`` leaves it out and counts it, for samplers that repeat frames to fill batches.
+
+    >>> import mapgauge as mg
+    >>> accumulator = mg.Accumulator("paper-60x30", classes=["divider", "ped_crossing", "boundary"])
+    >>> predictions = [{"polylines": [[[0, 0.5], [9, 0.5]]], "labels": [0], "scores": [1.0]}]
+    >>> accumulator.update(predictions, [{"polylines": [[[0, 0], [9, 0]]], "labels": [0]}])
+    >>> accumulator.update([{"polylines": [], "labels": [], "scores": []}], [{"polylines": [], "labels": []}])
+    >>> len(accumulator), round(accumulator.compute()["pld/mean"], 3)
+    (2, 0.667)
+    """
+
+    def __init__(
+        self,
+        protocol: str | Protocol = "paper-60x30",
+        *,
+        metrics: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+    ) -> None:
+        """Begin without frames."""
+        for name, value, kind in (("degenerate", degenerate, Degenerate), ("repeated", repeated, Repeated)):
+            if value not in get_args(kind):
+                raise InvalidInput(f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {value!r}")
+        settings = protocol_of(protocol)
+        self.numbers = _names_of_numbers(classes, settings)
+        if settings.classes is None:
+            settings = settings.replace(classes=self.numbers)
+        assert settings.classes is not None
+        self.settings = Settings(settings, chosen_metrics(settings, metrics), settings.classes)
+        self.degenerate: Degenerate = degenerate
+        self.repeated: Repeated = repeated
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all frames."""
+        self._rows: list[Rows] = []
+        self._seen: set[str] = set()
+        self._repeats = 0
+
+    def fresh(self) -> "Accumulator":
+        """Another one with the same settings, without frames."""
+        other = copy(self)
+        other.reset()
+        return other
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return sum(len(rows.tokens) for rows in self._rows)
+
+    def __repr__(self) -> str:
+        """What it computes and how much it has seen."""
+        return f"<Accumulator {self.settings.protocol.name}: {', '.join(self.settings.metrics)} of {len(self)} frames>"
+
+    def update(
+        self,
+        predictions: Batch | MapFrames,
+        targets: Batch | MapFrames,
+        tokens: Sequence[str] | None = None,
+        scenes: Sequence[str] | None = None,
+    ) -> None:
+        """Score a batch and keep its rows.
+
+        Args:
+            predictions: One dictionary per frame: ``polylines``, a sequence of ``(n, 2 or 3)`` arrays in metres or one
+                ``(polylines, n, 2 or 3)`` array; ``labels``, names or whole numbers; ``scores``, confidences in [0, 1].
+                Arrays of any library, tensors on any device. Or ``MapFrames``.
+            targets: The truth of the same frames in the same order, without scores. Or ``MapFrames``, which meet by
+                token.
+            tokens: The name of each frame. With it, repeated frames are noticed, and results can be compared frame by
+                frame. ``MapFrames`` have their own.
+            scenes: The scene of each frame, for intervals over scenes.
+        """
+        if isinstance(predictions, MapFrames) or isinstance(targets, MapFrames):
+            if not (isinstance(predictions, MapFrames) and isinstance(targets, MapFrames)):
+                raise InvalidInput("predictions and targets must both be MapFrames, or both lists of dicts")
+            if tokens is not None or scenes is not None:
+                raise InvalidInput("MapFrames have tokens and scenes of their own. Leave out tokens and scenes")
+            x, y, tally = predictions, targets, np.zeros((len(targets), TALLIES), np.int64)
+            check_sides(x, y)
+            tally[:, 2] = [token not in x.index for token in y.tokens]
+            names, places = y.tokens, y.scenes or ("",) * len(y)
+        else:
+            x, y, tally = self._frames(predictions, targets)
+            names, places = texts("tokens", tokens, len(y)), texts("scenes", scenes, len(y))
+        x, y = align(x, y, classes=self.settings.classes)
+        new = self._new(names)
+        if new:
+            protocol, metrics, _ = self.settings
+            x, y = cropped(x.at(new), y.at(new), protocol)
+            scores = run(x, y, protocol, metrics, (), None, None)
+            self._rows.append(Rows(scores, tally[new], _picked(names, new), _picked(places, new)))
+        self._count(names, new)
+
+    def _frames(self, predictions: Batch, targets: Batch) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
+        """Both sides of a batch of dictionaries, and what was dropped from them."""
+        classes = tuple(dict.fromkeys((*self.settings.classes, *(self.numbers or ()))))
+        x, less_x = frames_of(predictions, SIDES[0], classes, self.numbers, self.degenerate, scored=True)
+        y, less_y = frames_of(targets, SIDES[1], classes, self.numbers, self.degenerate, scored=False)
+        if len(x) != len(y):
+            raise InvalidInput(f"{len(x)} predictions for {len(y)} targets, expected a dict per frame on both sides")
+        return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)
+
+    def _new(self, tokens: tuple[str, ...]) -> list[int]:
+        """The frames that have not been seen before; those without a name count as new."""
+        here: set[str] = set()
+        new = []
+        for i, token in enumerate(tokens):
+            if not token or (token not in self._seen and token not in here):
+                here.add(token)
+                new.append(i)
+        again = sorted(set(range(len(tokens))) - set(new))
+        if again and self.repeated == "error":
+            raise InvalidInput(
+                f"{len(again)} of {len(tokens)} frames were there before (first: {tokens[again[0]]}). Call reset() "
+                'between epochs, or pass repeated="drop" if a sampler repeats frames'
+            )
+        return new
+
+    def _count(self, tokens: tuple[str, ...], new: list[int]) -> None:
+        self._seen.update(filter(None, tokens))
+        self._repeats += len(tokens) - len(new)
+
+    def merge(self, other: "Accumulator") -> None:
+        """Add the frames of another accumulator with the same settings; it stays as it is.
+
+        Args:
+            other: Of another process, machine or thread.
+        """
+        if not isinstance(other, Accumulator):
+            raise InvalidInput(f"cannot merge a {type(other).__name__}, expected an Accumulator")
+        if other.settings != self.settings:
+            raise InvalidInput(
+                f"cannot merge {other!r} into {self!r}: their settings differ, and so would the meaning of the numbers"
+            )
+        repeats = other._repeats
+        if len(other):
+            self.add(other.rows())
+        self._repeats += repeats
+
+    def add(self, rows: Rows) -> None:
+        """Add what ``rows`` of an accumulator with the same settings gave."""
+        new = self._new(rows.tokens)
+        if len(new) == len(rows.tokens):
+            self._rows.append(rows)
+        elif new:
+            scores = self._results(rows).of_frames(new).scores
+            self._rows.append(Rows(scores, rows.tally[new], _picked(rows.tokens, new), _picked(rows.scenes, new)))
+        self._count(rows.tokens, new)
+
+    def rows(self) -> Rows:
+        """What is kept of all frames, for those who carry it elsewhere by themselves."""
+        if not self._rows:
+            raise InvalidInput("no frames to compare: call update first")
+        if len(self._rows) > 1:
+            self._rows = [Rows.join(self._rows)]
+        return self._rows[0]
+
+    def compute(self) -> dict[str, float]:
+        """The values of all classes and their means, as ``mapgauge.flat.flat`` names them: ``pld/mean`` and so on."""
+        return flat(self.results())
+
+    def results(self) -> Results:
+        """All that ``evaluate`` gives for these frames, but for the geometry and the checks of whole files."""
+        return self._results(self.rows())
+
+    def _results(self, rows: Rows) -> Results:
+        protocol, metrics, classes = self.settings
+        counts = [side.sum(axis=0).tolist() for side in (rows.scores.predicted, rows.scores.true)]
+        inputs = [Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), "") for count in counts]
+        return Results(
+            protocol,
+            metrics,
+            classes,
+            tuple(token or f"#{i}" for i, token in enumerate(rows.tokens)),
+            rows.scenes if all(rows.scenes) else None,
+            rows.scores,
+            (),
+            (inputs[0], inputs[1]),
+            frames_missing=int(rows.tally[:, 2].sum()),
+            frames_ignored=0,
+            findings=tuple(self._findings(rows)),
+            version=__version__,
+        )
+
+    def _findings(self, rows: Rows) -> list[Finding]:
+        found = []
+        for k, side in enumerate(SIDES):
+            count = int(rows.tally[:, k].sum())
+            if count:
+                text = f"{side}: {count} instances dropped: fewer than 2 points, or a number that is not finite"
+                found.append(Finding("warning", "dropped-degenerate", text, count))
+        if self._repeats:
+            text = f"{self._repeats} frames dropped: their tokens came before"
+            found.append(Finding("note", "dropped-repeated", text, self._repeats))
+        return found
+
+
+def _names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tuple[str, ...] | None:
+    """What label numbers stand for; every class that is compared must be among it."""
+    if classes is None:
+        if protocol.classes is None:
+            raise InvalidInput(f"the protocol {protocol.name} has no classes. Pass classes= with the names of all")
+        return None
+    if isinstance(classes, str) or not isinstance(classes, Sequence) or not all(isinstance(c, str) for c in classes):
+        raise InvalidInput(f"classes must be a list of names, got {classes!r}")
+    if not classes or len(set(classes)) < len(classes):
+        raise InvalidInput(f"classes must be one or more different names, got {list(classes)!r}")
+    lacking = [name for name in protocol.classes or () if name not in classes]
+    if lacking:
+        raise InvalidInput(
+            f"the protocol {protocol.name} compares {', '.join(lacking)}, which classes lacks. Compare other classes "
+            f'with mg.protocol("{protocol.name}", classes=(...))'
+        )
+    return tuple(classes)
+
+
+def _picked(texts: tuple[str, ...], frames: list[int]) -> tuple[str, ...]:
+    return tuple(texts[i] for i in frames)
+
+
+def texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """A text per frame; empty ones if none are given."""
+    if values is None:
+        return ("",) * count
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{name} must be a list with a text per frame, got {values!r}")
+    if len(values) != count:
+        raise InvalidInput(f"{len(values)} {name} for {count} frames, expected one per frame")
+    for i, value in enumerate(values):
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise InvalidInput(f"{name}[{i}] must be a text that is not empty, got {value!r}")
+    return tuple(values)

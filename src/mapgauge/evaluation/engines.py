@@ -1,0 +1,191 @@
+"""Engines: where chunks of work run. One small interface, that of ``concurrent.futures.Executor``.
+
+Threads and processes of this machine and Dask come by name; a Dask client or any executor (loky, MPI, a batch system)
+is taken as it is. A new engine is a function that opens an executor, and a row in ``ENGINES``.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import ThreadPoolExecutor as Threads
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from mapgauge.dependencies import require
+from mapgauge.errors import InvalidInput, MapgaugeError
+
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a Dask client, or an executor
+
+ATTEMPTS = 3  # at a task whose worker died
+_PATIENCE = 600  # seconds to wait for the first worker of a cluster
+_AHEAD = 2  # tasks per worker that are handed out: one to do, one to go on with
+
+
+@dataclass(slots=True)
+class Pool:
+    """Workers: where to send tasks, how many of them run at once, and how to get new workers if these die."""
+
+    executor: Executor
+    width: Callable[[], int]  # asked again and again: workers of a cluster come and go
+    renew: Callable[[], Executor] | None = None
+
+
+@contextmanager
+def _threads(workers: int) -> Iterator[Pool]:
+    with Threads(workers) as executor:
+        yield Pool(executor, lambda: workers)
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Pool]:
+    from concurrent.futures import ProcessPoolExecutor  # slow to import, and seldom wanted
+    from multiprocessing import get_context
+
+    # Started afresh: a forked process would inherit threads in the middle of something.
+    make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
+    pool = Pool(make(), lambda: workers)
+
+    def renew() -> Executor:
+        pool.executor.shutdown(wait=False, cancel_futures=True)
+        pool.executor = make()
+        return pool.executor
+
+    pool.renew = renew
+    try:
+        yield pool
+    finally:
+        pool.executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _dask(workers: int) -> Iterator[Pool]:
+    distributed = require("distributed", "this engine", "dask")
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit="auto"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield _of_client(client)
+
+
+@contextmanager
+def _scheduler(address: str) -> Iterator[Pool]:
+    distributed = require("distributed", "this engine", "dask")
+    try:
+        client = distributed.Client(address, timeout="20s")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise MapgaugeError(
+            f"{address}: no Dask scheduler answers there: {error}. Start one with: dask scheduler"
+        ) from error
+    with client:
+        yield _of_client(client)
+
+
+def _of_client(client: Any) -> Pool:
+    """A Dask client: the scheduler repeats what a dying worker had."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError as error:
+        raise MapgaugeError(
+            f"{client.scheduler.address}: this Dask scheduler has had no worker for {_PATIENCE} s. Start one with: "
+            "dask worker"
+        ) from error
+    return Pool(client.get_executor(pure=False), lambda: max(1, sum(client.nthreads().values())))
+
+
+@contextmanager
+def _given(pool: Pool) -> Iterator[Pool]:
+    yield pool
+
+
+# By name: what opens workers on this machine, given their number.
+ENGINES: Mapping[str, Callable[[int], Any]] = {"threads": _threads, "processes": _processes, "dask": _dask}
+
+
+def open_engine(engine: EngineLike, workers: int | None) -> Any:
+    """A context with a ``Pool``.
+
+    Args:
+        engine: A name of ``ENGINES``, the address of a Dask scheduler (``tcp://...``), a Dask client, or an executor.
+        workers: Number of workers, of an engine on this machine.
+    """
+    if isinstance(engine, str) and "://" in engine:
+        return _scheduler(engine)
+    if isinstance(engine, str):
+        if engine not in ENGINES:
+            raise InvalidInput(
+                f"unknown engine {engine!r}. Known: {', '.join(ENGINES)}; or the address of a Dask scheduler, "
+                "a Dask client, or an executor"
+            )
+        return ENGINES[engine](workers or os.cpu_count() or 1)
+    if hasattr(engine, "get_executor"):
+        return _given(_of_client(engine))
+    if isinstance(engine, Executor):
+        width = workers or getattr(engine, "_max_workers", None) or os.cpu_count() or 1
+        return _given(Pool(engine, lambda: width))
+    raise InvalidInput(
+        f"engine must be {', '.join(map(repr, ENGINES))}, the address of a Dask scheduler, a Dask client or an "
+        f"executor, got {engine!r}"
+    )
+
+
+def run(
+    pool: Pool, work: Callable[[Task], Outcome], tasks: Iterable[Task]
+) -> Iterator[tuple[Task, Outcome | Exception]]:
+    """Do all tasks, and give each with what came of it, as they end; an error of a task is an outcome too.
+
+    Few tasks are handed out at a time, so neither their number nor their results fill the memory. If workers die, and
+    the pool can be renewed, what they had is done again, each task alone, so that one that kills its worker is found.
+    """
+    waiting = iter(tasks)
+    running: dict[Future[Outcome], Task] = {}
+    suspects: list[Task] = []
+    attempts: Counter[int] = Counter()
+    try:
+        while True:
+            if suspects and not running:
+                task = suspects.pop(0)
+                running[pool.executor.submit(work, task)] = task
+            while not suspects and len(running) < pool.width() * _AHEAD:
+                try:
+                    task = next(waiting)
+                except StopIteration:
+                    break
+                running[pool.executor.submit(work, task)] = task
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            died: list[tuple[Task, Exception]] = []
+            for future in done:
+                task = running.pop(future)
+                try:
+                    outcome: Outcome | Exception = future.result()
+                except (BrokenExecutor, CancelledError) as error:  # cancelled: a scheduler that is gone
+                    died.append((task, error))
+                    continue
+                except Exception as error:  # of the task, or of its worker: the caller decides
+                    outcome = error
+                yield task, outcome
+            if died:
+                if pool.renew is None:
+                    raise MapgaugeError(f"the workers are gone: {died[0][1] or 'their work was cancelled'}") from died[
+                        0
+                    ][1]
+                died += [(task, died[0][1]) for task in running.values()]
+                running.clear()
+                pool.renew()
+                for task, reason in died:
+                    attempts[id(task)] += 1
+                    if attempts[id(task)] < ATTEMPTS:
+                        suspects.append(task)
+                    else:
+                        yield task, reason
+    finally:
+        for future in running:
+            future.cancel()

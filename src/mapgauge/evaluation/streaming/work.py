@@ -1,0 +1,113 @@
+"""What a worker does with a chunk: read its row groups, align, score. It gets paths and ranges, and returns rows.
+
+Nothing here knows on which machine it runs, or which other chunks there are.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mapgauge.checks import check
+from mapgauge.errors import MapgaugeError
+from mapgauge.evaluation.evaluate import CHUNK, check_sides, cropped
+from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io._collect import Settings
+from mapgauge.io.dataset import Piece, keys_of, read_pieces
+from mapgauge.protocols import Protocol
+from mapgauge.scoring.score import Scores, score
+from mapgauge.scoring.totals import Sums
+from mapgauge.typing import Degenerate
+from mapgauge.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is done with every chunk."""
+
+    protocol: Protocol  # with its classes named
+    metrics: tuple[str, ...]
+    rings: tuple[float, ...]
+    unknown: Literal["error", "ignore"]
+    degenerate: Degenerate
+    by_scene: bool
+    classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
+    version: str = __version__  # of mapgauge, which must be the same everywhere
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """The rows of a chunk."""
+
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...] | None
+    scores: Scores
+    sums: Sums
+    missing: int  # frames of the truth that the predictions lack
+    ignored: int  # frames of the predictions that the truth lacks
+    counts: tuple[list[int], list[int]]  # instances that were read, by class as the job names them
+    frames: tuple[int, int]  # that were read
+    findings: tuple[Finding, ...]  # of the readers
+    seconds: tuple[float, float]  # reading and aligning, scoring
+
+
+def score_chunk(job: Job, chunk: Chunk) -> Partial:
+    """Read a chunk and score its frames."""
+    if job.version != __version__:
+        raise MapgaugeError(f"a worker has mapgauge {__version__}, expected {job.version}. Install the same everywhere")
+    began = time.perf_counter()
+    predictions, truth = sides_of(job, chunk)
+    missing = sum(token not in predictions.index for token in truth.tokens)
+    ignored = sum(token not in truth.index for token in predictions.tokens)
+    x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
+    x, y = cropped(x, y, job.protocol)
+    read = time.perf_counter()
+    rows = []
+    for start in range(0, len(y), CHUNK):
+        part = slice(start, min(start + CHUNK, len(y)))
+        rows.append(score(x.between(part), y.between(part), job.protocol, job.metrics, job.rings))
+    scores = Scores.join(rows) if rows else score(x, y, job.protocol, job.metrics, job.rings)
+    sums = Sums.of(scores, job.protocol.order)
+    counts = [np.bincount(side.label, minlength=len(side.classes)).tolist() for side in (predictions, truth)]
+    return Partial(
+        y.tokens,
+        y.scenes,
+        scores,
+        sums,
+        missing,
+        ignored,
+        (counts[0], counts[1]),
+        (len(predictions), len(truth)),
+        (*predictions.findings, *truth.findings),
+        (read - began, time.perf_counter() - read),
+    )
+
+
+def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
+    """The predictions and the truth of a chunk."""
+    both = []
+    for pieces, classes in zip((chunk.predictions, chunk.truth), job.classes, strict=True):
+        both.append(_owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes))
+    predictions, truth = both
+    if not chunk.predictions:
+        predictions = predictions.with_confidence(1)
+    check_sides(predictions, truth)
+    return predictions, truth
+
+
+def findings_of(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
+    """What may be wrong with both sides, judged by one chunk."""
+    predictions, truth = sides_of(job, chunk)
+    return check(predictions, truth, region=job.protocol.region, classes=job.protocol.classes)
+
+
+def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:
+    """The frames in some row groups that belong to the chunk, sorted by their keys."""
+    frames = read_pieces(pieces, Settings(None, job.degenerate, {}), without=("timestamp", "track", "pose"))
+    keys = keys_of(frames, job.by_scene)
+    mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
+    return frames.at(mine)

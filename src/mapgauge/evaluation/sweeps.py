@@ -1,0 +1,118 @@
+"""One evaluation after another, over cutoffs, samplings and regions: the paper's studies in one call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mapgauge.display.tables import number, text_table
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.evaluate import Frames, Progress, evaluate, loaded
+from mapgauge.protocols import Protocol
+from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.results import Results
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The results of each setting, and their means as rows."""
+
+    results: tuple[Results, ...]  # one per region and sampling; each has all cutoffs
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per region, sampling and cutoff, with the means over classes."""
+        rows = []
+        for results in self.results:
+            protocol = results.protocol
+            setting: dict[str, Any] = {"region": protocol.region, "spacing": protocol.spacing, "count": protocol.count}
+            for cutoff in protocol.cutoffs or (None,):
+                suffix = f"@{cutoff}" if len(protocol.cutoffs) > 1 else ""
+                values = {key: results.mean[f"{key}{suffix}"] for key in _PLD if f"{key}{suffix}" in results.mean}
+                values |= {name: results.mean[name] for name in results.metrics if name != "pld"}
+                rows.append(setting | {"cutoff": cutoff} | values)
+        return rows
+
+    def table(self) -> str:
+        """The rows as text."""
+        rows = self.rows
+        keys = [key for key in rows[0] if key not in ("region", "spacing", "count", "cutoff")]
+        body = [
+            [
+                "as is" if row["region"] is None else "x".join(f"{length:g}" for length in row["region"]),
+                _sampling(row),
+                "-" if row["cutoff"] is None else f"{row['cutoff']:g}",
+                *(number(row[key]) for key in keys),
+            ]
+            for row in rows
+        ]
+        return text_table(["region", "sampling", "cutoff", *keys], body)
+
+
+_PLD = ("pld", "localisation", "detection")
+
+
+def _sampling(row: dict[str, Any]) -> str:
+    if row["spacing"] is not None:
+        return f"{row['spacing']:g} m"
+    return "as is" if row["count"] is None else f"N = {row['count']}"
+
+
+def sweep(
+    predictions: Frames,
+    truth: Frames,
+    protocol: str | Protocol = "paper-60x30",
+    *,
+    cutoffs: Sequence[float] | None = None,
+    spacings: Sequence[float] | None = None,
+    counts: Sequence[int] | None = None,
+    regions: Sequence[tuple[float, float]] | None = None,
+    metrics: Sequence[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Evaluate at several cutoffs, samplings and regions. Files are read once, and lines resampled once per sampling.
+
+    Args:
+        predictions: ``MapFrames`` with confidences, or a file to read them from.
+        truth: ``MapFrames``, or a file to read them from.
+        protocol: All other settings, by name or as a ``Protocol``.
+        cutoffs: Cutoffs of PLD in metres; the protocol's if None.
+        spacings: Metres between samples.
+        counts: Numbers of samples per polyline, after the spacings; the protocol's sampling if both are None.
+        regions: ``(length, width)`` around the ego, to which both sides are cropped; as they are if None.
+        metrics: As for ``evaluate``.
+        workers: As for ``evaluate``.
+        progress: As for ``evaluate``; called anew for each region and sampling.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    >>> moved = mg.MapFrames.of({"a": {"divider": [[[0, 0.3], [9, 0.3]]]}}, confidence={"a": {"divider": [1]}})
+    >>> settings = mg.protocol("paper-60x30", classes=["divider"])
+    >>> print(sweep(moved, truth, settings, cutoffs=[0.5, 1.5], metrics=["pld"]).table())
+    region  sampling  cutoff    pld  localisation  detection
+    60x30      0.5 m     0.5  0.857         0.857      0.000
+    60x30      0.5 m     1.5  0.500         0.500      0.000
+    """
+    settings = protocol_of(protocol)
+    for name, given in (("cutoffs", cutoffs), ("spacings", spacings), ("counts", counts), ("regions", regions)):
+        if given is not None and np.ndim(given) == 0:
+            raise InvalidInput(f"{name} must be several values, got {given!r}. Put it in a list")
+        if given is not None and not len(given):
+            raise InvalidInput(f"{name} is empty; give some, or None for the protocol's")
+    if cutoffs is not None:
+        settings = settings.replace(cutoffs=tuple(cutoffs))
+    samplings: list[dict[str, Any]] = [{"spacing": spacing} for spacing in (() if spacings is None else spacings)]
+    samplings += [{"count": count} for count in (() if counts is None else counts)]
+    areas: list[dict[str, Any]] = [
+        {"region": tuple(region), "crop": True} for region in (() if regions is None else regions)
+    ]
+    x, y = loaded(predictions), loaded(truth)
+    return Sweep(
+        tuple(
+            evaluate(x, y, settings.replace(**area, **sampling), metrics=metrics, workers=workers, progress=progress)
+            for area, sampling in product(areas or [{}], samplings or [{}])
+        )
+    )

@@ -1,0 +1,1 @@
+"""Bytes on disk and behind URLs: reading, decompression, safe unpickling, atomic writing."""

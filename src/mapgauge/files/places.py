@@ -1,0 +1,89 @@
+"""Where files are: on this machine, or behind any URL that fsspec knows (``s3://``, ``gs://``, ``hdfs://`` ...)."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from mapgauge.dependencies import fsspec_module, pyarrow_modules
+from mapgauge.errors import MapgaugeError, UnreadableFile
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # two letters at least: C:/ is a drive
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a URL.
+
+    >>> is_url("s3://bucket/truth"), is_url("C:/truth"), is_url(Path("truth"))
+    (True, False, False)
+    """
+    return isinstance(path, str) and _URL.match(path) is not None
+
+
+def is_dataset(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder with Parquet files, or a URL."""
+    if is_url(path):
+        return True
+    return Path(path).is_dir() and next(Path(path).rglob("*.parquet"), None) is not None
+
+
+def streams(path: str | os.PathLike[str]) -> bool:
+    """Whether a path can be read row group by row group: a data set, or one Parquet file."""
+    if is_dataset(path):
+        return True
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False  # reading says what is wrong, better
+
+
+def is_folder_target(path: str | os.PathLike[str]) -> bool:
+    """Whether a path to write to means a data set: it ends with a slash, or is a folder."""
+    text = os.fspath(path)
+    return text.endswith(("/", os.sep)) or (not is_url(text) and Path(text).is_dir())
+
+
+def parquet_files(path: str | os.PathLike[str]) -> list[str]:
+    """The Parquet file that a path names, or all those in the folder that it names, sorted."""
+    try:
+        if is_url(path):
+            fs, root = fsspec_module().core.url_to_fs(path)
+            found = [root] if fs.isfile(root) else _visible(fs.find(root), root)
+            files = [fs.unstrip_protocol(name) for name in found]
+        else:
+            folder = Path(path).absolute()  # a worker may be in another folder
+            files = [str(folder)]
+            if folder.is_dir():
+                files = _visible([file.as_posix() for file in folder.rglob("*.parquet")], folder.as_posix())
+            elif not folder.exists():
+                raise UnreadableFile(f"{path}: there is no such file or folder")
+    except (OSError, ValueError, ImportError) as error:  # fsspec imports what a protocol needs
+        raise UnreadableFile(f"{path}: cannot be listed: {error}") from error
+    if not files:
+        raise UnreadableFile(f"{path}: no Parquet files in this folder. Write some with: mapgauge convert IN {path}/")
+    return files
+
+
+def _visible(files: list[str], root: str) -> list[str]:
+    """Parquet files that are not hidden by a dot or an underscore, as tools that write data sets have it."""
+    inside = [(file.removeprefix(root).strip("/"), file) for file in files if file.endswith(".parquet")]
+    return [file for name, file in sorted(inside) if not any(part[0] in "._" for part in name.split("/"))]
+
+
+def open_file(path: str) -> Any:
+    """A file to read pieces of: a stream that pyarrow takes."""
+    pa, _ = pyarrow_modules()
+    try:
+        return fsspec_module().open(path, "rb").open() if is_url(path) else pa.OSFile(path)
+    except OSError as error:
+        raise UnreadableFile(f"{path}: cannot be opened: {error}") from error
+
+
+def put_file(path: str, data: bytes) -> None:
+    """Write a file behind a URL."""
+    try:
+        with fsspec_module().open(path, "wb", auto_mkdir=True) as stream:
+            stream.write(data)
+    except (OSError, ValueError, ImportError) as error:
+        raise MapgaugeError(f"{path}: cannot be written: {error}") from error

@@ -1,0 +1,82 @@
+"""Two sides of an evaluation, brought to the same frames and classes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.map_frames import MapFrames
+
+
+def align(
+    predictions: MapFrames,
+    truth: MapFrames,
+    *,
+    classes: Sequence[str] | None = None,
+    missing: Literal["empty", "error"] = "empty",
+    unknown: Literal["error", "ignore"] = "error",
+) -> tuple[MapFrames, MapFrames]:
+    """Bring predictions and truth to the same frames and classes, in the order of the truth.
+
+    Frames meet by token, never by position: the order of a file means nothing.
+
+    Args:
+        predictions: The predictions.
+        truth: The truth.
+        classes: The classes to compare, by name; all that occur on either side if None.
+        missing: What to do with a frame of the truth that the predictions lack: ``"empty"`` counts it as predicted
+            empty, ``"error"`` refuses.
+        unknown: What to do with a frame of the predictions that the truth lacks: ``"error"`` refuses, ``"ignore"``
+            leaves it out.
+
+    Returns:
+        Both, with equal tokens and equal classes.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
+    >>> predictions = mg.MapFrames.of({"a": {"divider": [[[0, 1], [9, 1]]]}}, confidence={"a": {"divider": [0.7]}})
+    >>> x, y = align(predictions, truth)
+    >>> x.tokens == y.tokens == ("a", "b")
+    True
+    """
+    for name, value, known in (("missing", missing, ("empty", "error")), ("unknown", unknown, ("error", "ignore"))):
+        if value not in known:
+            raise InvalidInput(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}")
+    for side, name in ((predictions, "predictions"), (truth, "truth")):
+        if len(side.index) < len(side):
+            twice = [token for token, times in Counter(side.tokens).items() if times > 1]
+            raise InvalidInput(f"{name}: {len(twice)} tokens occur more than once (first: {twice[0]})")
+    extra = [token for token in predictions.tokens if token not in truth.index]
+    if extra and unknown == "error":
+        raise InvalidInput(
+            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]}). "
+            'Pass unknown="ignore" to leave them out.'
+        )
+    lacking = [token for token in truth.tokens if token not in predictions.index]
+    if lacking and missing == "error":
+        raise InvalidInput(
+            f"{len(lacking)} of {len(truth)} frames of the truth have no predictions (first: {lacking[0]}). "
+            'Pass missing="empty" to count them as predicted empty.'
+        )
+    points = len(predictions.polylines.coords) and len(truth.polylines.coords)
+    if points and predictions.dimension != truth.dimension:
+        raise InvalidInput(
+            f"predictions are {predictions.dimension}-D and truth is {truth.dimension}-D. "
+            "Call .planar() on the one with height to compare in the plane."
+        )
+    names = tuple(dict.fromkeys(truth.classes + predictions.classes)) if classes is None else tuple(classes)
+    shared = [token for token in truth.tokens if token in predictions.index]
+    met = predictions.at([predictions.index[token] for token in shared])
+    place = np.array([truth.index[token] for token in shared], np.int64)
+    x = replace(
+        met,
+        frame=place[met.frame],
+        tokens=truth.tokens,
+        scenes=truth.scenes,
+        timestamps=truth.timestamps,
+        poses=truth.poses,
+    )
+    return x.as_classes(names), truth.as_classes(names)

@@ -1,0 +1,213 @@
+"""Batches from a training loop, in the detection style of torchmetrics, as ``MapFrames``.
+
+A batch is a list with one dictionary per frame. Values are arrays of any library or plain lists; tensors may live on
+any device. No library is imported for that.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.arguments import check_confidence
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines, as_points
+from mapgauge.typing import Confidences, Degenerate, Points
+
+Batch: TypeAlias = Sequence[Mapping[str, Any]]
+Indices: TypeAlias = NDArray[np.int64]
+
+ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"
+
+
+def frames_of(
+    batch: Batch,
+    side: str,
+    classes: tuple[str, ...],
+    numbers: tuple[str, ...] | None,
+    degenerate: Degenerate,
+    *,
+    scored: bool,
+) -> tuple[MapFrames, Indices]:
+    """The frames of a batch, called by their places in it, and how many instances of each were dropped.
+
+    Args:
+        batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``scores``.
+        side: What to call it in messages: ``predictions`` or ``targets``.
+        classes: All names that labels may have.
+        numbers: The names that numbers stand for; None if numbers mean nothing.
+        degenerate: Refuse what is no polyline, or drop it.
+        scored: Whether instances have confidences.
+    """
+    if isinstance(batch, Mapping | str | bytes) or not isinstance(batch, Sequence):
+        raise InvalidInput(
+            f"{side} must be a list with a dict per frame, got a {type(batch).__name__}. "
+            "Put the dict of one frame into a list"
+        )
+    blocks: list[Points] = []
+    sizes: list[Indices] = []
+    labels: list[Indices] = []
+    confidences: list[Confidences] = []
+    dropped = np.zeros(len(batch), np.int64)
+    dimension: int | None = None
+    for b, item in enumerate(batch):
+        where = f"{side}[{b}]"
+        _check_keys(item, where, scored)
+        coords, size = _polylines(item["polylines"], f"{where}['polylines']", dimension)
+        dimension = coords.shape[1] if len(coords) else dimension
+        label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
+        scores = _numbers(item["scores"], f"{where}['scores']", len(size)) if scored else np.ones(len(size))
+        sound = _sound(coords, size, scores, where, degenerate)
+        confidence = check_confidence(f"{where}['scores']", np.where(sound, scores, 0.0), len(size), "polyline")
+        if not sound.all():
+            dropped[b] = np.count_nonzero(~sound)
+            coords = coords[np.repeat(sound, size)]
+            size, label, confidence = size[sound], label[sound], confidence[sound]
+        blocks += [coords] if len(coords) else []
+        sizes.append(size)
+        labels.append(label)
+        confidences.append(confidence)
+    none = np.empty(0, np.int64)
+    frames = MapFrames(
+        tuple(str(b) for b in range(len(batch))),
+        classes,
+        np.repeat(np.arange(len(batch)), [len(label) for label in labels]),
+        np.concatenate([none, *labels]),
+        Polylines(
+            np.concatenate(blocks) if blocks else np.empty((0, 2)), np.concatenate([[0], *sizes]).cumsum(dtype=np.int64)
+        ),
+        np.concatenate([np.empty(0), *confidences]) if scored else None,
+        name=side,
+    )
+    return frames, dropped
+
+
+def _check_keys(item: Any, where: str, scored: bool) -> None:
+    expected = ("polylines", "labels", "scores") if scored else ("polylines", "labels")
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"{where} must be a dict with {', '.join(expected)}, got a {type(item).__name__}")
+    lacking = [key for key in expected if key not in item]
+    if lacking:
+        raise InvalidInput(
+            f"{where} has no {' and no '.join(lacking)}. It has: {', '.join(map(str, item)) or 'nothing'}"
+        )
+    if not scored and "scores" in item:
+        raise InvalidInput(f"{where} has scores, which truth has not. Are predictions and targets exchanged?")
+
+
+def _plain(value: Any) -> Any:
+    """A tensor as what numpy can take: without its gradient, on the CPU, of a type that numpy knows."""
+    if hasattr(value, "detach"):
+        value = value.detach()
+    if hasattr(value, "cpu"):
+        value = value.cpu()
+    floating = getattr(value, "is_floating_point", None)
+    return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
+
+
+def _array(value: Any, where: str) -> NDArray[Any]:
+    """Numbers or names as an array."""
+    try:
+        return np.asarray([_plain(one) for one in value] if isinstance(value, list | tuple) else _plain(value))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidInput(f"{where} is not an array: {error}") from error
+
+
+def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, Indices]:
+    """All points, and how many each polyline has: from one array ``(polylines, points, 2 or 3)`` or from many."""
+    lines: list[Any]
+    if hasattr(value, "ndim") and getattr(value, "dtype", None) != np.dtype(object):
+        array = _array(value, where)
+        if array.size and array.ndim != 3:
+            raise InvalidInput(
+                f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3). "
+                "A single polyline goes into a list"
+            )
+        if (
+            array.size
+            and array.dtype.kind in "iuf"
+            and array.shape[2] in ((2, 3) if dimension is None else (dimension,))
+        ):
+            coords = np.ascontiguousarray(array, np.float64).reshape(-1, array.shape[2])
+            return coords, np.full(len(array), array.shape[1])
+        lines = list(array)  # for the same complaint as about a list
+    elif isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+        raise InvalidInput(f"{where} must be a list of polylines or one array, got a {type(value).__name__}")
+    else:
+        lines = list(value)
+    arrays = []
+    for i, line in enumerate(lines):
+        points = as_points(_plain(line), f"{where}[{i}]", dimension)
+        if len(points) and points.shape[1] not in (2, 3):
+            raise InvalidInput(f"{where}[{i}]: points have {points.shape[1]} coordinates, expected 2 or 3")
+        dimension = points.shape[1] if len(points) else dimension
+        arrays.append(points)
+    filled = [points for points in arrays if len(points)]
+    return np.concatenate(filled) if filled else np.empty((0, 2)), np.array([len(a) for a in arrays], np.int64)
+
+
+def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], numbers: tuple[str, ...] | None) -> Indices:
+    """The class of each polyline, from names or numbers."""
+    array = _array(value, where)
+    if array.shape != (count,):
+        raise InvalidInput(f"{where} must be {count} labels, one per polyline, got shape {array.shape}")
+    if not count:
+        return np.empty(0, np.int64)
+    if array.dtype.kind == "U":
+        places = {name: code for code, name in enumerate(classes)}
+        codes = np.array([places.get(name, -1) for name in array.tolist()], np.int64)
+        known = ", ".join(classes)
+    elif array.dtype.kind in "iu":
+        if numbers is None:
+            raise InvalidInput(
+                f"{where} holds numbers, and nobody has said what they mean. Pass classes= with their names in order. "
+                f"Repositories differ: {ORDERS}"
+            )
+        inside = (array >= 0) & (array < len(numbers))
+        table = np.array([classes.index(name) for name in numbers], np.int64)
+        codes = np.where(inside, table[np.where(inside, array, 0).astype(np.int64)], -1)
+        known = ", ".join(f"{number} {name}" for number, name in enumerate(numbers))
+    else:
+        raise InvalidInput(f"{where} must be whole numbers or names, got values of type {array.dtype}")
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown):
+        first = array[unknown[0]].item()
+        more = f" ({len(unknown)} of {count} labels are unknown)" if len(unknown) > 1 else ""
+        raise InvalidInput(f"{where}[{unknown[0]}] is {first!r}, expected one of: {known}{more}")
+    return codes
+
+
+def _numbers(value: Any, where: str, count: int) -> Confidences:
+    array = _array(value, where)
+    if array.shape != (count,):
+        raise InvalidInput(f"{where} must be {count} numbers, one per polyline, got shape {array.shape}")
+    if count and array.dtype.kind not in "iuf":
+        raise InvalidInput(f"{where} must be numbers in [0, 1], got values of type {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _sound(
+    coords: Points, sizes: Indices, scores: Confidences, where: str, degenerate: Degenerate
+) -> NDArray[np.bool_]:
+    """Which instances are polylines. The others are an error, or dropped if the caller asked for that."""
+    finite = np.isfinite(coords).all(axis=1)
+    sound: NDArray[np.bool_] = (sizes > 1) & np.isfinite(scores)
+    sound[np.repeat(np.arange(len(sizes)), sizes)[~finite]] = False
+    if degenerate == "strict" and not sound.all():
+        i = int(np.flatnonzero(~sound)[0])
+        points = coords[sizes[:i].sum() : sizes[: i + 1].sum()]
+        if sizes[i] < 2:
+            what = f"{where}['polylines'][{i}] has {sizes[i]} points, expected at least 2"
+        elif not np.isfinite(points).all():
+            row, column = np.argwhere(~np.isfinite(points))[0].tolist()
+            what = (
+                f"{where}['polylines'][{i}]: coordinate {column} of point {row} is {points[row, column]}, "
+                "expected a finite number"
+            )
+        else:
+            what = f"{where}['scores'][{i}] is {scores[i]}, expected a number in [0, 1]"
+        more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are unsound)" if (~sound).sum() > 1 else ""
+        raise InvalidInput(f'{what}{more}. Pass degenerate="drop" to leave such instances out')
+    return sound

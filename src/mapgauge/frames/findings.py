@@ -1,0 +1,63 @@
+"""Findings: what a reader or a check noticed about data, in words and numbers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from mapgauge.errors import Remedy, with_remedy
+
+Level: TypeAlias = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing noticed about the data.
+
+    An ``error`` means that a number computed from the data would be wrong, a ``warning`` that it probably is not what
+    was meant, a ``note`` that there is something to know.
+
+    >>> print(Finding("note", "empty-frames", "3 frames of the truth have no instances", count=3, examples=("a", "b")))
+    note: 3 frames of the truth have no instances (a, b, ...)
+    """
+
+    level: Level
+    code: str  # stable, for programs: "tokens-missing"
+    message: str  # for people, without the remedy
+    count: int = 1  # number of frames, instances or values concerned
+    examples: tuple[str, ...] = ()  # a few of them
+    remedy: Remedy | None = None  # what to do
+
+    def __str__(self) -> str:
+        """One line, with the remedy for Python."""
+        return f"{self.level}: {with_remedy(self.text, self.remedy.python if self.remedy else None)}"
+
+    def for_shell(self) -> str:
+        """One line, with the remedy for the command line."""
+        return f"{self.level}: {with_remedy(self.text, self.remedy.shell if self.remedy else None)}"
+
+    @property
+    def text(self) -> str:
+        """The message with the examples."""
+        more = ", ..." if self.count > len(self.examples) else ""
+        return self.message + (f" ({', '.join(self.examples)}{more})" if self.examples else "")
+
+
+def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
+    """Findings from several places, one for each code: the words of the first, and what all of them counted.
+
+    Args:
+        findings: As they came. The same finding from two places counts once.
+        places: What to call them, such as ``"maps"``.
+
+    >>> print(*summed([Finding("note", "odd", "a: 2 odd", 2), Finding("note", "odd", "b: 3 odd", 3)], "maps"))
+    note: a: 2 odd; 5 in all 2 maps
+    """
+    by_code: dict[str, list[Finding]] = {}
+    for finding in dict.fromkeys(findings):
+        by_code.setdefault(finding.code, []).append(finding)
+    result = []
+    for first, *others in by_code.values():
+        count = first.count + sum(finding.count for finding in others)
+        more = f"; {count} in all {len(others) + 1} {places}" if others else ""
+        result.append(replace(first, message=first.message + more, count=count))
+    return result

@@ -1,0 +1,56 @@
+"""Frames from several places as one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
+
+
+def join(parts: Sequence[MapFrames]) -> MapFrames:
+    """The frames of all parts, one part after the other.
+
+    Classes meet by name. What only some parts have (scenes, time stamps, poses, tracks) is left out; whether they are
+    predictions or truth, and their dimension, must agree.
+
+    >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
+    >>> joined = join([a, b])
+    >>> joined.tokens, joined.counts
+    (('a', 'b'), {'divider': 1, 'boundary': 1})
+    """
+    if not parts:
+        raise InvalidInput("nothing to join: expected at least one part")
+    if len(parts) == 1:
+        return parts[0]
+    if len({part.confidence is None for part in parts}) > 1:
+        raise InvalidInput("some parts have confidences and some have none: predictions and truth cannot be joined")
+    dimensions = {part.dimension for part in parts if len(part.polylines.coords)}
+    if len(dimensions) > 1:
+        raise InvalidInput("some parts are 2-D and some are 3-D. Call .planar() on those with height")
+    classes = tuple(dict.fromkeys(name for part in parts for name in part.classes))
+    same = [part.as_classes(classes) for part in parts]
+    before = np.cumsum([0, *(len(part) for part in same)])
+    points = np.cumsum([0, *(len(part.polylines.coords) for part in same)])
+    filled = [part.polylines.coords for part in same if len(part.polylines.coords)] or [same[0].polylines.coords]
+    offsets = [part.polylines.offsets[:-1] + start for part, start in zip(same, points.tolist(), strict=False)]
+
+    def column(name: str) -> Any:
+        values = [getattr(part, name) for part in same]
+        if any(value is None for value in values):
+            return None
+        return sum(values, ()) if isinstance(values[0], tuple) else np.concatenate(values)
+
+    return replace(
+        same[0],
+        tokens=column("tokens"),
+        frame=np.concatenate([part.frame + start for part, start in zip(same, before.tolist(), strict=False)]),
+        label=column("label"),
+        polylines=Polylines.unchecked(np.concatenate(filled), np.concatenate([*offsets, points[-1:]])),
+        **{name: column(name) for name in ("confidence", "track", "scenes", "timestamps", "poses")},
+        findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
+    )

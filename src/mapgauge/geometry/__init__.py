@@ -1,0 +1,1 @@
+"""Polylines and what is done to them: resampling, cropping, buffering, rigid motions."""

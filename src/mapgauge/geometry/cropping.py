@@ -1,0 +1,104 @@
+"""Clipping of polylines at the edge of a region."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.typing import Points
+
+Indices: TypeAlias = NDArray[np.int64]
+Region: TypeAlias = tuple[float, float] | tuple[float, float, float, float]
+
+
+def check_region(region: object) -> tuple[float, float, float, float]:
+    """A region as ``(x_min, y_min, x_max, y_max)``; ``(length, width)`` has the ego at its centre."""
+    expected = "region must be (length, width) or (x_min, y_min, x_max, y_max) in metres"
+    try:
+        values = np.asarray(region, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{expected}, got {region!r}") from error
+    if values.shape == (2,):
+        values = np.concatenate([-values / 2, values / 2])
+    if values.shape != (4,) or not np.isfinite(values).all() or not (values[:2] < values[2:]).all():
+        raise InvalidInput(f"{expected}, got {region!r}")
+    x_min, y_min, x_max, y_max = (float(v) for v in values)
+    return x_min, y_min, x_max, y_max
+
+
+def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Indices]:
+    """Cut polylines at the edge of a region; returns the pieces inside, and of which polyline each is a piece.
+
+    The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces; what only
+    touches the edge in a point gives none. If a polyline that repeats its first point as its last (a polygon) is cut,
+    the pieces before and after that point are one. Height is interpolated.
+    """
+    box = check_region(region)
+    low, high = np.array(box[:2]), np.array(box[2:])
+    coords, offsets = polylines.coords, polylines.offsets
+    outside = np.flatnonzero(((coords[:, :2] < low) | (coords[:, :2] > high)).any(axis=1))
+    crossing = np.unique(np.searchsorted(offsets, outside, side="right") - 1)
+    if not len(crossing):
+        return polylines, np.arange(len(polylines))
+    whole = np.delete(np.arange(len(polylines)), crossing)
+    pieces, owner = _cut(polylines.pick(crossing), low, high)
+    sources = np.concatenate([whole, crossing[owner]])
+    order = np.argsort(sources, kind="stable")
+    return polylines.pick(whole).and_then(pieces).pick(order), sources[order]
+
+
+def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:
+    """The pieces of polylines inside a box, and of which each is one (Liang and Barsky's clipping of all segments)."""
+    coords, offsets = polylines.coords, polylines.offsets
+    owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
+    first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
+    start, step = coords[first], coords[first + 1] - coords[first]
+    enter, leave = np.zeros(len(first)), np.ones(len(first))
+    for k in range(2):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one, two = (low[k] - start[:, k]) / step[:, k], (high[k] - start[:, k]) / step[:, k]
+        flat = step[:, k] == 0
+        enter = np.where(flat, enter, np.maximum(enter, np.minimum(one, two)))
+        leave = np.where(flat, leave, np.minimum(leave, np.maximum(one, two)))
+        leave[flat & ((start[:, k] < low[k]) | (start[:, k] > high[k]))] = -1
+    kept = np.flatnonzero(enter < leave)
+    first, start, step, enter, leave = first[kept], start[kept], step[kept], enter[kept, None], leave[kept, None]
+    # A computed crossing is moved onto the edge where rounding left it outside.
+    a, b = start + enter * step, start + leave * step
+    for points in (a, b):
+        points[:, :2] = np.clip(points[:, :2], low, high)
+    a, b = np.where(enter == 0, start, a), np.where(leave == 1, coords[first + 1], b)
+    line = owner[first]
+    new = np.ones(len(kept), np.bool_)  # segments that do not go on with the one before
+    new[1:] = (line[1:] != line[:-1]) | (enter[1:, 0] > 0) | (a[1:] != b[:-1]).any(axis=1)
+    number = new.cumsum() - 1  # of the piece
+    at = np.arange(len(kept)) + number + 1  # where a segment ends in the list of all points
+    points = np.empty((len(kept) + np.count_nonzero(new), coords.shape[1]))
+    points[at] = b
+    points[at[new] - 1] = a[new]
+    return _across_the_start(polylines, points, np.sort(np.concatenate([number, number[new]])), line[new])
+
+
+def _across_the_start(
+    polylines: Polylines, points: Points, number: Indices, line: Indices
+) -> tuple[Polylines, Indices]:
+    """Pieces of polygons that meet where the polygon begins, made one; ``number`` is the piece of each point."""
+    begins = np.searchsorted(number, np.arange(len(line) + 1))
+    lead = np.flatnonzero(np.diff(line, prepend=-1))  # the first piece of each line
+    last = np.append(lead[1:], len(line))[: len(lead)] - 1
+    ends = polylines.coords[polylines.offsets[line[lead]]], polylines.coords[polylines.offsets[line[lead] + 1] - 1]
+    meets = (lead < last) & (ends[0] == ends[1]).all(axis=1)
+    meets &= (points[begins[lead]] == points[begins[last + 1] - 1]).all(axis=1)
+    lead, last = lead[meets], last[meets]
+    target = np.arange(len(line))
+    target[last] = lead
+    moved = np.isin(number, last)
+    keep = np.ones(len(points), np.bool_)
+    keep[begins[lead]] = False
+    order = np.lexsort((~moved, target[number]))
+    order = order[keep[order]]
+    sizes = np.bincount(target[number[order]], minlength=len(line))
+    there = sizes > 0
+    return Polylines(points[order], np.concatenate([[0], sizes[there]]).cumsum()), line[there]

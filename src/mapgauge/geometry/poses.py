@@ -1,0 +1,63 @@
+"""Poses: rigid motions as (4, 4) matrices, from a frame's coordinates to the world's."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.typing import Points
+
+
+def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
+    """Rigid motions as ``(1 or frames, 4, 4)``."""
+    expected = f"poses must be one (4, 4) matrix or {frames} of them, one per frame"
+    try:
+        motion = np.asarray(poses, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{expected}: {error}") from error
+    if motion.shape == (4, 4):
+        motion = motion[None]
+    elif motion.shape != (frames, 4, 4):
+        raise InvalidInput(f"{expected}, got shape {motion.shape}")
+    turn = motion[:, :3, :3]
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.abs(turn @ turn.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
+        off += np.abs(motion[:, 3] - (0, 0, 0, 1)).max(axis=1) + (np.linalg.det(turn) < 0)
+    bad = np.flatnonzero(~((off < 1e-6) & np.isfinite(motion).all(axis=(1, 2))))
+    if len(bad):
+        raise InvalidInput(f"pose {bad[0]} is not a rigid motion (rotation and translation, last row 0 0 0 1)")
+    return motion
+
+
+def rotations(quaternions: Points) -> NDArray[np.float64]:
+    """The ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``, which need not have unit length."""
+    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1)[:, None]).T
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
+
+
+def motions(quaternions: Points, translations: Points, where: str) -> NDArray[np.float64]:
+    """Rigid motions as ``(n, 4, 4)`` matrices.
+
+    Args:
+        quaternions: ``(n, 4)`` unit quaternions ``w, x, y, z``.
+        translations: ``(n, 3)``, metres.
+        where: What to call them in an error message, which appends the index of the first bad one.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        length = np.linalg.norm(quaternions, axis=1)
+    bad = np.flatnonzero(~(np.abs(length - 1) < 1e-3) | ~np.isfinite(translations).all(axis=1))
+    if len(bad):
+        k = int(bad[0])
+        raise UnreadableFile(
+            f"{where} {k} is not a rotation and a translation: quaternion {quaternions[k].tolist()}, "
+            f"translation {translations[k].tolist()} ({len(bad)} of {len(length)} are bad)"
+        )
+    made = np.zeros((len(length), 4, 4))
+    made[:, :3, :3] = rotations(quaternions)
+    made[:, :3, 3] = translations
+    made[:, 3, 3] = 1
+    return made

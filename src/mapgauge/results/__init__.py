@@ -1,0 +1,1 @@
+"""Results: rows and summary, assignments, comparison, storage."""

@@ -1,0 +1,225 @@
+"""The folder of a streamed evaluation: what it is about, and the rows of every chunk that is finished.
+
+A chunk is written completely or not at all, so whatever ends a run, a later one goes on from the chunks that are there.
+"""
+
+import io
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
+from mapgauge.evaluation.streaming.work import Partial
+from mapgauge.files.writing import save
+from mapgauge.frames.findings import Finding
+from mapgauge.protocols import Protocol
+from mapgauge.results.storage import BROKEN, protocol_from
+from mapgauge.scoring.precision import Records
+from mapgauge.scoring.score import Scores
+from mapgauge.scoring.totals import Sums, labels_of
+
+LAYOUT = 1
+_ABOUT = "evaluation.json"
+_FAILED = "failed.json"
+_FINDINGS = "findings.json"
+_SHARD = 1000  # chunks in a folder
+
+
+class About(msgspec.Struct, frozen=True):
+    """What an evaluation is about; written when it begins."""
+
+    layout: int
+    mapgauge: str
+    fingerprint: str  # of the inputs and of all settings
+    chunks: int
+    protocol: dict[str, Any]
+    metrics: tuple[str, ...]
+    ranges: tuple[float | None, ...]  # None for infinity, which JSON lacks
+    paths: tuple[str, str]
+    digests: tuple[str, str]
+    classes: tuple[tuple[str, ...], tuple[str, ...]]  # of each side
+
+    @property
+    def settings(self) -> Protocol:
+        """The protocol."""
+        return protocol_from(self.protocol)
+
+    @property
+    def rings(self) -> tuple[float, ...]:
+        """Bounds of rings."""
+        return tuple(math.inf if bound is None else bound for bound in self.ranges)
+
+
+class _Header(msgspec.Struct):
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...] | None
+    columns: tuple[str, ...]  # exact sums, as text: they have a thousand bits
+    without_truth: int
+    missing: int
+    ignored: int
+    counts: tuple[list[int], list[int]]
+    frames: tuple[int, int]
+    findings: tuple[Finding, ...]
+    seconds: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with an evaluation in it, finished or not."""
+
+    path: Path
+
+    @classmethod
+    def begin(cls, path: Path, about: About, *, resume: bool) -> "Folder":
+        """A new evaluation, or one that goes on.
+
+        Args:
+            path: The folder; it is made if it is not there.
+            about: What is to be evaluated.
+            resume: Whether to go on from what the folder has, which must be the same evaluation.
+        """
+        folder = cls(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            there = any(path.iterdir())
+        except OSError as error:
+            raise MapgaugeError(f"{path}: this folder cannot be made: {error.strerror or error}") from error
+        if not there:
+            save(path / _ABOUT, msgspec.json.encode(about))
+            return folder
+        if not (path / _ABOUT).is_file():
+            raise InvalidInput(f"{path}: this folder holds other files. Give one that is empty or not there")
+        if not resume:
+            raise InvalidInput(
+                f"{path}: this folder has an evaluation already, {len(folder.finished)} of {folder.about.chunks} "
+                "chunks finished. Resume it (--resume, resume=True) or give another folder"
+            )
+        _check_same(folder, about)
+        return folder
+
+    @cached_property
+    def about(self) -> About:
+        """What the evaluation is about."""
+        file = self.path / _ABOUT
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise UnreadableFile(f"{file}: cannot be read: {error.strerror or error}") from error
+        try:
+            return msgspec.json.decode(data, type=About)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UnreadableFile(f"{file}: not the beginning of an evaluation: {error}") from error
+
+    @property
+    def finished(self) -> set[int]:
+        """The chunks that are done."""
+        return {int(file.stem) for file in self.path.glob("chunks-*/*.npz") if file.stem.isdigit()}
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """The chunks that the last run could not evaluate, and why."""
+        return self._noted(_FAILED, dict[int, str]) or {}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What may be wrong with both sides."""
+        return self._noted(_FINDINGS, tuple[Finding, ...]) or ()
+
+    def note_findings(self, findings: tuple[Finding, ...]) -> None:
+        """Write what may be wrong with both sides."""
+        save(self.path / _FINDINGS, msgspec.json.encode(findings))
+
+    def _noted(self, name: str, kind: Any) -> Any:
+        file = self.path / name
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=kind) if file.is_file() else None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise UnreadableFile(f"{file}: cannot be read: {error}. Delete it and resume the evaluation") from error
+
+    def note_failures(self, failures: dict[int, str]) -> None:
+        """Write which chunks could not be evaluated."""
+        if failures or (self.path / _FAILED).exists():
+            save(self.path / _FAILED, msgspec.json.encode(failures))
+
+    def _file(self, index: int) -> Path:
+        return self.path / f"chunks-{index // _SHARD:04}" / f"{index:07}.npz"
+
+    def keep(self, index: int, partial: Partial) -> None:
+        """Write a finished chunk."""
+        header = _Header(
+            partial.tokens,
+            partial.scenes,
+            tuple(f"{column:x}" for column in partial.sums.columns),
+            partial.sums.without_truth,
+            *(partial.missing, partial.ignored, partial.counts, partial.frames, partial.findings, partial.seconds),
+        )
+        buffer = io.BytesIO()
+        text = np.frombuffer(msgspec.json.encode(header), np.uint8)
+        np.savez(buffer, header=text, **partial.scores.arrays())
+        file = self._file(index)
+        try:
+            file.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise MapgaugeError(f"{file}: cannot be written: {error.strerror or error}") from error
+        save(file, buffer.getvalue())
+
+    def chunk(self, index: int) -> Partial:
+        """Read a finished chunk."""
+        file = self._file(index)
+        try:
+            with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as archive:  # nothing open after an error
+                arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
+            header = msgspec.json.decode(arrays.pop("header").tobytes(), type=_Header)
+            scores = Scores.of_arrays(arrays)
+            columns = tuple(int(column, 16) for column in header.columns)
+            counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
+        except (ValueError, *BROKEN) as error:
+            raise UnreadableFile(f"{file}: broken: {error}. Delete it and resume the evaluation") from error
+        return Partial(
+            header.tokens,
+            header.scenes,
+            scores,
+            Sums(len(header.tokens), header.without_truth, *counts, columns),
+            *(header.missing, header.ignored, header.counts, header.frames, header.findings, header.seconds),
+        )
+
+    def chunks(self) -> Iterator[Partial]:
+        """All finished chunks, in order."""
+        return (self.chunk(index) for index in sorted(self.finished))
+
+    def records(self, label: int) -> Iterator[Records]:
+        """Confidences and hits of the predictions of one class, chunk by chunk."""
+        return (records_of(partial.scores, label) for partial in self.chunks())
+
+
+def records_of(scores: Scores, label: int) -> Records:
+    """Confidences and hits of the predictions of one class."""
+    mine = labels_of(scores) == label
+    hits = [column[mine] for column in scores.hits.values()]
+    return scores.confidence[mine], np.stack(hits, axis=1) if hits else np.empty((np.count_nonzero(mine), 0), np.uint16)
+
+
+def _check_same(folder: Folder, about: About) -> None:
+    """Refuse to go on with something else."""
+    then = folder.about
+    if then.layout != about.layout or then.mapgauge != about.mapgauge:
+        raise InvalidInput(
+            f"{folder.path}: begun by mapgauge {then.mapgauge}, this is {about.mapgauge}. Begin anew in another folder"
+        )
+    for side, before, now in zip(("predictions", "truth"), then.digests, about.digests, strict=True):
+        if before != now:
+            raise InvalidInput(f"{folder.path}: the {side} changed since it was begun. Begin anew in another folder")
+    if then.fingerprint != about.fingerprint:
+        raise InvalidInput(f"{folder.path}: begun with other settings. Use the same, or begin anew in another folder")
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a streamed evaluation."""
+    return (Path(path) / _ABOUT).is_file()

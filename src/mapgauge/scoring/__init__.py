@@ -1,0 +1,1 @@
+"""From aligned frames to rows and sums: the work that every engine does."""

@@ -1,0 +1,200 @@
+"""Average precision of more predictions than fit into memory: exact, by an external sort.
+
+Average precision needs all predictions of a class in the order of confidence. Up to ``LIMIT`` of them are sorted in
+memory. More are sorted in runs on disk, which are then merged, from the lowest confidence to the highest: with the
+totals known, recall and precision at a confidence follow from what lies below it, and the highest precision at no
+lower recall is a running maximum. The steps are the numbers that ``average_precision`` adds, and sums are exact, so
+the bits are the same.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.protocols import Protocol
+from mapgauge.scoring.exact import exact_sums, rounded
+from mapgauge.scoring.totals import bits_of, by_metric, flags_of, precisions_of
+
+LIMIT = 1 << 24  # predictions of one class in memory at once: sorting them takes half a gigabyte
+WINDOW = 1 << 18  # predictions of all runs that are merged at once
+
+Floats: TypeAlias = NDArray[np.float64]
+Bits: TypeAlias = NDArray[np.uint16]
+Records: TypeAlias = tuple[Floats, Bits]  # confidence (n,), hits (n, metrics)
+
+
+def precisions(
+    records: Callable[[int], Iterable[Records]],
+    predicted: Sequence[int],
+    true: Sequence[int],
+    protocol: Protocol,
+    metrics: Sequence[str],
+    folder: Path,
+    limit: int = LIMIT,
+) -> dict[str, Floats]:
+    """Average precision by metric: ``(thresholds, classes)``.
+
+    Args:
+        records: For a class, its predictions in pieces.
+        predicted: Number of predictions of each class.
+        true: Number of true instances of each class.
+        protocol: Thresholds and interpolation.
+        metrics: The average precisions; the columns of the hits.
+        folder: Where runs are kept meanwhile.
+        limit: Predictions in memory at once.
+    """
+    bits = bits_of(protocol, metrics)
+    if not bits:
+        return {}
+
+    def values(c: int) -> list[float]:
+        method = _in_memory if predicted[c] <= limit else _external
+        return method(records(c), bits, true[c], protocol, folder, limit)
+
+    # Classes side by side, if all of them fit into memory: sorting releases the interpreter.
+    with ThreadPoolExecutor(os.cpu_count() if sum(predicted) <= limit else 1) as pool:
+        return by_metric(list(pool.map(values, range(len(true)))), metrics, bits)
+
+
+def _in_memory(
+    records: Iterable[Records], bits: list[tuple[int, int]], truth: int, protocol: Protocol, *_: Any
+) -> list[float]:
+    pieces = list(records)
+    confidence = np.concatenate([np.empty(0), *(piece[0] for piece in pieces)])
+    hits = np.concatenate([np.empty((0, bits[-1][0] + 1), np.uint16), *(piece[1] for piece in pieces)])
+    return precisions_of(confidence, list(hits.T), bits, truth, protocol)
+
+
+def _external(
+    records: Iterable[Records],
+    bits: list[tuple[int, int]],
+    truth: int,
+    protocol: Protocol,
+    folder: Path,
+    limit: int,
+) -> list[float]:
+    with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
+        runs, number, found = _runs(records, bits, Path(scratch), limit)
+        curve = _Curve(number, found, truth, protocol.interpolation == "11-point")
+        for confidence, hits in _merged(runs, max(min(limit, WINDOW) // max(len(runs), 1), 1)):
+            curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
+        curve.finish()
+        del runs  # some systems do not delete files that are looked at
+    return curve.eleven_points() if protocol.interpolation == "11-point" else curve.areas()
+
+
+def _runs(
+    records: Iterable[Records], bits: list[tuple[int, int]], folder: Path, limit: int
+) -> tuple[list[Records], int, NDArray[np.int64]]:
+    """Sorted runs on disk, as arrays that are read where they are looked at; the number of predictions and of hits."""
+    runs: list[Records] = []
+    number, found = 0, np.zeros(len(bits), np.int64)
+    pieces: list[Records] = []
+    held = 0
+
+    def write() -> None:
+        confidence = np.concatenate([piece[0] for piece in pieces])
+        hits = np.concatenate([piece[1] for piece in pieces])
+        pieces.clear()
+        order = np.argsort(confidence, kind="stable")
+        names = [folder / f"{len(runs)}.{part}.npy" for part in ("confidence", "hits")]
+        for name, column in zip(names, (confidence, hits), strict=True):
+            np.save(name, column[order])
+        runs.append((np.load(names[0], mmap_mode="r"), np.load(names[1], mmap_mode="r")))
+
+    for confidence, hits in records:
+        number += len(confidence)
+        found += flags_of(list(hits.T), bits).sum(axis=0)
+        pieces.append((confidence, hits))
+        held += len(confidence)
+        if held >= limit:
+            write()
+            held = 0
+    if pieces:
+        write()
+    return runs, number, found
+
+
+def _merged(runs: list[Records], window: int) -> Iterator[Records]:
+    """All records by rising confidence, in blocks; equal confidences may lie in two blocks."""
+    at = [0] * len(runs)
+    while True:
+        open_runs = [k for k, (confidence, _) in enumerate(runs) if at[k] < len(confidence)]
+        if not open_runs:
+            return
+        views = {k: np.array(runs[k][0][at[k] : at[k] + window]) for k in open_runs}
+        # Up to here nothing can come that is not in a window.
+        bound = min(view[-1] for view in views.values())
+        taken = {k: int(np.searchsorted(view, bound, side="right")) for k, view in views.items()}
+        confidence = np.concatenate([views[k][:n] for k, n in taken.items()])
+        hits = np.concatenate([runs[k][1][at[k] : at[k] + n] for k, n in taken.items()])
+        for k, n in taken.items():
+            at[k] += n
+        order = np.argsort(confidence, kind="stable")
+        yield confidence[order], hits[order]
+
+
+class _Curve:
+    """Precision over recall, from low confidence to high."""
+
+    def __init__(self, number: int, found: NDArray[np.int64], truth: int, eleven: bool) -> None:
+        self.number, self.found, self.truth = number, found, truth
+        self.levels: list[float] = np.linspace(0, 1, 11).tolist() if eleven else []
+        self.envelope = np.zeros(len(found))
+        self.area = [0] * len(found)
+        self.reached = np.zeros((11, len(found)))
+        self.held: tuple[float, int, NDArray[np.int64]] | None = None  # a level that may go on in the next block
+
+    def add(self, confidence: Floats, hits: NDArray[np.int64]) -> None:
+        """The next predictions; the last level is held back until it is known to be complete."""
+        first = np.flatnonzero(np.append(True, confidence[1:] != confidence[:-1]))
+        levels = confidence[first]
+        sizes = np.diff(np.append(first, len(confidence)))
+        counts = np.add.reduceat(hits, first, axis=0)
+        if self.held is not None:
+            level, size, count = self.held
+            if level == levels[0]:
+                sizes[0] += size
+                counts[0] += count
+            else:
+                sizes, counts = np.append(size, sizes), np.concatenate([count[None], counts])
+        self.held = (float(levels[-1]), int(sizes[-1]), counts[-1])
+        self._steps(sizes[:-1], counts[:-1])
+
+    def finish(self) -> None:
+        """No more predictions come."""
+        if self.held is not None:
+            _, size, count = self.held
+            self._steps(np.array([size]), count[None])
+            self.held = None
+
+    def _steps(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        if not len(sizes):
+            return
+        number = self.number - (sizes.cumsum() - sizes)
+        found = self.found - (counts.cumsum(axis=0) - counts)
+        precision = found / number[:, None]
+        recall, before = found / max(self.truth, 1), (found - counts) / max(self.truth, 1)
+        envelope = np.maximum(np.maximum.accumulate(precision, axis=0), self.envelope)
+        for k, total in enumerate(exact_sums((recall - before) * envelope)):
+            self.area[k] += total
+        for k, level in enumerate(self.levels):
+            there = np.where(recall >= level - 1e-9, precision, 0.0)
+            self.reached[k] = np.maximum(self.reached[k], there.max(axis=0))
+        self.envelope = envelope[-1]
+        self.number -= int(sizes.sum())
+        self.found = self.found - counts.sum(axis=0)
+
+    def areas(self) -> list[float]:
+        """The area under each curve made monotone; 0 without truth."""
+        return [rounded(total) if self.truth else 0.0 for total in self.area]
+
+    def eleven_points(self) -> list[float]:
+        """The mean of the highest precision at eleven recalls; 0 without truth."""
+        return [float(np.mean(column.tolist())) if self.truth else 0.0 for column in self.reached.T]

@@ -1,0 +1,1 @@
+"""Geometry of truth: elements of a map cut at the region of each frame."""

@@ -1,0 +1,1 @@
+"""Logs and maps of Argoverse 2, read from its own files."""

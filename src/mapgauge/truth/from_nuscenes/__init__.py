@@ -1,0 +1,1 @@
+"""Scenes and maps of nuScenes, read from its own files."""

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from tests.checks.world import CLASSES, codes, none, one
+
+import mapgauge as mg
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("boundary", "contours"),
+        ("boundary", "road_boundary"),
+        ("ped_crossing", "crosswalk"),
+        ("ped_crossing", "pedestrian_crossing"),
+        ("divider", "lane_divider"),
+        ("boundary", "Boundary"),
+        ("ped_crossing", "ped crossing"),
+    ],
+)
+def test_another_name_for_a_class_comes_with_the_renaming(
+    predictions: mg.MapFrames, truth: mg.MapFrames, ours: str, theirs: str
+) -> None:
+    odd = predictions.rename({ours: theirs})
+    finding = one("classes-named-differently", odd, truth)
+    assert finding.level == "error"
+    assert f"predictions.rename({ {theirs: ours} })" in finding.message
+    assert codes(odd.rename({theirs: ours}), truth) == set()
+
+
+def test_two_classes_that_are_one_in_the_truth_are_joined(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    odd = predictions.rename({"divider": "lane_divider", "boundary": "road_divider"})
+    remedy = {"lane_divider": "divider", "road_divider": "divider"}
+    assert f"Use predictions.rename({remedy})" in one("classes-named-differently", odd, truth).message
+
+
+def test_two_classes_that_are_one_in_the_predictions_are_joined(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    odd = truth.rename({"divider": "lane_divider", "boundary": "road_divider"})
+    remedy = {"lane_divider": "divider", "road_divider": "divider"}
+    assert f"Use truth.rename({remedy})" in one("classes-named-differently", predictions, odd).message
+
+
+def test_other_names_of_classes_that_are_not_asked_for_do_not_matter(
+    predictions: mg.MapFrames, truth: mg.MapFrames
+) -> None:
+    odd = predictions.rename({"boundary": "contours"})
+    assert none("classes-named-differently", odd, truth, classes=["divider"])
+    assert one("classes-named-differently", odd, truth, classes=["boundary"]).level == "error"
+
+
+def test_a_class_of_neither_side_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("classes-unknown", predictions, truth, classes=["divider", "stop_line"])
+    assert finding.level == "error"
+    assert "neither side has the class stop_line" in finding.message
+    assert codes(predictions, truth, classes=["divider"]) == set()
+
+
+def test_no_class_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("classes-disjoint", predictions.rename({name: f"{i}" for i, name in enumerate(CLASSES)}), truth)
+    assert finding.level == "error"
+    assert "the predictions have 0, 1, 2, the truth has ped_crossing, divider, boundary" in finding.message
+
+
+def test_a_class_that_only_the_predictions_know_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("class-only-predicted", predictions, truth.select(["divider", "boundary"]))
+    assert (finding.level, finding.count) == ("warning", predictions.counts["ped_crossing"])
+    assert none("class-never-predicted", predictions, truth.select(["divider", "boundary"]))
+
+
+def test_a_class_that_only_the_truth_knows_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("class-never-predicted", predictions.select(["divider", "boundary"]), truth)
+    assert (finding.level, finding.count) == ("warning", 16)
+
+
+def test_a_known_class_without_truth_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    stale = truth.select(["divider", "boundary"]).as_classes(CLASSES)
+    finding = one("class-without-truth", predictions, stale)
+    assert (finding.level, finding.count) == ("warning", predictions.counts["ped_crossing"])
+    assert "delete it" in finding.message
+
+
+def test_a_known_class_without_predictions_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one(
+        "class-without-predictions", predictions.select(["divider"]).as_classes(["divider", "boundary"]), truth
+    )
+    assert (finding.level, finding.count) == ("warning", truth.counts["boundary"])
+
+
+def test_a_class_that_no_side_has_is_a_note(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    more = [*CLASSES, "centerline"]
+    finding = one("class-empty", predictions.as_classes(more), truth.as_classes(more))
+    assert finding.level == "note"
+    assert finding.message.startswith("class centerline")
+    assert codes(predictions.as_classes(more), truth.as_classes(more)) == set()
+
+
+def test_exchanged_ids_are_a_warning_with_the_table(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    swap = {"ped_crossing": "divider", "divider": "ped_crossing"}
+    odd = predictions.rename(swap)
+    finding = one("classes-exchanged", odd, truth)
+    assert finding.level == "warning"
+    assert codes(odd, truth) == {"classes-exchanged"}
+    table = {"divider": "ped_crossing", "ped_crossing": "divider"}
+    assert f"predictions.rename({table})" in finding.message
+    assert codes(odd.rename(table), truth) == set()
+
+
+def test_ids_that_moved_in_a_circle_are_found(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    odd = predictions.rename({"ped_crossing": "divider", "divider": "boundary", "boundary": "ped_crossing"})
+    table = {"divider": "ped_crossing", "boundary": "divider", "ped_crossing": "boundary"}
+    assert f"predictions.rename({table})" in one("classes-exchanged", odd, truth).message
+
+
+def test_a_class_taken_for_another_is_not_an_exchange(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    label = np.where(predictions.label == 1, 2, predictions.label)  # a model that calls every divider a boundary
+    confused = mg.MapFrames(
+        predictions.tokens, CLASSES, predictions.frame, label, predictions.polylines, predictions.confidence
+    )
+    assert none("classes-exchanged", confused, truth)
+
+
+def test_classes_given_as_a_text_are_refused(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    with pytest.raises(mg.InvalidInput, match="Put it in a list"):
+        codes(predictions, truth, classes="divider")

@@ -1,0 +1,79 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.checks.world import codes, none, one
+
+import mapgauge as mg
+from mapgauge.typing import Confidences
+
+
+def valued(frames: mg.MapFrames, confidence: Confidences) -> mg.MapFrames:
+    return replace(frames, confidence=confidence)
+
+
+def test_exchanged_sides_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("sides-exchanged", truth, predictions)
+    assert finding.level == "error"
+    assert codes(truth, predictions) == {"sides-exchanged"}
+
+
+def test_predictions_without_confidence_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("confidence-missing", predictions.with_confidence(None), truth)
+    assert finding.level == "error"
+    assert ".with_confidence(1)" in finding.message
+
+
+def test_no_predictions_need_no_confidence(truth: mg.MapFrames) -> None:
+    assert none("confidence-missing", truth.keep(np.zeros(len(truth.polylines), bool)), truth)
+
+
+def test_truth_with_confidences_that_differ_is_a_warning(predictions: mg.MapFrames) -> None:
+    assert one("truth-confidence", predictions, predictions).level == "warning"
+
+
+def test_truth_with_equal_confidences_is_a_note(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert one("truth-confidence", predictions, truth.with_confidence(1)).level == "note"
+    assert none("truth-confidence", predictions, truth)
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (lambda c: np.log(c / (1 - c)), "need a sigmoid"),
+        (lambda c: 100 * c, "Divide by 100"),
+        (lambda c: 5 * c, "Bring them into [0, 1]"),
+        (lambda c: 1e6 * c, "Bring them into [0, 1]"),
+    ],
+    ids=["logits", "percent", "5 times", "large"],
+)
+def test_confidences_outside_of_0_to_1_are_an_error(
+    predictions: mg.MapFrames, truth: mg.MapFrames, change: Callable[[Confidences], Confidences], hint: str
+) -> None:
+    assert predictions.confidence is not None
+    values = change(predictions.confidence)
+    finding = one("confidence-range", valued(predictions, values), truth)
+    assert (finding.level, finding.count) == ("error", int(np.count_nonzero((values < 0) | (values > 1))))
+    assert f"from {values.min():.4g} to {values.max():.4g}" in finding.message
+    assert hint in finding.message
+
+
+def test_confidences_that_are_0_or_1_are_sound(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert predictions.confidence is not None
+    assert codes(valued(predictions, np.round(predictions.confidence)), truth) == set()
+
+
+def test_equal_confidences_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("confidence-equal", predictions.with_confidence(0.5), truth)
+    assert finding.level == "warning"
+    assert "confidences are 0.5" in finding.message
+    assert codes(predictions.with_confidence(0.5), truth) == {"confidence-equal"}
+
+
+def test_confidences_of_0_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert codes(predictions.with_confidence(0), truth) == {"confidence-zero"}
+
+
+def test_one_prediction_cannot_have_equal_confidences(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert none("confidence-equal", predictions.keep(np.array([0])), truth)

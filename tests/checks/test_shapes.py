@@ -1,0 +1,109 @@
+"""Closed shapes and odd ones."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.checks.world import codes, none, one
+
+import mapgauge as mg
+from mapgauge.typing import Points
+
+
+def redrawn(frames: mg.MapFrames, class_name: str, draw: Callable[[Points], Points]) -> mg.MapFrames:
+    """The same with other points for the instances of one class."""
+    label = frames.classes.index(class_name)
+    lines = [draw(points) if frames.label[i] == label else points for i, points in enumerate(frames.polylines)]
+    return replace(frames, polylines=mg.Polylines.of(lines))
+
+
+def test_shares_of_closed_shapes_are_a_note(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("closed-shapes", truth.with_confidence(1), truth)
+    assert (finding.level, finding.count) == ("note", 2 * truth.counts["ped_crossing"])
+    assert "ped_crossing 100 % of predictions, 100 % of truth; divider 0 % of predictions" in finding.message
+    lines = predictions.select(["divider"]), truth.select(["divider"])
+    assert none("closed-shapes", *lines)
+
+
+def test_open_outlines_against_closed_ones_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    # Four corners, and the fourth is not joined to the first.
+    odd = redrawn(predictions, "ped_crossing", lambda points: mg.resample(points, count=5)[:4])
+    finding = one("closed-differs", odd, truth)
+    assert finding.level == "warning"
+    assert "class ped_crossing: the truth is closed" in finding.message
+
+
+def test_outlines_that_are_not_quite_closed_are_sound(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    odd = redrawn(predictions, "ped_crossing", lambda points: points[:-1])  # about 1.4 m left open
+    assert codes(odd, truth) == set()
+
+
+def test_closed_shapes_against_lines_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    odd = redrawn(predictions, "divider", lambda points: np.concatenate([points, points[:1] + 0.05]))
+    finding = one("closed-differs", odd, truth)
+    assert finding.level == "warning"
+    assert "class divider: 100 % of the truth is open" in finding.message
+
+
+def test_open_ends_of_unsure_predictions_do_not_count(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    alarms = [[[x, y], [x + 4, y + 1], [x + 9, y]] for x in (-20, -10, 0, 10) for y in (-9, -3, 3, 9)]
+    frames = {token: {"ped_crossing": alarms} for token in predictions.tokens}
+    confidence = {token: {"ped_crossing": [0.01] * len(alarms)} for token in predictions.tokens}
+    unsure = mg.MapFrames.of(frames, confidence=confidence, classes=predictions.classes)
+    order = np.argsort(np.concatenate([predictions.frame, unsure.frame]), kind="stable")
+    lines = [*predictions.polylines, *unsure.polylines]
+    assert predictions.confidence is not None
+    assert unsure.confidence is not None
+    both = mg.MapFrames(
+        predictions.tokens,
+        predictions.classes,
+        np.concatenate([predictions.frame, unsure.frame])[order],
+        np.concatenate([predictions.label, unsure.label])[order],
+        mg.Polylines.of([lines[i] for i in order]),
+        np.concatenate([predictions.confidence, unsure.confidence])[order],
+    )
+    assert none("closed-differs", both, truth)
+
+
+@pytest.mark.parametrize("side", ["predictions", "truth"])
+@pytest.mark.parametrize(
+    ("code", "points"),
+    [
+        ("few-points", [[1.0, 2.0]]),
+        ("zero-length", [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]),
+        ("repeated-points", [[1.0, 2.0], [1.0, 2.0], [5.0, 2.0]]),
+    ],
+)
+def test_odd_instances_are_noted(
+    predictions: mg.MapFrames, truth: mg.MapFrames, side: str, code: str, points: list[list[float]]
+) -> None:
+    sides = {"predictions": predictions, "truth": truth}
+    lines = list(sides[side].polylines)
+    lines[-1] = np.array(points)
+    assert none(code, **sides)
+    sides[side] = replace(sides[side], polylines=mg.Polylines.of(lines))
+    finding = one(code, **sides)
+    assert (finding.level, finding.count, finding.examples) == ("note", 1, truth.tokens[-1:])
+    assert finding.message.startswith(f"{side}: 1 of {len(lines)} instances")
+
+
+def test_equal_ends_of_neighbours_are_no_repeated_point() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [5, 0]], [[5, 0], [9, 0]]]}})
+    assert none("repeated-points", truth.with_confidence(1), truth)
+
+
+def test_copies_in_one_frame_and_class_are_noted() -> None:
+    line, other = [[0.0, 0.0], [4.0, 1.0], [9.0, 0.0]], [[0.0, 0.0], [4.0, 2.0], [9.0, 0.0]]
+    truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line], "boundary": [line]}})
+    sound = mg.MapFrames.of(
+        {"a": {"divider": [line, other]}, "b": {"divider": [line], "boundary": [line]}},
+        confidence={"a": {"divider": [0.9, 0.1]}, "b": {"divider": [0.9], "boundary": [0.2]}},
+    )
+    assert none("duplicate-instances", sound, truth)
+    copied = mg.MapFrames.of(
+        {"a": {"divider": [line, other]}, "b": {"divider": [line, other, line, line]}},
+        confidence={"a": {"divider": [0.9, 0.1]}, "b": {"divider": [0.9, 0.8, 0.7, 0.6]}},
+    )
+    finding = one("duplicate-instances", copied, truth)
+    assert (finding.level, finding.count, finding.examples) == ("note", 2, ("b",))

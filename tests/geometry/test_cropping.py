@@ -1,0 +1,78 @@
+"""Clipping at the edge of a region, by hand and against shapely."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from shapely.geometry import LineString, box
+from tests.strategies import polylines
+
+from mapgauge.errors import InvalidInput
+from mapgauge.geometry.cropping import crop_polylines
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.typing import Points
+
+
+def crop(*lines: object, region: object = (4, 2)) -> list[list[list[float]]]:
+    pieces, _ = crop_polylines(Polylines.of(list(lines)), region)  # type: ignore[arg-type]
+    return [piece.tolist() for piece in pieces]
+
+
+def test_a_line_inside_is_untouched() -> None:
+    assert crop([[-2, -1], [0.1, 0.2], [2, 1]]) == [[[-2, -1], [0.1, 0.2], [2, 1]]]
+
+
+def test_a_line_outside_is_gone() -> None:
+    assert crop([[3, 0], [9, 0]], [[-3, -3], [-3, 3]]) == []
+
+
+def test_a_line_is_cut_where_it_crosses_the_edge() -> None:
+    assert crop([[0, 0], [4, 2]]) == [[[0, 0], [2, 1]]]
+    assert crop([[-9, 0.5], [9, 0.5]]) == [[[-2, 0.5], [2, 0.5]]]
+
+
+def test_a_line_that_leaves_and_comes_back_gives_two_pieces() -> None:
+    line = [[0, 0], [0, 3], [1, 3], [1, 0]]
+    assert crop(line) == [[[0, 0], [0, 1]], [[1, 1], [1, 0]]]
+    _, source = crop_polylines(Polylines.of([[[0, 0], [1, 0]], line]), (4, 2))
+    assert source.tolist() == [0, 1, 1]
+
+
+def test_touching_the_edge_in_a_point_is_not_being_inside() -> None:
+    assert crop([[3, 0], [2, 0], [3, 1]]) == []
+    assert crop([[1, 2], [3, 0]]) == []  # through the corner
+
+
+def test_running_along_the_edge_is_being_inside() -> None:
+    assert crop([[-1, 1], [1, 1]]) == [[[-1, 1], [1, 1]]]
+    assert crop([[-5, 1], [5, 1]]) == [[[-2, 1], [2, 1]]]
+
+
+def test_a_polygon_that_starts_inside_is_cut_into_one_piece() -> None:
+    ring = [[0, 0], [4, 0], [4, 0.5], [0, 0.5], [0, 0]]
+    assert crop(ring) == [[[2, 0.5], [0, 0.5], [0, 0], [2, 0]]]
+
+
+def test_height_is_interpolated_along_the_cut() -> None:
+    assert crop([[0, 0, 0], [4, 0, 8]]) == [[[0, 0, 0], [2, 0, 4]]]
+
+
+def test_a_region_may_have_any_place() -> None:
+    assert crop([[0, 0], [9, 0]], region=(2, -1, 5, 1)) == [[[2, 0], [5, 0]]]
+
+
+@pytest.mark.parametrize("region", [(4,), (0, 2), (-4, 2), (1, 2, 0, 3), (4, np.nan), "60x30", None, (4, 2, 1)])
+def test_a_region_that_is_none_is_refused(region: object) -> None:
+    with pytest.raises(InvalidInput, match="region must be"):
+        crop([[0, 0], [1, 1]], region=region)
+
+
+@given(polylines(8).filter(lambda points: len(points) > 1))
+def test_pieces_are_what_shapely_finds_inside(points: Points) -> None:
+    pieces = crop(points, region=(6, 4))
+    inside = LineString(points).intersection(box(-3, -2, 3, 2))
+    # shapely's overlay counts a stretch that is walked twice only once, so lengths are compared segment by segment.
+    expected = sum(LineString(points[i : i + 2]).intersection(box(-3, -2, 3, 2)).length for i in range(len(points) - 1))
+    assert sum(LineString(piece).length for piece in pieces) == pytest.approx(expected, abs=1e-9)
+    for piece in pieces:
+        assert (np.abs(piece) <= (3, 2)).all()
+        assert inside.buffer(1e-6).contains(LineString(piece)) or LineString(piece).length < 1e-6

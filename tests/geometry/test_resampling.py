@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+import mapgauge as mg
+from mapgauge.geometry.resampling import resample_polylines
+
+
+def test_the_last_gap_is_shorter() -> None:
+    assert mg.resample([[0, 0], [1.2, 0]], spacing=0.5).tolist() == [[0, 0], [0.5, 0], [1.0, 0], [1.2, 0]]
+
+
+@pytest.mark.parametrize("spacing", [0.1, 0.3, 0.5, 0.7])
+def test_no_second_copy_of_the_end_when_the_length_is_a_multiple_up_to_rounding(spacing: float) -> None:
+    for times in range(1, 60):
+        for length in (times * spacing, np.nextafter(times * spacing, 0), np.nextafter(times * spacing, 1e9)):
+            points = mg.resample([[0, 0], [length, 0]], spacing=spacing)
+            assert len(points) == times + 1
+            assert points[-1, 0] == length
+
+
+def test_a_spacing_longer_than_the_line_keeps_both_ends() -> None:
+    assert mg.resample([[0, 0], [1, 0], [1, 1]], spacing=50).tolist() == [[0, 0], [1, 1]]
+
+
+def test_lines_without_length() -> None:
+    for line in ([[3, 4]], [[3, 4], [3, 4]], [[3, 4], [3, 4], [3, 4]]):
+        assert mg.resample(line, spacing=0.5).tolist() == [[3, 4], [3, 4]]
+        assert mg.resample(line, count=3).tolist() == [[3, 4]] * 3
+
+
+def test_repeated_points_do_not_matter() -> None:
+    line, repeated = [[0, 0], [1, 0], [1, 2]], [[0, 0], [0, 0], [1, 0], [1, 0], [1, 0], [1, 2], [1, 2]]
+    assert mg.resample(line, spacing=0.4).tolist() == mg.resample(repeated, spacing=0.4).tolist()
+    assert mg.resample(line, count=9).tolist() == mg.resample(repeated, count=9).tolist()
+
+
+def test_closed_lines_are_walked_to_their_closing_point() -> None:
+    ring = mg.resample([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]], spacing=0.5)
+    assert len(ring) == 9
+    assert ring[0].tolist() == ring[-1].tolist()
+
+
+def test_three_dimensions() -> None:
+    points = mg.resample([[0, 0, 0], [0, 3, 4]], spacing=2.5)
+    assert points.tolist() == [[0, 0, 0], [0, 1.5, 2], [0, 3, 4]]
+
+
+def test_many_at_once_equal_one_by_one(rng: np.random.Generator) -> None:
+    lines = [rng.normal(0, 5, (n, 2)) for n in (4, 0, 1, 9)]
+    at_once = resample_polylines(mg.Polylines.of(lines), spacing=0.7)
+    for one, line in zip(at_once, lines, strict=True):
+        assert np.array_equal(one, mg.resample(line, spacing=0.7))

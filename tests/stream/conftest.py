@@ -1,3 +1,0 @@
-from tests.stream.worlds import small_groups, world
-
-__all__ = ["small_groups", "world"]

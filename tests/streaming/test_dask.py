@@ -1,0 +1,103 @@
+"""A real Dask cluster of processes on this machine."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.streaming.deaths import die_at_three
+from tests.streaming.worlds import same, write_folder
+
+import mapgauge as mg
+from mapgauge.evaluation.engines import open_engine, run
+from mapgauge.evaluation.streaming import _explained
+from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.io.dataset import Piece
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.usefixtures("small_groups"),
+    pytest.mark.filterwarnings("ignore::Warning:distributed"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+World = tuple[mg.MapFrames, mg.MapFrames]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def sides(world: World, tmp_path: Path) -> tuple[Path, Path]:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    return x, y
+
+
+def test_a_cluster_gives_the_bits_of_one_process(client: Any, world: World, sides: tuple[Path, Path]) -> None:
+    assert same(mg.evaluate(*sides, engine=client), mg.evaluate(*world))
+
+
+def test_a_scheduler_is_found_by_its_address(client: Any, world: World, sides: tuple[Path, Path]) -> None:
+    assert same(mg.evaluate(*sides, engine=client.scheduler.address), mg.evaluate(*world))
+
+
+def test_the_clients_own_executor_works_too(client: Any, world: World, sides: tuple[Path, Path]) -> None:
+    assert same(mg.evaluate(*sides, engine=client.get_executor(pure=False)), mg.evaluate(*world))
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    client: Any, world: World, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    killed: list[int] = []
+
+    def kill_one(done: int, of: int) -> None:
+        if not killed:
+            pid = next(iter(client.run(os.getpid).values()))
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    results = mg.evaluate(*sides, engine=client, work=tmp_path / "work", progress=kill_one)
+    assert killed
+    assert same(results, mg.evaluate(*world))
+    assert len(results.tokens) == len(set(results.tokens)) == len(world[1])
+
+
+def test_a_task_that_kills_its_workers_is_named_and_the_others_are_done(client: Any) -> None:
+    """As a chunk does that needs more memory than a worker has: Dask gives up after some workers."""
+    with open_engine(client, None) as pool:
+        died = dict(run(pool, die_at_three, [3]))[3]
+        assert dict(run(pool, die_at_three, [1, 2, 4])) == {1: 2, 2: 4, 4: 8}
+    assert isinstance(died, Exception)
+    chunk = Chunk(7, None, None, (), (Piece("truth.parquet", (4, 5)),), 1234)
+    explained = str(_explained(chunk, died))
+    assert explained.startswith(
+        "chunk 7 (truth.parquet row group 4, 5, 1234 rows with its predictions): its worker died"
+    )
+
+
+def test_workers_are_told_paths_and_not_geometry(client: Any, sides: tuple[Path, Path]) -> None:
+    import pickle
+
+    from mapgauge.evaluation.streaming.plan import plan_of
+    from mapgauge.io.dataset import open_dataset
+
+    chunks = plan_of(*(open_dataset(side) for side in sides)).chunks
+    assert all(len(pickle.dumps(chunk)) < 1000 for chunk in chunks)
+
+
+def test_a_corrupt_row_group_is_named_by_a_worker_far_away(client: Any, sides: tuple[Path, Path]) -> None:
+    from tests.streaming.test_faults import damage
+
+    file = damage(sides[1], 1)
+    with pytest.raises(mg.UnreadableFile, match="row group 1") as caught:
+        mg.evaluate(*sides, engine=client)
+    assert str(file) in str(caught.value)

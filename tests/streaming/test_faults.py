@@ -1,0 +1,268 @@
+"""What ends a run or a part of it: it is named, nothing is counted twice, and nothing that was finished is lost."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.streaming.worlds import same, write_folder
+
+import mapgauge as mg
+from mapgauge.evaluation.streaming import StreamedResults, work
+from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.io.dataset import open_dataset
+from mapgauge.results.folder import Folder
+
+pytestmark = pytest.mark.usefixtures("small_groups")
+World = tuple[mg.MapFrames, mg.MapFrames]
+
+
+@pytest.fixture
+def sides(world: World, tmp_path: Path) -> tuple[Path, Path]:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    return x, y
+
+
+def damage(folder: Path, group: int) -> Path:
+    """Flip bytes in the middle of the points of a row group."""
+    file = next(folder.glob("*.parquet"))
+    row_group = pq.ParquetFile(file).metadata.row_group(group)
+    column = row_group.column(row_group.num_columns - 1)
+    data = bytearray(file.read_bytes())
+    middle = column.data_page_offset + column.total_compressed_size // 2
+    data[middle : middle + 16] = bytes(byte ^ 0xFF for byte in data[middle : middle + 16])
+    file.write_bytes(data)
+    return file
+
+
+def ends_after(chunks: int) -> Callable[[int, int], None]:
+    """A progress function that interrupts the run when so many chunks are done."""
+    seen: list[int] = []
+
+    def progress(done: int, of: int) -> None:
+        seen.append(done)
+        if len(seen) == chunks:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_a_corrupt_row_group_is_named_and_the_rest_is_kept(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    file = damage(sides[0], 2)
+    with pytest.raises(mg.UnreadableFile) as caught:
+        mg.evaluate(*sides, work=tmp_path / "work", workers=1)
+    assert f"{file} (row group 2): broken Parquet" in str(caught.value)
+    finished = len(Folder(tmp_path / "work").finished)
+    assert f"{finished} of " in str(caught.value)
+    assert "--resume" in str(caught.value)
+
+
+def test_a_run_that_stops_without_a_folder_says_where_its_work_is(sides: tuple[Path, Path]) -> None:
+    damage(sides[0], 25)
+    with pytest.raises(mg.UnreadableFile, match='Go on with work="') as caught:
+        mg.evaluate(*sides, workers=1)
+    kept = str(caught.value).split('work="')[1].split('"')[0]
+    assert Folder(Path(kept)).finished
+
+
+def test_a_corrupt_row_group_can_be_skipped_and_is_counted(
+    world: World, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    file = damage(sides[0], 2)
+    results = mg.evaluate(*sides, work=tmp_path / "work", on_error="skip")
+    finding = next(finding for finding in results.findings if finding.code == "chunks-skipped")
+    assert finding.level == "error"
+    assert f"{file} (row group 2)" in finding.examples[0]
+    assert len(results.tokens) < len(world[1])
+    expected = mg.evaluate(world[0], world[1].at([world[1].index[token] for token in results.tokens]), unknown="ignore")
+    assert results.mean == expected.mean
+    again = mg.load_results(tmp_path / "work")
+    assert again.findings == results.findings
+
+
+def test_a_run_goes_on_from_what_is_finished(
+    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt, match="2 of .* chunks are finished"):
+        mg.evaluate(*sides, work=tmp_path / "work", workers=1, progress=ends_after(2))
+    assert len(Folder(tmp_path / "work").finished) == 2
+    done: list[int] = []
+    score = work.score_chunk
+
+    def counted(job: work.Job, chunk: Chunk) -> work.Partial:
+        done.append(chunk.index)
+        return score(job, chunk)
+
+    monkeypatch.setattr("mapgauge.evaluation.streaming.score_chunk", counted)
+    results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+    assert same(results, mg.evaluate(*world))
+    assert sorted(done) == list(range(2, Folder(tmp_path / "work").about.chunks))
+
+
+def test_a_finished_evaluation_resumes_at_once_and_loads(
+    world: World, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    mg.evaluate(*sides, work=tmp_path / "work")
+    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+    assert same(mg.load_results(tmp_path / "work"), mg.evaluate(*world))
+
+
+def test_an_unfinished_evaluation_does_not_load(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        mg.evaluate(*sides, work=tmp_path / "work", workers=1, progress=ends_after(1))
+    with pytest.raises(mg.InvalidInput, match="1 of .* chunks are finished. Resume"):
+        mg.load_results(tmp_path / "work")
+
+
+def test_changed_input_is_refused(world: World, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    mg.evaluate(*sides, work=tmp_path / "work")
+    moved = world[0].with_confidence(0.5)
+    file = next(sides[0].glob("*.parquet"))
+    file.unlink()
+    write_folder(moved, sides[0])
+    with pytest.raises(mg.InvalidInput, match="the predictions changed"):
+        mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+
+
+def test_other_settings_are_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    mg.evaluate(*sides, work=tmp_path / "work")
+    with pytest.raises(mg.InvalidInput, match="begun with other settings"):
+        mg.evaluate(*sides, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
+
+
+def test_a_folder_with_an_evaluation_is_not_overwritten(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    mg.evaluate(*sides, work=tmp_path / "work")
+    with pytest.raises(mg.InvalidInput, match="has an evaluation already"):
+        mg.evaluate(*sides, work=tmp_path / "work")
+
+
+def test_a_folder_with_other_files_is_refused(sides: tuple[Path, Path]) -> None:
+    with pytest.raises(mg.InvalidInput, match="holds other files"):
+        mg.evaluate(*sides, work=sides[0])
+
+
+def test_a_damaged_chunk_is_named(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    mg.evaluate(*sides, work=tmp_path / "work")
+    file = sorted((tmp_path / "work").glob("chunks-*/*.npz"))[1]
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(mg.UnreadableFile, match=f"{file.name}: broken.*Delete it and resume"):
+        mg.load_results(tmp_path / "work")
+
+
+def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
+    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_bytes
+
+    def full(self: Path, data: bytes) -> int:
+        if ".npz" in self.name and len(list((tmp_path / "work").glob("chunks-*/*.npz"))) >= 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(mg.MapgaugeError, match="No space left on device.* 2 of .* chunks are finished"):
+            mg.evaluate(*sides, work=tmp_path / "work", workers=1)
+    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+
+
+def test_a_worker_out_of_memory_is_explained(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def starve(*_: object) -> work.Partial:
+        raise MemoryError
+
+    monkeypatch.setattr("mapgauge.evaluation.streaming.score_chunk", starve)
+    with pytest.raises(mg.MapgaugeError, match="chunk 0 .*row group 0.* out of memory .*smaller row groups"):
+        mg.evaluate(*sides, workers=1)
+
+
+def test_a_fault_of_ours_is_not_taken_for_one_of_the_data(
+    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*_: object) -> work.Partial:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mapgauge.evaluation.streaming.score_chunk", wrong)
+    with pytest.raises(ZeroDivisionError):
+        mg.evaluate(*sides, on_error="skip")
+
+
+def test_a_temporary_folder_goes_with_the_results(sides: tuple[Path, Path]) -> None:
+    results = mg.evaluate(*sides)
+    assert isinstance(results, StreamedResults)
+    path = results.folder.path
+    assert path.is_dir()
+    del results
+    assert not path.exists()
+
+
+def test_files_that_do_not_go_together_are_refused(world: World, tmp_path: Path) -> None:
+    mg.write(world[0], tmp_path / "a.parquet")
+    mg.write(world[1], tmp_path / "b.parquet")
+    with pytest.raises(mg.InvalidInput, match="its files differ in confidence"):
+        mg.evaluate(tmp_path, tmp_path)
+
+
+def test_exchanged_sides_are_noticed(sides: tuple[Path, Path]) -> None:
+    with pytest.raises(mg.InvalidInput, match="no confidences. The truth has them: are the two exchanged"):
+        mg.evaluate(sides[1], sides[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"engine": "ray"}, "unknown engine 'ray'. Known: threads, processes, dask"),
+        ({"engine": 3}, "engine must be .*, got 3"),
+        ({"on_error": "ignore"}, "on_error must be 'stop' or 'skip', got 'ignore'"),
+        ({"resume": True}, "resume needs the folder"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(
+    sides: tuple[Path, Path], settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(mg.InvalidInput, match=message):
+        mg.evaluate(*sides, **settings)  # type: ignore[arg-type]
+
+
+def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
+    with pytest.raises(mg.InvalidInput, match="are for Parquet on both sides"):
+        mg.evaluate(*world, engine="processes")
+
+
+def test_a_url_is_no_folder_for_work(sides: tuple[Path, Path]) -> None:
+    with pytest.raises(mg.InvalidInput, match="work must be a folder of this machine"):
+        mg.evaluate(*sides, work="s3://bucket/work")
+
+
+def test_a_worker_with_another_version_is_refused(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "__version__", "0.0.1")
+    with pytest.raises(mg.MapgaugeError, match="a worker has mapgauge 0.0.1, expected"):
+        mg.evaluate(*sides)
+
+
+def test_paths_are_told_to_workers_in_full(
+    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = mg.evaluate("x", "y")
+    assert same(results, mg.evaluate(*world))
+    assert all(Path(file).is_absolute() for file in open_dataset("x").files)
+    assert open_dataset("x").digest == open_dataset(sides[0]).digest
+
+
+def test_an_early_failure_leaves_nothing_behind(
+    sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    damage(sides[0], 0)
+    with pytest.raises(mg.UnreadableFile, match=r"completely\?$"):
+        mg.evaluate(*sides, workers=1)
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_an_empty_folder_is_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(mg.UnreadableFile, match="this is a directory"):
+        mg.evaluate(tmp_path / "empty", sides[1])

@@ -1,0 +1,54 @@
+"""Memory does not grow with the data: measured on a data set ten times as large as the memory it may take."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.streaming.worlds import copies
+
+from mapgauge.demo import demo_world
+from mapgauge.io import parquet
+from mapgauge.io.dataset_write import DatasetWriter
+
+BOUND = 24 << 20  # bytes that an evaluation may take beyond what a small one takes
+
+# Peak memory of a process that evaluates a data set after one of a few frames, which compiles and loads everything.
+EVALUATE = """
+import resource, sys
+import mapgauge as mg
+from mapgauge.evaluation.streaming import plan
+plan.ROWS = 4096
+peaks = []
+for name in ("small", "large"):
+    results = mg.evaluate(f"{sys.argv[1]}/{name}/x", f"{sys.argv[1]}/{name}/y", metrics=["pld"], workers=2)
+    results.mean
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(peaks[1] - peaks[0], results.totals.frames)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is measured in the units of Linux")
+def test_memory_does_not_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 2048)
+    block = demo_world(120, seed=5)
+    size = 0
+    for name, number in (("small", 4), ("large", 84)):
+        for side, frames in zip("xy", block, strict=True):
+            writer = DatasetWriter(tmp_path / name / side)
+            for k in range(number):
+                writer.add(copies(frames, k), f"part-{k:04}", workers=1)
+            writer.finish()
+            size = number * sum(part.polylines.coords.nbytes for part in block)
+    assert size > 10 * BOUND
+    done = subprocess.run(
+        [sys.executable, "-c", EVALUATE, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"MALLOC_ARENA_MAX": "2"},  # as many heaps as threads: fewer show less noise
+    )
+    grown, evaluated = map(int, done.stdout.split())
+    assert evaluated == 84 * 120
+    assert grown < BOUND

@@ -1,0 +1,172 @@
+"""Evaluation in pieces gives the bits of evaluation in memory, however the data lie and whoever does the work."""
+
+import math
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.streaming.worlds import copies, same, without_scenes, write_folder
+
+import mapgauge as mg
+from mapgauge.evaluation.streaming import StreamedResults, plan
+from mapgauge.io.dataset import open_dataset
+from mapgauge.results.streamed import results_of
+
+pytestmark = pytest.mark.usefixtures("small_groups")
+World = tuple[mg.MapFrames, mg.MapFrames]
+
+
+def by_token(frames: mg.MapFrames) -> mg.MapFrames:
+    return frames.at(sorted(range(len(frames)), key=frames.tokens.__getitem__))
+
+
+def test_files_as_written_stream_to_the_same_bits(world: World, tmp_path: Path) -> None:
+    for side, name in zip(world, ("x", "y"), strict=True):
+        mg.write(side, tmp_path / f"{name}.parquet")
+    streamed = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet")
+    assert isinstance(streamed, StreamedResults)
+    assert same(streamed, mg.evaluate(*world))
+    assert streamed.frames_missing == 1
+
+
+def test_folders_stream_to_the_same_bits(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    chunks = plan.plan_of(open_dataset(x), open_dataset(y)).chunks
+    assert len(chunks) > 3
+    assert same(mg.evaluate(x, y), mg.evaluate(*world))
+
+
+def test_frames_without_scenes_meet_by_token(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(without_scenes(side), tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    assert not plan.plan_of(open_dataset(x), open_dataset(y)).by_scene
+    assert same(mg.evaluate(x, y), mg.evaluate(*world))
+
+
+def test_predictions_without_scenes_meet_truth_with_scenes(world: World, tmp_path: Path) -> None:
+    x, y = write_folder(without_scenes(world[0]), tmp_path / "x"), write_folder(world[1], tmp_path / "y")
+    assert same(mg.evaluate(x, y), mg.evaluate(*world))
+
+
+def test_unsorted_predictions_cost_time_but_no_bits(world: World, tmp_path: Path, rng: np.random.Generator) -> None:
+    mg.write(world[0].at(rng.permutation(len(world[0])).tolist()), tmp_path / "x.parquet")
+    mg.write(world[1], tmp_path / "y.parquet")
+    assert same(mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet"), mg.evaluate(*world))
+
+
+def test_unsorted_truth_is_one_chunk(world: World, tmp_path: Path, rng: np.random.Generator) -> None:
+    mg.write(world[0], tmp_path / "x.parquet")
+    mg.write(without_scenes(world[1].at(rng.permutation(len(world[1])).tolist())), tmp_path / "y.parquet")
+    assert same(mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet"), mg.evaluate(*world))
+
+
+def test_a_folder_for_each_scene_is_read_too(world: World, tmp_path: Path) -> None:
+    for side, name in zip(world, "xy", strict=True):
+        assert side.scenes is not None
+        for scene in set(side.scenes):
+            folder = tmp_path / name / f"scene={scene}"
+            folder.mkdir(parents=True)
+            mine = [i for i, of in enumerate(side.scenes) if of == scene]
+            # The folder's name says it; the file does not.
+            mg.write(without_scenes(by_token(side.at(mine))), folder / "part-0.parquet")
+    streamed = mg.evaluate(tmp_path / "x", tmp_path / "y")
+    assert same(streamed, mg.evaluate(*world))
+    assert set(streamed.scenes or ()) == set(world[1].scenes or ())
+
+
+def test_rows_of_frames_are_those_in_memory(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    streamed, whole = mg.evaluate(x, y), mg.evaluate(*world)
+    assert streamed.frames(sort="token") == whole.frames(sort="token")
+    parts = {scene: part.mean for scene, part in streamed.by("scene").items()}
+    assert parts == {scene: part.mean for scene, part in whole.by("scene").items()}
+    token = streamed.tokens[3]
+    mine, theirs = (each.assignment(token).matches for each in (streamed, whole))
+    assert [(match.prediction, match.truth) for match in mine] == [(match.prediction, match.truth) for match in theirs]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cutoffs": (0.5, 1.5)},
+        {"crop": True, "region": (30.0, 20.0)},
+        {"classes": None},
+        {"classes": ("divider", "stop_line")},
+        {"order": 2.0},
+        {"interpolation": "11-point"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_settings_mean_the_same(world: World, tmp_path: Path, changes: dict[str, object]) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    protocol = mg.protocol("paper-60x30", **changes)
+    assert same(mg.evaluate(x, y, protocol), mg.evaluate(*world, protocol))
+
+
+def test_rings_mean_the_same(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    rings = (0, 10, 20, math.inf)
+    assert same(mg.evaluate(x, y, ranges=rings), mg.evaluate(*world, ranges=rings))
+
+
+def test_average_precision_by_external_sort_has_the_same_bits(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    streamed = mg.evaluate(x, y, work=tmp_path / "work")
+    assert isinstance(streamed, StreamedResults)
+    for limit in (1, 7, 100):
+        assert same(results_of(streamed.folder, limit=limit), streamed)
+
+
+def test_a_url_is_read_like_a_folder(world: World) -> None:
+    pytest.importorskip("fsspec")
+    for side, name in zip(world, "xy", strict=True):
+        write_folder(side, f"memory://mapgauge/{name}")  # type: ignore[arg-type]
+    assert same(mg.evaluate("memory://mapgauge/x", "memory://mapgauge/y"), mg.evaluate(*world))
+    assert len(mg.read("memory://mapgauge/y")) == len(world[1])
+
+
+def executors() -> list[Executor]:
+    return [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
+
+
+@pytest.mark.parametrize("executor", executors(), ids=["threads", "processes"])
+def test_any_executor_does_the_work(world: World, tmp_path: Path, executor: Executor) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    with executor:
+        assert same(mg.evaluate(x, y, engine=executor), mg.evaluate(*world))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_workers_does_not_show(world: World, tmp_path: Path, workers: int) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    assert same(mg.evaluate(x, y, workers=workers), mg.evaluate(*world))
+
+
+def test_more_frames_than_predictions_and_the_other_way_round(world: World, tmp_path: Path) -> None:
+    x = write_folder(copies(world[0], 1), tmp_path / "x")
+    y = write_folder(world[1], tmp_path / "y")
+    with pytest.raises(mg.InvalidInput, match="predicted frames are not in the truth"):
+        mg.evaluate(x, y)
+    protocol = mg.protocol("paper-60x30")
+    ignoring = mg.evaluate(x, y, protocol, unknown="ignore")
+    assert same(ignoring, mg.evaluate(copies(world[0], 1), world[1], protocol, unknown="ignore"))
+    assert (ignoring.frames_missing, ignoring.frames_ignored) == (60, 59)
+
+
+def test_names_and_poses_do_not_matter(world: World, tmp_path: Path) -> None:
+    bare = [replace(side, poses=None, timestamps=None, track=None) for side in world]
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(bare, "xy", strict=True))
+    assert same(mg.evaluate(x, y), mg.evaluate(*world))
+
+
+def test_saved_results_know_their_data_again(world: World, tmp_path: Path) -> None:
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+    streamed = mg.evaluate(x, y)
+    streamed.save(tmp_path / "results.mg")
+    loaded = mg.load_results(tmp_path / "results.mg", x, y)
+    assert same(loaded, streamed)
+    assert loaded.assignment(streamed.tokens[0]).matches
+    with pytest.raises(mg.InvalidInput, match="these are not the predictions that were evaluated"):
+        mg.load_results(tmp_path / "results.mg", y, y)

@@ -1,0 +1,59 @@
+"""Data sets for the tests: small frames, small row groups, so that little data makes many chunks."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.evaluation.streaming import plan
+from mapgauge.io import parquet
+from mapgauge.io.dataset_write import DatasetWriter
+
+GROUP = 320  # rows
+
+
+@pytest.fixture(scope="session")
+def world() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Predictions and truth of 60 frames in six scenes; a frame is missing from the predictions, one has no truth."""
+    predictions, truth = demo_world(60, seed=3, predictions=20)
+    kept = [i for i, token in enumerate(predictions.tokens) if token != truth.tokens[7]]
+    return predictions.at(kept), truth.keep(truth.frame != 11)
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row groups and chunks of a few frames."""
+    monkeypatch.setattr(parquet, "GROUP_ROWS", GROUP)
+    monkeypatch.setattr(plan, "ROWS", 2 * GROUP)
+
+
+def write_folder(frames: mg.MapFrames, path: Path) -> Path:
+    """Frames as a data set."""
+    writer = DatasetWriter(path)
+    writer.add(frames)
+    writer.finish()
+    return path
+
+
+def without_scenes(frames: mg.MapFrames) -> mg.MapFrames:
+    """Frames that only tokens tell apart."""
+    return replace(frames, scenes=None)
+
+
+def copies(frames: mg.MapFrames, number: int) -> mg.MapFrames:
+    """The frames again, with other tokens and scenes."""
+    assert frames.scenes is not None
+    return replace(
+        frames,
+        tokens=tuple(f"{number:04}-{token}" for token in frames.tokens),
+        scenes=tuple(f"{number:04}-{scene}" for scene in frames.scenes),
+    )
+
+
+def same(one: mg.Results, other: mg.Results) -> bool:
+    """Whether two evaluations found the same, to the last bit."""
+    frames = (one.frames_missing, one.frames_ignored) == (other.frames_missing, other.frames_ignored)
+    counts = one.to_dict()["frames"] == other.to_dict()["frames"]
+    return one.classes == other.classes and one.mean == other.mean and frames and counts
