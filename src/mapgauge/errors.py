@@ -52,6 +52,12 @@ class MapgaugeError(Exception):
         """The message with the remedy for the command line."""
         return with_remedy(self.message, self.remedy.shell if self.remedy else None)
 
+    def and_also(self, remedy: Remedy) -> "MapgaugeError":
+        """The same error with one more thing to do."""
+        first = self.remedy or Remedy("", "")
+        both = (with_remedy(a, b) if a else b for a, b in ((first.python, remedy.python), (first.shell, remedy.shell)))
+        return type(self)(self.message, remedy=Remedy(*both))
+
 
 class InvalidInput(MapgaugeError, ValueError):
     """An argument or a value in the data is invalid."""

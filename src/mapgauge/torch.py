@@ -6,6 +6,7 @@ so that no ``.half()``, ``.to(torch.bfloat16)`` or device without float64 can ro
 """
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, MissingDependency
-from mapgauge.evaluation.accumulator import TALLIES, Accumulator, Repeated, Rows, Settings, texts
+from mapgauge.evaluation.accumulator import Accumulator, Repeated, texts
+from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
-from mapgauge.scoring.score import DISTANCES, PARTS, Scores, thresholds_of
+from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Degenerate
 
 try:
@@ -185,53 +188,72 @@ class PolylineAveragePrecision(_PolylineMetric):
     ) -> None:
         """Begin without frames."""
         chosen = protocol_of(protocol)
-        able = [name for name in DISTANCES if thresholds_of(chosen, name)]
+        known = [metric.name for metric, _ in hit_metrics(tuple(METRICS))]
+        able = [name for name in known if METRICS[name].settings(chosen)]
         wanted = able if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-        if not wanted or "pld" in wanted:
+        if not wanted or not all(name in known for name in wanted if name in METRICS):
             raise InvalidInput(
-                f"average precision needs some of {', '.join(DISTANCES)} with thresholds in the protocol "
+                f"average precision needs one or more of {', '.join(known)} with thresholds in the protocol "
                 f"{chosen.name}, got {', '.join(wanted) or 'none'}"
             )
         super().__init__(chosen, wanted, classes, degenerate, repeated, **settings)
 
 
-# Rows as arrays of whole numbers, and back: for each frame its tally, its counts and the bits of its parts; for each
-# prediction the bits of its confidence and its hits; for each frame its token and its scene, in UTF-8, each ended by 0.
+# Rows as arrays of integers, and back. Of each frame: its tally, its counts and the bits of its sums. Of each
+# prediction: the bits of its confidence and its hits. Of each frame: its token and its scene in UTF-8, each ended by 0.
 
 
-def _packed(rows: Rows) -> list[NDArray[Any]]:
+def _packed(rows: BatchRows) -> list[NDArray[Any]]:
     scores = rows.scores
-    parts = np.moveaxis(scores.parts, 1, 0).reshape(len(rows.tokens), -1)
+    blocks = [np.moveaxis(block, 1, 0).reshape(len(rows.tokens), -1) for block in scores.sums.values()]
+    bits = [np.ascontiguousarray(block).view(np.int64) for block in blocks]
     names = "".join(f"{token}\0{scene}\0" for token, scene in zip(rows.tokens, rows.scenes, strict=True))
     return [
-        np.concatenate([rows.tally, scores.predicted, scores.true, np.ascontiguousarray(parts).view(np.int64)], axis=1),
+        np.concatenate([rows.tally, scores.predicted, scores.true, *bits], axis=1),
         np.stack([scores.confidence.view(np.int64), *(hits.astype(np.int64) for hits in scores.hits.values())], axis=1),
         np.array(bytearray(names.encode()), np.uint8),
     ]
 
 
-def _unpacked(arrays: list[NDArray[Any]], settings: Settings) -> Rows:
+def _unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRows:
     frames, records, names = arrays
-    protocol, metrics, classes = settings
-    count = len(classes)
-    cutoffs = len(protocol.cutoffs) if "pld" in metrics else 0
-    tally, predicted, true, bits = np.split(frames, np.cumsum([TALLIES, count, count]), axis=1)
-    parts = np.ascontiguousarray(bits).view(np.float64).reshape(len(frames), cutoffs, count, PARTS)
-    distances = [name for name in metrics if name in DISTANCES]
+    _, metrics, classes = settings
+    shapes = _shapes(settings)
+    sizes = [TALLIES, len(classes), len(classes), *(math.prod(shape) for shape in shapes.values())]
+    tally, predicted, true, *bits = np.split(frames, np.cumsum(sizes)[:-1], axis=1)
+    sums = {}
+    for (name, shape), block in zip(shapes.items(), bits, strict=True):
+        numbers = np.ascontiguousarray(block).view(np.float64).reshape(len(frames), *shape)
+        sums[name] = np.ascontiguousarray(np.moveaxis(numbers, 0, 1))
+    rings = {
+        metric.name: np.zeros((0, len(frames), len(classes), len(rows.columns)))
+        for metric, rows in sum_metrics(metrics)
+        if rows.rings
+    }
+    hits = [metric.name for metric, _ in hit_metrics(metrics)]
     scores = Scores(
         predicted,
         true,
-        np.ascontiguousarray(np.moveaxis(parts, 0, 1)),
-        np.zeros((0, len(frames), count, PARTS)),
         np.ascontiguousarray(records[:, 0]).view(np.float64),
-        {name: records[:, k].astype(np.uint16) for k, name in enumerate(distances, 1)},
+        sums,
+        rings,
+        {name: records[:, k].astype(np.uint16) for k, name in enumerate(hits, 1)},
     )
     texts = names.tobytes().decode().split("\0")[:-1]
-    return Rows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]))
+    return BatchRows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]))
 
 
-def _widths(settings: Settings) -> tuple[tuple[int, ...], ...]:
-    """The shapes of the arrays of no frames."""
+def _shapes(settings: ScoringSettings) -> dict[str, tuple[int, int, int]]:
+    """By metric, the shape of a frame's sums: settings, classes, columns."""
     protocol, metrics, classes = settings
-    cutoffs = len(protocol.cutoffs) if "pld" in metrics else 0
-    return (0, TALLIES + len(classes) * (2 + cutoffs * PARTS)), (0, 1 + sum(m in DISTANCES for m in metrics)), (0,)
+    return {
+        metric.name: (len(metric.settings(protocol)), len(classes), len(rows.columns))
+        for metric, rows in sum_metrics(metrics)
+    }
+
+
+def _widths(settings: ScoringSettings) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the arrays of no frames."""
+    sums = sum(math.prod(shape) for shape in _shapes(settings).values())
+    hits = sum(1 for _ in hit_metrics(settings.metrics))
+    return (0, TALLIES + 2 * len(settings.classes) + sums), (0, 1 + hits), (0,)

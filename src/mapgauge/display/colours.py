@@ -1,8 +1,9 @@
-"""The colours of classes and of the parts of PLD, in figures and in the report alike."""
+"""Colours of classes and of the parts of a metric, the same in figures and in the report."""
 
 from collections.abc import Iterable
+from itertools import cycle
 
-from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.metric import Metric
 
 # Okabe and Ito's palette: distinct with every kind of colour vision.
 SKY, GREEN, YELLOW, BLUE, VERMILION = "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00"
@@ -11,8 +12,13 @@ PURPLE, ORANGE = "#CC79A7", "#E69F00"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 
 CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
-# What is missed has the colour that truth has in the documentation, what is false that of predictions.
-PART_COLOURS = dict(zip(Parts._fields, (SKY, GREEN, YELLOW, BLUE, VERMILION), strict=True))
+# Of PLD, missed truth has the colour of truth in the documentation, and false predictions that of predictions.
+PART_COLOURS = (SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, ORANGE)
+
+
+def part_colours(metric: Metric) -> dict[str, str]:
+    """A colour for each value that is a part of a metric, by key."""
+    return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
 
 
 def colours_of(class_names: Iterable[str]) -> dict[str, str]:

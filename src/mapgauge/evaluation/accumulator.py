@@ -7,57 +7,31 @@ processes do not change a bit of the result.
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.evaluate import check_sides, chosen_metrics, cropped, run
+from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings, picked
+from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.frames.alignment import align
 from mapgauge.frames.batches import Batch, frames_of
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
-from mapgauge.results.results import Input, Results
-from mapgauge.scoring.score import Scores
+from mapgauge.results.results import Results
+from mapgauge.results.rows import MemoryRows
+from mapgauge.results.summary import Input, Summary
+from mapgauge.scoring.prepare import check_sides, cropped
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
 Repeated: TypeAlias = Literal["error", "drop"]
 SIDES = ("predictions", "targets")
-TALLIES = 3  # columns of Rows.tally
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What is kept of some frames."""
-
-    scores: Scores
-    tally: NDArray[np.int64]  # (frames, 3): predictions dropped, targets dropped, whether predictions lacked the frame
-    tokens: tuple[str, ...]  # "" for a frame without a name
-    scenes: tuple[str, ...]  # "" where none is known
-
-    @classmethod
-    def join(cls, parts: Sequence["Rows"]) -> "Rows":
-        """Rows of several batches as one."""
-        return cls(
-            Scores.join([part.scores for part in parts]),
-            np.concatenate([part.tally for part in parts]),
-            tuple(token for part in parts for token in part.tokens),
-            tuple(scene for part in parts for scene in part.scenes),
-        )
-
-
-class Settings(NamedTuple):
-    """What defines the numbers; only equal settings merge."""
-
-    protocol: Protocol
-    metrics: tuple[str, ...]
-    classes: tuple[str, ...]  # that are compared
 
 
 class Accumulator:
@@ -105,14 +79,14 @@ class Accumulator:
         if settings.classes is None:
             settings = settings.replace(classes=self.numbers)
         assert settings.classes is not None
-        self.settings = Settings(settings, chosen_metrics(settings, metrics), settings.classes)
+        self.settings = ScoringSettings(settings, _by_frame(chosen_metrics(settings, metrics)), settings.classes)
         self.degenerate: Degenerate = degenerate
         self.repeated: Repeated = repeated
         self.reset()
 
     def reset(self) -> None:
         """Forget all frames."""
-        self._rows: list[Rows] = []
+        self._rows: list[BatchRows] = []
         self._seen: set[str] = set()
         self._repeats = 0
 
@@ -166,8 +140,8 @@ class Accumulator:
         if new:
             protocol, metrics, _ = self.settings
             x, y = cropped(x.at(new), y.at(new), protocol)
-            scores = run(x, y, protocol, metrics, (), None, None)
-            self._rows.append(Rows(scores, tally[new], _picked(names, new), _picked(places, new)))
+            scores = score_frames(x, y, protocol, metrics, (), workers=None)
+            self._rows.append(BatchRows(scores, tally[new], picked(names, new), picked(places, new)))
         self._count(names, new)
 
     def _frames(self, predictions: Batch, targets: Batch) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
@@ -216,22 +190,21 @@ class Accumulator:
             self.add(other.rows())
         self._repeats += repeats
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: BatchRows) -> None:
         """Add what ``rows`` of an accumulator with the same settings gave."""
         new = self._new(rows.tokens)
         if len(new) == len(rows.tokens):
             self._rows.append(rows)
         elif new:
-            scores = self._results(rows).of_frames(new).scores
-            self._rows.append(Rows(scores, rows.tally[new], _picked(rows.tokens, new), _picked(rows.scenes, new)))
+            self._rows.append(rows.at(new))
         self._count(rows.tokens, new)
 
-    def rows(self) -> Rows:
+    def rows(self) -> BatchRows:
         """What is kept of all frames, for those who carry it elsewhere by themselves."""
         if not self._rows:
             raise InvalidInput("no frames to compare: call update first")
         if len(self._rows) > 1:
-            self._rows = [Rows.join(self._rows)]
+            self._rows = [BatchRows.concatenate(self._rows)]
         return self._rows[0]
 
     def compute(self) -> dict[str, float]:
@@ -242,26 +215,26 @@ class Accumulator:
         """All that ``evaluate`` gives for these frames, but for the geometry and the checks of whole files."""
         return self._results(self.rows())
 
-    def _results(self, rows: Rows) -> Results:
+    def _results(self, rows: BatchRows) -> Results:
         protocol, metrics, classes = self.settings
         counts = [side.sum(axis=0).tolist() for side in (rows.scores.predicted, rows.scores.true)]
         inputs = [Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), "") for count in counts]
-        return Results(
+        summary = Summary(
             protocol,
             metrics,
             classes,
-            tuple(token or f"#{i}" for i, token in enumerate(rows.tokens)),
-            rows.scenes if all(rows.scenes) else None,
-            rows.scores,
             (),
             (inputs[0], inputs[1]),
             frames_missing=int(rows.tally[:, 2].sum()),
             frames_ignored=0,
             findings=tuple(self._findings(rows)),
             version=__version__,
+            source=rows.scores,
         )
+        tokens = tuple(token or f"#{i}" for i, token in enumerate(rows.tokens))
+        return Results(summary, MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, rows.scores))
 
-    def _findings(self, rows: Rows) -> list[Finding]:
+    def _findings(self, rows: BatchRows) -> list[Finding]:
         found = []
         for k, side in enumerate(SIDES):
             count = int(rows.tally[:, k].sum())
@@ -293,8 +266,15 @@ def _names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tupl
     return tuple(classes)
 
 
-def _picked(texts: tuple[str, ...], frames: list[int]) -> tuple[str, ...]:
-    return tuple(texts[i] for i in frames)
+def _by_frame(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse metrics that need whole scenes: a batch may hold a part of one."""
+    lacking = [name for name in metrics if METRICS[name].level != "frame"]
+    if lacking:
+        raise InvalidInput(
+            f"{', '.join(lacking)} cannot be accumulated: a scene may be spread over several batches",
+            remedy="Evaluate whole scenes with mg.evaluate, or name other metrics",
+        )
+    return metrics
 
 
 def texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:

@@ -9,10 +9,14 @@ import numpy as np
 
 from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.evaluate import Frames, Progress, evaluate, loaded
+from mapgauge.evaluation.evaluate import evaluate
+from mapgauge.evaluation.in_memory import Progress
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
+from mapgauge.scoring.prepare import Frames, loaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +32,7 @@ class Sweep:
         for results in self.results:
             protocol = results.protocol
             setting: dict[str, Any] = {"region": protocol.region, "spacing": protocol.spacing, "count": protocol.count}
-            for cutoff in protocol.cutoffs or (None,):
-                suffix = f"@{cutoff}" if len(protocol.cutoffs) > 1 else ""
-                values = {key: results.mean[f"{key}{suffix}"] for key in _PLD if f"{key}{suffix}" in results.mean}
-                values |= {name: results.mean[name] for name in results.metrics if name != "pld"}
-                rows.append(setting | {"cutoff": cutoff} | values)
+            rows += [setting | {"cutoff": cutoff} | _values(results, cutoff) for cutoff in protocol.cutoffs or (None,)]
         return rows
 
     def table(self) -> str:
@@ -41,8 +41,8 @@ class Sweep:
         keys = [key for key in rows[0] if key not in ("region", "spacing", "count", "cutoff")]
         body = [
             [
-                "as is" if row["region"] is None else "x".join(f"{length:g}" for length in row["region"]),
-                _sampling(row),
+                region_of(row),
+                sampling_of(row),
                 "-" if row["cutoff"] is None else f"{row['cutoff']:g}",
                 *(number(row[key]) for key in keys),
             ]
@@ -51,13 +51,25 @@ class Sweep:
         return text_table(["region", "sampling", "cutoff", *keys], body)
 
 
-_PLD = ("pld", "localisation", "detection")
+def sampling_of(row: dict[str, Any]) -> str:
+    """How lines were sampled in a row of a sweep, in short."""
+    return Protocol("sweep", spacing=row["spacing"], count=row["count"]).sampling_short
 
 
-def _sampling(row: dict[str, Any]) -> str:
-    if row["spacing"] is not None:
-        return f"{row['spacing']:g} m"
-    return "as is" if row["count"] is None else f"N = {row['count']}"
+def region_of(row: dict[str, Any]) -> str:
+    """The region of a row of a sweep; "as is" if frames were not cropped."""
+    return "as is" if row["region"] is None else "x".join(f"{length:g}" for length in row["region"])
+
+
+def _values(results: Results, cutoff: float | None) -> dict[str, float | None]:
+    """The means over classes at one cutoff: the main value of each metric, and what is shown beside it."""
+    values = {}
+    for metric in map(METRICS.__getitem__, results.metrics):
+        at_cutoff = metric.setting is not None and metric.setting.field == "cutoffs"
+        several = at_cutoff and len(results.protocol.cutoffs) > 1
+        for value in metric.with_role("main", "headline"):
+            values[value.key] = results.mean[str(ValueKey(value.key, cutoff if several else None))]
+    return values
 
 
 def sweep(

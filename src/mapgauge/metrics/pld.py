@@ -1,7 +1,8 @@
 """PLD, the metric between two sets of polylines with confidences, and its five parts (paper, section 4)."""
 
+import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,10 @@ from mapgauge import kernels
 from mapgauge.arguments import check_confidence
 from mapgauge.distances.pack import index, pack_sets, settings
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.metrics.metric import Floats, FrameMean, Metric, Setting, SumRows, Value
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Closed, Pairs, PolylinesLike
 
 
@@ -26,6 +30,56 @@ class Parts(NamedTuple):
     confidence: float  # confidence that matched polylines lack or have too much
     missed: float  # true polylines without prediction
     false: float  # predicted polylines without truth
+
+
+def added(terms: Any) -> Any:
+    """The sum from left to right. ``sum`` rounds differently from Python 3.12 on, and numpy by the size of an array."""
+    total, *rest = terms
+    for term in rest:
+        total = total + term
+    return total
+
+
+def pld_value(sums: Floats, order: float) -> Floats:
+    """PLD (eq. 9) from its five parts, p-th powers: the p-th root of their sum.
+
+    Args:
+        sums: ``(..., 6)``: the five parts, and the mass, which is not part of the value.
+        order: ``p``.
+    """
+    return _root(added(np.moveaxis(sums[..., :5], -1, 0)), order)
+
+
+def normalised_pld(sums: Floats, order: float) -> Floats:
+    """Normalised PLD (eq. 12); 0 where there is no confidence on either side.
+
+    The parts never exceed the mass, but rounding may lift the value above 1 by a last bit.
+
+    Args:
+        sums: ``(..., 6)``: the five parts and the mass, p-th powers.
+        order: ``p``.
+    """
+    value, bound = pld_value(sums, order), _root(sums[..., 5], order)
+    return np.divide(2 * value, bound + value, out=np.zeros_like(bound), where=bound > 0)
+
+
+def normalised_parts(sums: Floats) -> Floats:
+    """The five parts of the normalised value of order 1 (eq. 13), ``(..., 5)``; they add up to it.
+
+    Args:
+        sums: ``(..., 6)``: the five parts and the mass.
+    """
+    total = (sums[..., 5] + pld_value(sums, 1.0))[..., None]
+    parts = sums[..., :5]
+    return np.divide(2 * parts, total, out=np.zeros_like(parts), where=total > 0)
+
+
+def _root(values: Floats, order: float) -> Floats:
+    """The p-th root. Python's power is that of the C library; numpy's differs in the last bit between processors."""
+    if order == 1:
+        return values
+    roots = [math.pow(value, 1 / order) for value in np.ravel(values).tolist()]
+    return np.array(roots, np.float64).reshape(np.shape(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +106,19 @@ class PldResult:
         return Parts(self.matched_points, self.unmatched_points, self.confidence, self.missed, self.false)
 
     @property
+    def sums(self) -> Floats:
+        """The five parts and the mass."""
+        return np.array([*self.parts, self.mass])
+
+    @property
     def value(self) -> float:
         """PLD (eq. 9)."""
-        return float(sum(self.parts) ** (1 / self.order))
+        return float(pld_value(self.sums, self.order))
 
     @property
     def normalised(self) -> float:
         """Normalised PLD in [0, 1] (eq. 12); 0 if there is no confidence on either side."""
-        # The parts never exceed the mass, but their sum may by a rounding error.
-        value, bound = self.value, float(self.mass ** (1 / self.order))
-        return min(2 * value / (bound + value), 1.0) if bound > 0 else 0.0
+        return min(float(normalised_pld(self.sums, self.order)), 1.0)
 
     @property
     def normalised_parts(self) -> Parts:
@@ -71,8 +128,7 @@ class PldResult:
                 "normalised parts, localisation and detection exist for order 1 only, "
                 f"this result has order {self.order:g}. Use parts, which add up to value**order."
             )
-        total = self.mass + self.value
-        return Parts._make(2 * part / total if total > 0 else 0.0 for part in self.parts)
+        return Parts._make(normalised_parts(self.sums).tolist())
 
     @property
     def localisation(self) -> float:
@@ -82,17 +138,17 @@ class PldResult:
     @property
     def detection(self) -> float:
         """Det, normalised, by points: the other four parts."""
-        return sum(self.normalised_parts[1:])
+        return float(added(self.normalised_parts[1:]))
 
     @property
     def localisation_by_instances(self) -> float:
         """Loc as the paper's eq. 10 has it: all that is wrong inside matched polylines."""
-        return sum(self.normalised_parts[:2])
+        return float(added(self.normalised_parts[:2]))
 
     @property
     def detection_by_instances(self) -> float:
         """Det as the paper's eq. 11 has it: confidence, missed and false."""
-        return sum(self.normalised_parts[2:])
+        return float(added(self.normalised_parts[2:]))
 
     def __add__(self, other: object) -> "PldResult":
         """Pool two frames: parts and masses add up."""
@@ -163,3 +219,63 @@ def pld(
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    """The five parts and the mass of each group."""
+    sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
+    kernels.pld.pld_of_groups(
+        *(groups.lines, groups.closed, groups.confidence, groups.bounds),
+        *(protocol.directed, cutoff, protocol.order, sums),
+    )
+    return sums
+
+
+def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """All values from sums. The normalised value of a higher order does not split into parts."""
+    values = {"pld": np.minimum(normalised_pld(sums, protocol.order), 1.0)}
+    if protocol.order != 1:
+        return values
+    parts = dict(zip(Parts._fields, np.moveaxis(normalised_parts(sums), -1, 0), strict=True))
+    terms = list(parts.values())
+    return {
+        **values,
+        "localisation": terms[0],
+        "detection": added(terms[1:]),
+        **parts,
+        "localisation_by_instances": added(terms[:2]),
+        "detection_by_instances": added(terms[2:]),
+    }
+
+
+PLD = Metric(
+    name="pld",
+    title="PLD",
+    symbol="PLD",
+    lower_is_better=True,
+    values=(
+        Value("pld", "", "PLD", "main"),
+        Value("localisation", "localisation", "Loc", "headline"),
+        Value("detection", "detection", "Det", "headline"),
+        Value("matched_points", "matched_points", "matched", "part"),
+        Value("unmatched_points", "unmatched_points", "unmatched", "part"),
+        Value("confidence", "confidence", "confidence", "part"),
+        Value("missed", "missed", "missed", "part"),
+        Value("false", "false", "false", "part"),
+        Value("localisation_by_instances", "localisation_by_instances", "Loc by instances"),
+        Value("detection_by_instances", "detection_by_instances", "Det by instances"),
+    ),
+    rows=SumRows(
+        columns=(*Parts._fields, "mass"),
+        score=_score,
+        values=_values,
+        mass=len(Parts._fields),
+        rings=True,
+        frame_mean=FrameMean(
+            Value("pld_frame_mean", "frame_mean", "PLD frame mean"),
+            lambda sums, protocol: normalised_pld(sums, protocol.order),
+        ),
+    ),
+    setting=Setting("cutoffs", "cutoff"),
+    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, order {protocol.order:g}",
+)

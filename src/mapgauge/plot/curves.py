@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.sweeps import Sweep
-from mapgauge.metrics.average_precision import curve
+from mapgauge.evaluation.sweeps import Sweep, region_of, sampling_of
+from mapgauge.metrics.average_precision import curve, envelope
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.plot.style import (
     COLUMN,
     INK,
@@ -25,7 +27,7 @@ from mapgauge.plot.style import (
     below,
     finished,
     grid,
-    method_names,
+    legend_names,
     need,
     new_figure,
     plain,
@@ -33,7 +35,6 @@ from mapgauge.plot.style import (
     word_of,
 )
 from mapgauge.results.results import Results
-from mapgauge.scoring.score import DISTANCES, thresholds_of
 
 Floats = NDArray[np.float64]
 
@@ -82,19 +83,16 @@ def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[di
     if not sweeps or not all(found.results for found in sweeps):
         raise InvalidInput("the sweep is empty: there is nothing to draw")
     rows_of: dict[str, list[dict[str, Any]]] = {}
-    for name, found in zip(method_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
+    for name, found in zip(legend_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
         need("pld", ((name, results) for results in found.results))
         several_regions = len({row["region"] for row in found.rows}) > 1
         several_samplings = len({(row["spacing"], row["count"]) for row in found.rows}) > 1
         for row in found.rows:
             words = [name] if len(sweeps) > 1 else []
             if several_regions:
-                words.append(
-                    "all" if row["region"] is None else " x ".join(f"{side:g}" for side in row["region"]) + " m"
-                )
+                words.append("all" if row["region"] is None else f"{region_of(row)} m")
             if several_samplings:
-                count = "as is" if row["count"] is None else f"N = {row['count']}"
-                words.append(count if row["spacing"] is None else f"every {row['spacing']:g} m")
+                words.append(sampling_of(row))
             rows_of.setdefault(", ".join(words) or name, []).append(row)
     return rows_of
 
@@ -128,7 +126,7 @@ def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None 
         lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in there]
         lines.append(("mean", only.ranges, only.mean, INK))
     for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
-        keys = [f"pld:{inner:g}-{outer:g}m" for inner, outer in pairwise(rings)]
+        keys = [str(ValueKey("pld", ring=ring)) for ring in pairwise(rings)]
         middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
         heights = np.array([values[key] for key in keys], np.float64)  # None, where a ring has nothing, becomes NaN
         width = 1.6 if colour == INK else 1.1
@@ -172,16 +170,17 @@ def precision_recall(
             for label, class_name in enumerate(method.class_names):
                 if class_name in method.without_value:
                     continue
-                x, y = _steps(method, metric, label, thresholds_of(method.protocol, metric).index(value))
-                area = method.classes[class_name][f"{metric}@{value}"]
+                x, y = _steps(method, metric, label, METRICS[metric].settings(method.protocol).index(value))
+                area = method.classes[class_name][str(ValueKey(metric, value))]
                 words = f"{word_of(class_name)}{f', {name}' if len(methods) > 1 else ''} {area:.3f}"
                 look: dict[str, Any] = {"linestyle": style, "linewidth": 1.1, "drawstyle": "steps-pre"}
                 axes.plot(x, y, color=colours[class_name], label=words, **look)
         _dress(axes, "recall", "precision" if axes is every[0] else "")
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
-        unit = "" if metric == "ap_sospa" else " m"
-        axes.set_title(word_of(f"{metric}@{value}") + unit, fontsize=NORMAL, color=INK, pad=3)
+        setting = METRICS[metric].setting
+        unit = f" {setting.unit}" if setting is not None and setting.unit else ""
+        axes.set_title(word_of(str(ValueKey(metric, value))) + unit, fontsize=NORMAL, color=INK, pad=3)
         axes.legend(
             loc="upper center",
             bbox_to_anchor=(0.5, -0.2),
@@ -195,13 +194,14 @@ def precision_recall(
 
 def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | None) -> tuple[float, ...]:
     """The thresholds to draw; all methods must have them."""
-    if metric not in DISTANCES:
-        raise InvalidInput(f"metric must be one of {', '.join(DISTANCES)}, got {metric!r}")
+    known = [row.name for row, _ in hit_metrics(tuple(METRICS))]
+    if metric not in known:
+        raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}")
     need(metric, methods.items())
-    known = thresholds_of(next(iter(methods.values())).protocol, metric)
-    wanted = known if threshold is None else (threshold,)
+    first = METRICS[metric].settings(next(iter(methods.values())).protocol)
+    wanted = first if threshold is None else (threshold,)
     for name, method in methods.items():
-        there = thresholds_of(method.protocol, metric)
+        there = METRICS[metric].settings(method.protocol)
         lacking = [value for value in wanted if value not in there]
         if lacking:
             has = ", ".join(f"{value:g}" for value in there)
@@ -211,15 +211,17 @@ def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | 
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
     """Recall and the highest precision from there on, from recall 0; of a class without predictions, nothing."""
-    mine = results.places_of_records[1] == label
-    confidence = results.scores.confidence[mine]
+    scores = results.scores
+    mine = scores.label == label
+    confidence = scores.confidence[mine]
     if not len(confidence):
         return np.empty(0), np.empty(0)
-    hits = ((results.scores.hits[metric][mine] >> place) & 1).astype(np.bool_)
-    order = np.argsort(-confidence, kind="stable")
-    recall, precision = curve(confidence[order], hits[order], int(results.scores.true[:, label].sum()))
-    envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    return np.append(0.0, recall), np.append(envelope[0], envelope)
+    hits = ((scores.hits[metric][mine] >> place) & 1).astype(np.bool_)
+    levels = np.sort(confidence[hits])[::-1]
+    number = len(confidence) - np.searchsorted(np.sort(confidence), levels)
+    recall, precision = curve(levels, number, int(scores.true[:, label].sum()))
+    highest = envelope(precision)
+    return np.append(0.0, recall), np.append(highest[:1], highest)
 
 
 def _dress(axes: Axes, across: str, up: str) -> None:

@@ -10,10 +10,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from mapgauge.display.colours import COLOURS, PART_COLOURS
+from mapgauge.display.colours import COLOURS, part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import InvalidInput
-from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.table import METRICS
 from mapgauge.plot.style import (
     COLUMN,
     INK,
@@ -57,13 +57,14 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
     axes = figure.add_subplot()
     places, values = list(rows), np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
-    for k, part in enumerate(Parts._fields):
+    colours = part_colours(METRICS["pld"])
+    for k, part in enumerate(colours):
         axes.barh(
             places,
             values[:, k],
             left=ends[:, k] - values[:, k],
             height=0.8,
-            color=PART_COLOURS[part],
+            color=colours[part],
             edgecolor="white",
             linewidth=0.4,
             label=word_of(part),
@@ -80,7 +81,7 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
     axes.set_xlabel("PLD", fontsize=NORMAL, color=INK)
-    below(figure, [Patch(facecolor=PART_COLOURS[part], label=word_of(part)) for part in Parts._fields], 3)
+    below(figure, [Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
     return finished(figure)
 
 
@@ -91,7 +92,7 @@ def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[f
     place = 0.0
     for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
         found = {
-            name: [float(values[part] or 0.0) for part in Parts._fields]
+            name: [float(values[part] or 0.0) for part in part_colours(METRICS["pld"])]
             for name, method in methods.items()
             if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get("pld")
             is not None

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from mapgauge.errors import InvalidInput
-from mapgauge.results.comparison import names_of
+from mapgauge.metrics.table import title_of, value_named
+from mapgauge.results.comparison import method_names
 from mapgauge.results.results import Results
 
 COLUMN, PAGE = 3.5, 7.16  # inches: one column of a paper, and the width of its text
@@ -24,16 +25,7 @@ INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
 STYLES = ("-", "--", ":", "-.")  # with colours, or in place of them
 MARKERS = ("o", "s", "^", "D", "v")
 
-WORDS = {
-    "predictions": "predicted instances",
-    "truth": "true instances",
-    "pld": "PLD",
-    "localisation": "Loc",
-    "detection": "Det",
-    "ap_chamfer": "Chamfer-AP",
-    "ap_frechet": "Fréchet-AP",
-    "ap_sospa": "SOSPA-AP",
-}
+COUNTS = {"predictions": "predicted instances", "truth": "true instances"}
 
 
 def word_of(key: str) -> str:
@@ -42,10 +34,8 @@ def word_of(key: str) -> str:
     >>> word_of("ap_chamfer@0.5"), word_of("matched_points"), word_of("hits:ap_chamfer@0.5")
     ('Chamfer-AP@0.5', 'matched points', 'hits of Chamfer-AP@0.5')
     """
-    if key.startswith("hits:"):
-        return f"hits of {word_of(key.removeprefix('hits:'))}"
-    name, at, rest = key.partition("@")
-    return WORDS.get(name, name.replace("_", " ")) + at + rest
+    found = value_named(key)
+    return COUNTS.get(key) or title_of(key, full=found is not None and found[1].role == "part")
 
 
 def several(results: Results | Sequence[Results], names: Sequence[str] | None) -> dict[str, Results]:
@@ -56,12 +46,12 @@ def several(results: Results | Sequence[Results], names: Sequence[str] | None) -
             raise InvalidInput(f"results {k}: expected what evaluate() gives, got {type(method).__name__}")
     if not methods:
         raise InvalidInput("no results to draw")
-    return dict(zip(method_names(methods, names), methods, strict=True))
+    return dict(zip(legend_names(methods, names), methods, strict=True))
 
 
-def method_names(methods: list[Results], names: Sequence[str] | None) -> list[str]:
+def legend_names(methods: list[Results], names: Sequence[str] | None) -> list[str]:
     """What methods are called; matplotlib leaves labels that begin with an underscore out of legends."""
-    return [f" {name}" if name.startswith("_") else name for name in names_of(methods, names)]
+    return [f" {name}" if name.startswith("_") else name for name in method_names(methods, names)]
 
 
 def need(metric: str, methods: Iterable[tuple[str, Results]]) -> None:

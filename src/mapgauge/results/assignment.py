@@ -6,9 +6,9 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.distances.sospa import align_two_lines
+from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import Instance, MapFrames
 from mapgauge.protocols import Protocol
-from mapgauge.scoring.score import group
 from mapgauge.typing import Pairs
 
 

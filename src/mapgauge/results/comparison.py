@@ -6,24 +6,23 @@ are drawn alike, so that a difference between two methods does not carry the luc
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mapgauge import kernels
 from mapgauge.display.tables import text_table
 from mapgauge.errors import InvalidInput
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.metric import Floats
+from mapgauge.results.bootstrap import drawn_values
 from mapgauge.results.results import Results
-from mapgauge.scoring.score import thresholds_of
 
 SAMPLES = 1000
 LEVEL = 0.95
-Floats = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
@@ -76,7 +75,7 @@ class Comparison:
             keys: Which values; the main one of each metric if None.
             class_name: Of which class; the mean over classes if not given.
         """
-        shown = [key for key in self.estimates[0]["mean"] if "@" not in key] if keys is None else list(keys)
+        shown = plain_keys(self.estimates[0]["mean"]) if keys is None else list(keys)
         for found in self.estimates:
             if class_name not in found:
                 raise InvalidInput(f"no values of {class_name!r} for every method. There are: {', '.join(found)}")
@@ -126,7 +125,7 @@ def compare(
     if isinstance(results, Results):
         raise InvalidInput("results must be a sequence of results. Put it in a list")
     methods = _same_frames(list(results))
-    called = names_of(methods, names)
+    called = method_names(methods, names)
     if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
     if not isinstance(seed, int) or seed < 0:
@@ -136,7 +135,7 @@ def compare(
     units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
     unit_of_frame = np.array([units[key] for key in keys], np.int64)
     draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
-    columns = [_drawn(method, unit_of_frame, draws.astype(np.float64)) for method in methods]
+    columns = [drawn_values(method, unit_of_frame, draws.astype(np.float64)) for method in methods]
     values: list[dict[str, dict[str, Any]]] = [method.classes | {"mean": method.mean} for method in methods]
     estimates = tuple(
         {
@@ -186,7 +185,7 @@ def _same_frames(methods: list[Results]) -> list[Results]:
     return aligned
 
 
-def names_of(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
+def method_names(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
     """What to call the methods: as given, or by their files."""
     if names is None:
         stems = [Path(method.inputs[0].name).stem for method in methods]
@@ -205,60 +204,6 @@ def _interval(column: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _drawn(results: Results, unit_of_frame: NDArray[np.int64], weights: Floats) -> dict[str, dict[str, Floats]]:
-    """All values of all bootstrap samples: by class and for the mean, by key."""
-    units = weights.shape[1]
-    found: dict[str, dict[str, Floats]] = {}
-    for c, name in enumerate(results.class_names):
-        if name in results.without_value:
-            continue
-        values: dict[str, Floats] = {}
-        if "pld" in results.metrics:
-            sums = np.zeros((units, 6))
-            np.add.at(sums, unit_of_frame, results.scores.parts[0][:, c])
-            values |= _pld_values(weights @ sums, results.protocol.order)
-        for metric in results.metrics:
-            if metric != "pld":
-                values |= _precisions(results, metric, c, unit_of_frame, weights)
-        found[name] = values
-    mean = {key: _mean([values[key] for values in found.values()]) for key in next(iter(found.values()), {})}
-    return found | {"mean": mean}
-
-
-def _mean(columns: Sequence[Floats]) -> Floats:
-    """The mean over classes, in each sample over those that have a value there."""
-    stacked = np.stack(columns)
-    there = np.isfinite(stacked)
-    total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
-    mean: Floats = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
-    return mean
-
-
-def _pld_values(sums: Floats, order: float) -> dict[str, Floats]:
-    """Normalised PLD and its groups from sums of parts and masses ``(samples, 6)``."""
-    value, mass = sums[:, :5].sum(axis=1) ** (1 / order), sums[:, 5] ** (1 / order)
-    total = mass + value
-    share = np.divide(2.0, total, out=np.full_like(total, np.nan), where=mass > 0)
-    if order != 1:
-        return {"pld": value * share}
-    return {"pld": value * share, "localisation": sums[:, 0] * share, "detection": sums[:, 1:5].sum(axis=1) * share}
-
-
-def _precisions(
-    results: Results, metric: str, c: int, unit_of_frame: NDArray[np.int64], weights: Floats
-) -> dict[str, Floats]:
-    """Average precision at each threshold, and the mean over them."""
-    frame, label = results.places_of_records
-    mine = label == c
-    order = np.argsort(-results.scores.confidence[mine], kind="stable")
-    confidence = results.scores.confidence[mine][order]
-    last = np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)]
-    owner = unit_of_frame[frame[mine][order]]
-    truth = np.bincount(unit_of_frame, weights=results.scores.true[:, c], minlength=weights.shape[1])
-    thresholds = thresholds_of(results.protocol, metric)
-    values = {}
-    for t, threshold in enumerate(thresholds):
-        hit = ((results.scores.hits[metric][mine][order] >> t) & 1).astype(np.float64)
-        values[f"{metric}@{threshold}"] = np.empty(len(weights))
-        kernels.bootstrap.weighted_average_precision(owner, hit, last, weights, truth, values[f"{metric}@{threshold}"])
-    return {metric: np.mean(list(values.values()), axis=0)} | values
+def plain_keys(keys: Iterable[str]) -> list[str]:
+    """The keys without those of single settings and rings: what a table shows unless asked for more."""
+    return [key for key in keys if ValueKey.parse(key).plain]

@@ -4,7 +4,6 @@ A chunk is written completely or not at all, so whatever ends a run, a later one
 """
 
 import io
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +15,15 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
-from mapgauge.evaluation.streaming.work import Partial
 from mapgauge.files.writing import save
+from mapgauge.frames.content_hash import hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.protocols import Protocol
-from mapgauge.results.storage import BROKEN, protocol_from
+from mapgauge.results.partial import Partial
+from mapgauge.results.saving import BROKEN, archive_arrays, infinite_bounds, protocol_from, read_archive
 from mapgauge.scoring.precision import Records
-from mapgauge.scoring.score import Scores
-from mapgauge.scoring.totals import Sums, labels_of
+from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.totals import Sums
 
 LAYOUT = 1
 _ABOUT = "evaluation.json"
@@ -54,7 +54,7 @@ class About(msgspec.Struct, frozen=True):
     @property
     def rings(self) -> tuple[float, ...]:
         """Bounds of rings."""
-        return tuple(math.inf if bound is None else bound for bound in self.ranges)
+        return infinite_bounds(self.ranges)
 
 
 class _Header(msgspec.Struct):
@@ -68,6 +68,7 @@ class _Header(msgspec.Struct):
     frames: tuple[int, int]
     findings: tuple[Finding, ...]
     seconds: tuple[float, float]
+    hashes: tuple[str, str] | None = None  # of the content that was read; None in folders of early versions
 
 
 @dataclass(frozen=True)
@@ -159,10 +160,10 @@ class Folder:
             tuple(f"{column:x}" for column in partial.sums.columns),
             partial.sums.without_truth,
             *(partial.missing, partial.ignored, partial.counts, partial.frames, partial.findings, partial.seconds),
+            None if partial.hashes is None else (hash_text(partial.hashes[0]), hash_text(partial.hashes[1])),
         )
         buffer = io.BytesIO()
-        text = np.frombuffer(msgspec.json.encode(header), np.uint8)
-        np.savez(buffer, header=text, **partial.scores.arrays())
+        np.savez(buffer, **archive_arrays(header, partial.scores))
         file = self._file(index)
         try:
             file.parent.mkdir(exist_ok=True)
@@ -174,11 +175,11 @@ class Folder:
         """Read a finished chunk."""
         file = self._file(index)
         try:
-            with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as archive:  # nothing open after an error
-                arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
-            header = msgspec.json.decode(arrays.pop("header").tobytes(), type=_Header)
-            scores = Scores.of_arrays(arrays)
+            arrays, text = read_archive(file.read_bytes())
+            header = msgspec.json.decode(text, type=_Header)
+            scores = Scores.of_arrays(arrays, self.about.metrics)
             columns = tuple(int(column, 16) for column in header.columns)
+            hashes = None if header.hashes is None else (int(header.hashes[0], 16), int(header.hashes[1], 16))
             counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
         except (ValueError, *BROKEN) as error:
             raise UnreadableFile(f"{file}: broken: {error}. Delete it and resume the evaluation") from error
@@ -188,6 +189,7 @@ class Folder:
             scores,
             Sums(len(header.tokens), header.without_truth, *counts, columns),
             *(header.missing, header.ignored, header.counts, header.frames, header.findings, header.seconds),
+            hashes,
         )
 
     def chunks(self) -> Iterator[Partial]:
@@ -201,7 +203,7 @@ class Folder:
 
 def records_of(scores: Scores, label: int) -> Records:
     """Confidences and hits of the predictions of one class."""
-    mine = labels_of(scores) == label
+    mine = scores.label == label
     hits = [column[mine] for column in scores.hits.values()]
     return scores.confidence[mine], np.stack(hits, axis=1) if hits else np.empty((np.count_nonzero(mine), 0), np.uint16)
 

@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.metrics.average_precision import eleven_points, recall_and_precision
+from mapgauge.metrics.metric import Bits, Floats
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.exact import exact_sums, rounded
 from mapgauge.scoring.totals import bits_of, by_metric, flags_of, precisions_of
@@ -24,8 +26,6 @@ from mapgauge.scoring.totals import bits_of, by_metric, flags_of, precisions_of
 LIMIT = 1 << 24  # predictions of one class in memory at once: sorting them takes half a gigabyte
 WINDOW = 1 << 18  # predictions of all runs that are merged at once
 
-Floats: TypeAlias = NDArray[np.float64]
-Bits: TypeAlias = NDArray[np.uint16]
 Records: TypeAlias = tuple[Floats, Bits]  # confidence (n,), hits (n, metrics)
 
 
@@ -81,7 +81,7 @@ def _external(
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, found = _runs(records, bits, Path(scratch), limit)
-        curve = _Curve(number, found, truth, protocol.interpolation == "11-point")
+        curve = _Curve(number, found, truth, eleven=protocol.interpolation == "11-point")
         for confidence, hits in _merged(runs, max(min(limit, WINDOW) // max(len(runs), 1), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
@@ -143,9 +143,9 @@ def _merged(runs: list[Records], window: int) -> Iterator[Records]:
 class _Curve:
     """Precision over recall, from low confidence to high."""
 
-    def __init__(self, number: int, found: NDArray[np.int64], truth: int, eleven: bool) -> None:
-        self.number, self.found, self.truth = number, found, truth
-        self.levels: list[float] = np.linspace(0, 1, 11).tolist() if eleven else []
+    def __init__(self, number: int, found: NDArray[np.int64], truth: int, *, eleven: bool) -> None:
+        """Begin below the lowest confidence, where all predictions count."""
+        self.number, self.found, self.truth, self.eleven = number, found, truth, eleven
         self.envelope = np.zeros(len(found))
         self.area = [0] * len(found)
         self.reached = np.zeros((11, len(found)))
@@ -179,14 +179,13 @@ class _Curve:
             return
         number = self.number - (sizes.cumsum() - sizes)
         found = self.found - (counts.cumsum(axis=0) - counts)
-        precision = found / number[:, None]
-        recall, before = found / max(self.truth, 1), (found - counts) / max(self.truth, 1)
+        recall, precision = recall_and_precision(found, number[:, None], self.truth)
+        before, _ = recall_and_precision(found - counts, number[:, None], self.truth)
         envelope = np.maximum(np.maximum.accumulate(precision, axis=0), self.envelope)
         for k, total in enumerate(exact_sums((recall - before) * envelope)):
             self.area[k] += total
-        for k, level in enumerate(self.levels):
-            there = np.where(recall >= level - 1e-9, precision, 0.0)
-            self.reached[k] = np.maximum(self.reached[k], there.max(axis=0))
+        if self.eleven:
+            self.reached = np.maximum(self.reached, eleven_points(recall, precision))
         self.envelope = envelope[-1]
         self.number -= int(sizes.sum())
         self.found = self.found - counts.sum(axis=0)

@@ -1,23 +1,22 @@
 """Totals: what the values of each class are computed from, pooled over frames.
 
 Everything but average precision is a count or a sum. Sums are exact and rounded once, so neither the order of frames
-nor where they were added shows in them. Average precision needs all predictions in the order of their confidence.
+nor where they were added affects them. Average precision needs all predictions in the order of their confidence.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.metrics.average_precision import average_precisions
+from mapgauge.metrics.metric import Bits, Floats
+from mapgauge.metrics.table import METRICS, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.exact import exact_sums, rounded
-from mapgauge.scoring.score import PARTS, Scores, thresholds_of
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from mapgauge.scoring.scores import Indices, Scores
+from mapgauge.typing import Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +27,12 @@ class Sums:
     without_truth: int  # frames
     predicted: Indices  # (classes,)
     true: Indices  # (classes,)
-    columns: tuple[int, ...]  # exact sums of ``per_frame``, see ``mapgauge.exact``
+    columns: tuple[int, ...]  # exact sums of ``per_frame``, see ``mapgauge.scoring.exact``
 
     @classmethod
-    def of(cls, scores: Scores, order: float) -> "Sums":
+    def of(cls, scores: Scores, protocol: Protocol) -> "Sums":
         """Of the frames of some scores."""
-        return cls(*_counts(scores), tuple(exact_sums(per_frame(scores, order))))
+        return cls(*_counts(scores), tuple(exact_sums(per_frame(scores, protocol))))
 
     def __add__(self, other: "Sums") -> "Sums":
         """Of the frames of both."""
@@ -47,6 +46,15 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
+class MetricSums:
+    """The sums of one metric over frames."""
+
+    sums: Floats  # (settings, classes, columns)
+    frame_values: Floats  # (settings, classes): the main value of each frame, added; NaN unless the metric has its mean
+    rings: Floats  # (rings, classes, columns)
+
+
+@dataclass(frozen=True, eq=False)
 class Totals:
     """Counts, sums and average precisions over all frames."""
 
@@ -54,53 +62,49 @@ class Totals:
     without_truth: int
     predicted: Indices  # (classes,)
     true: Indices  # (classes,)
-    parts: Floats  # (cutoffs, classes, 6): five parts of PLD and the mass, p-th powers
-    frame_values: Floats  # (cutoffs, classes): the normalised PLD of each frame, added
-    ring_parts: Floats  # (rings, classes, 6): the same as parts, of the points in each ring
-    precision: dict[str, Floats]  # by metric: (thresholds, classes)
+    sums: dict[str, MetricSums]  # by metric
+    precision: dict[str, Floats]  # by metric: (settings, classes)
 
     @classmethod
     def of(cls, scores: Scores, protocol: Protocol) -> "Totals":
         """Of scores in memory."""
-        sums = [math.fsum(column) for column in per_frame(scores, protocol.order).T.tolist()]
+        columns = [math.fsum(column) for column in per_frame(scores, protocol).T.tolist()]
         counts = _counts(scores)
-        label = labels_of(scores)
-        mine = [label == c for c in range(len(counts[3]))]
         names = list(scores.hits)
         bits = bits_of(protocol, names)
-        hits = list(scores.hits.values())
-        values = [
-            precisions_of(scores.confidence[chosen], [column[chosen] for column in hits], bits, int(truth), protocol)
-            for chosen, truth in zip(mine, counts[3], strict=True)
-        ]
-        precision = by_metric(values, names, bits)
-        return cls(*counts, *_unpacked(sums, len(scores.parts), len(scores.ring_parts), len(mine)), precision)
+        values = []
+        for c, truth in enumerate(counts[3].tolist()):
+            mine = scores.label == c
+            hits = [column[mine] for column in scores.hits.values()]
+            values.append(precisions_of(scores.confidence[mine], hits, bits, truth, protocol))
+        rings = max((len(block) for block in scores.rings.values()), default=0)
+        sums = _unpacked(columns, list(scores.sums), protocol, rings, len(counts[3]))
+        return cls(*counts, sums, by_metric(values, names, bits))
 
     @classmethod
-    def of_sums(cls, sums: Sums, cutoffs: int, rings: int, precision: dict[str, Floats]) -> "Totals":
+    def of_sums(
+        cls, sums: Sums, protocol: Protocol, metrics: Sequence[str], rings: int, precision: dict[str, Floats]
+    ) -> "Totals":
         """Of sums that were made in pieces."""
         columns = [rounded(column) for column in sums.columns]
-        counts = (sums.frames, sums.without_truth, sums.predicted, sums.true)
-        return cls(*counts, *_unpacked(columns, cutoffs, rings, len(sums.true)), precision)
+        names = [metric.name for metric, _ in sum_metrics(metrics)]
+        unpacked = _unpacked(columns, names, protocol, rings, len(sums.true))
+        return cls(sums.frames, sums.without_truth, sums.predicted, sums.true, unpacked, precision)
 
 
 def bits_of(protocol: Protocol, metrics: Sequence[str]) -> list[tuple[int, int]]:
-    """All thresholds of average precisions: which metric, and which bit of its hits."""
-    return [(m, t) for m, name in enumerate(metrics) for t in range(len(thresholds_of(protocol, name)))]
+    """All settings of some average precisions: which metric, and which bit of its hits."""
+    return [(m, t) for m, name in enumerate(metrics) for t in range(len(METRICS[name].settings(protocol)))]
 
 
-def flags_of(hits: Sequence[NDArray[np.uint16]], bits: list[tuple[int, int]]) -> NDArray[np.bool_]:
-    """Which predictions hit, from the hits of each metric: a column for each threshold."""
+def flags_of(hits: Sequence[Bits], bits: list[tuple[int, int]]) -> Flags:
+    """Which predictions hit, from the hits of each metric: a column for each setting."""
     count = len(hits[0]) if hits else 0
     return np.stack([(hits[m] >> t) & 1 == 1 for m, t in bits], axis=1) if bits else np.empty((count, 0), np.bool_)
 
 
 def precisions_of(
-    confidence: Floats,
-    hits: Sequence[NDArray[np.uint16]],
-    bits: list[tuple[int, int]],
-    truth: int,
-    protocol: Protocol,
+    confidence: Floats, hits: Sequence[Bits], bits: list[tuple[int, int]], truth: int, protocol: Protocol
 ) -> list[float]:
     """The average precisions of one class, from the hits of each metric."""
     some = np.zeros(len(confidence), np.bool_)
@@ -113,44 +117,50 @@ def precisions_of(
 def by_metric(
     values: Sequence[Sequence[float]], metrics: Sequence[str], bits: list[tuple[int, int]]
 ) -> dict[str, Floats]:
-    """Average precisions of each class at each threshold, as ``(thresholds, classes)`` for each metric."""
+    """Average precisions of each class at each setting, as ``(settings, classes)`` for each metric."""
     table = np.array(values, np.float64).reshape(len(values), len(bits)).T
     return {name: table[[k for k, (of, _) in enumerate(bits) if of == m]] for m, name in enumerate(metrics)}
 
 
-def labels_of(scores: Scores) -> Indices:
-    """The class of each prediction."""
-    frames, classes = scores.predicted.shape
-    return np.repeat(np.tile(np.arange(classes), frames), scores.predicted.ravel())
+def per_frame(scores: Scores, protocol: Protocol) -> Floats:
+    """What is added over frames: one row per frame, the blocks of all metrics side by side."""
+    blocks = [block for metric in scores.sums for block in _blocks(metric, scores, protocol)]
+    flat = [block.swapaxes(0, 1).reshape(scores.frames, block.size // max(scores.frames, 1)) for block in blocks]
+    return np.concatenate([np.empty((scores.frames, 0)), *flat], axis=1)
 
 
-def normalised_of_frames(parts: Floats, order: float) -> Floats:
-    """Normalised PLD of each row of parts and mass; 0 where there is nothing."""
-    power = 1 / order
-    value, mass = parts[..., :5].sum(axis=-1) ** power, parts[..., 5] ** power
-    normalised: Floats = np.divide(2 * value, mass + value, out=np.zeros_like(mass), where=mass > 0)
-    return normalised
+def _blocks(name: str, scores: Scores, protocol: Protocol) -> Iterator[Floats]:
+    """The blocks of one metric, in the order of ``_unpacked``: (settings or rings, frames, classes, columns)."""
+    ((_, rows),) = sum_metrics((name,))
+    yield scores.sums[name]
+    if rows.frame_mean is not None:
+        yield rows.frame_mean.of(scores.sums[name], protocol)[..., None]
+    if rows.rings:
+        yield scores.rings[name]
 
 
-def per_frame(scores: Scores, order: float) -> Floats:
-    """What is added over frames: one row per frame, all numbers of ``Totals`` side by side."""
-    frames = len(scores.predicted)
-    blocks = (scores.parts, normalised_of_frames(scores.parts, order)[..., None], scores.ring_parts)
-    flat = [block.swapaxes(0, 1).reshape(frames, block.size // max(frames, 1)) for block in blocks]
-    return np.concatenate(flat, axis=1)
-
-
-def _unpacked(sums: list[float], cutoffs: int, rings: int, classes: int) -> tuple[Floats, Floats, Floats]:
+def _unpacked(
+    sums: list[float], metrics: Sequence[str], protocol: Protocol, rings: int, classes: int
+) -> dict[str, MetricSums]:
     """The columns of ``per_frame`` in their own shapes again."""
-    shapes = [(cutoffs, classes, PARTS), (cutoffs, classes), (rings, classes, PARTS)]
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    parts, values, ring_parts = (
-        block.reshape(shape) for block, shape in zip(np.split(np.array(sums), ends[:-1]), shapes, strict=True)
-    )
-    return parts, values, ring_parts
+    left = np.array(sums)
+
+    def taken(*shape: int) -> Floats:
+        nonlocal left
+        size = math.prod(shape)
+        block, left = left[:size].reshape(shape), left[size:]
+        return block
+
+    found = {}
+    for metric, rows in sum_metrics(metrics):
+        settings, width = len(metric.settings(protocol)), len(rows.columns)
+        pooled = taken(settings, classes, width)
+        values = taken(settings, classes) if rows.frame_mean else np.full((settings, classes), np.nan)
+        found[metric.name] = MetricSums(pooled, values, taken(rings if rows.rings else 0, classes, width))
+    return found
 
 
 def _counts(scores: Scores) -> tuple[int, int, Indices, Indices]:
     """Frames, frames without truth, predictions and truth of each class."""
     without = int(np.count_nonzero(scores.true.sum(axis=1) == 0))
-    return len(scores.true), without, scores.predicted.sum(axis=0), scores.true.sum(axis=0)
+    return scores.frames, without, scores.predicted.sum(axis=0), scores.true.sum(axis=0)

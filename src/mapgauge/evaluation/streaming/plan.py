@@ -42,11 +42,26 @@ class Plan:
     by_scene: bool  # whether keys have scenes
 
 
-def plan_of(predictions: DataSet, truth: DataSet) -> Plan:
-    """Cut the truth into chunks, and find the predictions of each."""
+def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False) -> Plan:
+    """Cut the truth into chunks, and find the predictions of each.
+
+    Args:
+        predictions: The predictions.
+        truth: The truth.
+        whole_scenes: Whether all frames of a scene must be in one chunk.
+    """
     by_scene = predictions.scenes and truth.scenes
+    if whole_scenes and not by_scene:
+        lacking = truth if not truth.scenes else predictions
+        raise InvalidInput(
+            f"{lacking.path}: a metric is computed per scene, and these frames have no scenes",
+            remedy="Add them with: mapgauge convert IN OUT/ --scenes FILE",
+        )
     sides = {
-        side: sorted((_keyed(group, by_scene) for group in dataset.groups), key=lambda group: (group.first, group.last))
+        side: sorted(
+            (_keyed(group, by_scene, whole_scenes) for group in dataset.groups),
+            key=lambda group: (group.first, group.last),
+        )
         for side, dataset in (("predictions", predictions), ("truth", truth))
     }
     if not sides["truth"]:
@@ -68,11 +83,11 @@ def plan_of(predictions: DataSet, truth: DataSet) -> Plan:
     return Plan(tuple(chunks), by_scene)
 
 
-def _keyed(group: Group, by_scene: bool) -> Group:
-    """The group with keys as both sides have them."""
+def _keyed(group: Group, by_scene: bool, whole_scenes: bool) -> Group:
+    """The group with keys as both sides have them. A range of whole scenes is wider than its tokens."""
     if by_scene:
         # The last token is that of any scene in the group: only with one scene is it a bound within that scene.
-        one = group.first[0] == group.last[0]
+        one = group.first[0] == group.last[0] and not whole_scenes
         return group if one else group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
     return group._replace(first=("", group.first[1]), last=("", group.last[1]))
 

@@ -9,17 +9,18 @@ from typing import Literal
 
 import numpy as np
 
-from mapgauge.checks import check
 from mapgauge.errors import MapgaugeError
-from mapgauge.evaluation.evaluate import CHUNK, check_sides, cropped
+from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.frames.alignment import align
+from mapgauge.frames.content_hash import content_hash
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Settings
 from mapgauge.io.dataset import Piece, keys_of, read_pieces
 from mapgauge.protocols import Protocol
-from mapgauge.scoring.score import Scores, score
+from mapgauge.results.partial import Partial
+from mapgauge.scoring.prepare import check_sides, cropped, findings_of
 from mapgauge.scoring.totals import Sums
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
@@ -39,22 +40,6 @@ class Job:
     version: str = __version__  # of mapgauge, which must be the same everywhere
 
 
-@dataclass(frozen=True, eq=False)
-class Partial:
-    """The rows of a chunk."""
-
-    tokens: tuple[str, ...]
-    scenes: tuple[str, ...] | None
-    scores: Scores
-    sums: Sums
-    missing: int  # frames of the truth that the predictions lack
-    ignored: int  # frames of the predictions that the truth lacks
-    counts: tuple[list[int], list[int]]  # instances that were read, by class as the job names them
-    frames: tuple[int, int]  # that were read
-    findings: tuple[Finding, ...]  # of the readers
-    seconds: tuple[float, float]  # reading and aligning, scoring
-
-
 def score_chunk(job: Job, chunk: Chunk) -> Partial:
     """Read a chunk and score its frames."""
     if job.version != __version__:
@@ -66,12 +51,8 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     x, y = cropped(x, y, job.protocol)
     read = time.perf_counter()
-    rows = []
-    for start in range(0, len(y), CHUNK):
-        part = slice(start, min(start + CHUNK, len(y)))
-        rows.append(score(x.between(part), y.between(part), job.protocol, job.metrics, job.rings))
-    scores = Scores.join(rows) if rows else score(x, y, job.protocol, job.metrics, job.rings)
-    sums = Sums.of(scores, job.protocol.order)
+    scores = score_frames(x, y, job.protocol, job.metrics, job.rings)
+    sums = Sums.of(scores, job.protocol)
     counts = [np.bincount(side.label, minlength=len(side.classes)).tolist() for side in (predictions, truth)]
     return Partial(
         y.tokens,
@@ -84,6 +65,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         (len(predictions), len(truth)),
         (*predictions.findings, *truth.findings),
         (read - began, time.perf_counter() - read),
+        (content_hash(predictions), content_hash(truth)),
     )
 
 
@@ -99,10 +81,9 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     return predictions, truth
 
 
-def findings_of(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
-    """What may be wrong with both sides, judged by one chunk."""
-    predictions, truth = sides_of(job, chunk)
-    return check(predictions, truth, region=job.protocol.region, classes=job.protocol.classes)
+def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
+    """The findings of the readers and the checks in one chunk."""
+    return findings_of(*sides_of(job, chunk), job.protocol)
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:

@@ -1,0 +1,100 @@
+"""Scores frames in memory, block by block, in threads."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.arguments import check_workers
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import Protocol
+from mapgauge.scoring.score import score
+from mapgauge.scoring.scores import Scores
+
+BLOCK = 48  # frames that are scored together: some milliseconds of work, and little memory
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def score_frames(
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    metrics: tuple[str, ...],
+    rings: tuple[float, ...],
+    *,
+    workers: int | None = 1,
+    progress: Progress | None = None,
+) -> Scores:
+    """Score all frames of aligned sides.
+
+    Kernels release the GIL, and nothing is copied to a thread. The result does not depend on the number of threads.
+
+    Args:
+        predictions: Aligned with the truth.
+        truth: The frames.
+        protocol: All settings.
+        metrics: By name.
+        rings: Rising distances from the ego that bound rings.
+        workers: Number of threads; that of the processors if None.
+        progress: Called with the number of frames done and of all frames.
+    """
+    order = _whole_scenes(truth, metrics)
+    if order is not None:
+        x, y = predictions.at(order.tolist()), truth.at(order.tolist())
+        sorted_scores = score_frames(x, y, protocol, metrics, rings, workers=workers, progress=progress)
+        return sorted_scores.at(np.argsort(order))
+    check_workers(workers)
+    blocks = _blocks(truth, metrics) or [slice(0, 0)]
+
+    def work(block: slice) -> Scores:
+        return score(predictions.between(block), truth.between(block), protocol, metrics, rings)
+
+    def gathered(parts: Iterable[Scores]) -> Scores:
+        rows = []
+        for part, block in zip(parts, blocks, strict=True):
+            rows.append(part)
+            if progress is not None:
+                progress(block.stop, len(truth))
+        return Scores.concatenate(rows)
+
+    threads = min(workers or os.cpu_count() or 1, len(blocks))
+    if threads == 1:
+        return gathered(map(work, blocks))
+    first = work(blocks[0])  # compiles, if need be, once and not in every thread
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return gathered(chain([first], pool.map(work, blocks[1:])))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _per_scene(metrics: tuple[str, ...]) -> bool:
+    return any(METRICS[name].level == "scene" for name in metrics)
+
+
+def _whole_scenes(truth: MapFrames, metrics: tuple[str, ...]) -> NDArray[np.int64] | None:
+    """An order in which the frames of a scene follow each other; None if they do, or if no metric needs it."""
+    if not _per_scene(metrics) or truth.scenes is None:
+        return None
+    first: dict[str, int] = {}
+    rank = np.array([first.setdefault(scene, len(first)) for scene in truth.scenes], np.int64)
+    return None if (np.diff(rank) >= 0).all() else np.argsort(rank, kind="stable")
+
+
+def _blocks(truth: MapFrames, metrics: tuple[str, ...]) -> list[slice]:
+    """Runs of frames; with metrics per scene, they end where scenes end."""
+    if not _per_scene(metrics) or truth.scenes is None:
+        return [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)]
+    ends = [i for i in range(1, len(truth)) if truth.scenes[i] != truth.scenes[i - 1]] + [len(truth)]
+    blocks, start = [], 0
+    for k, end in enumerate(ends):
+        if end - start >= BLOCK or k == len(ends) - 1:
+            blocks.append(slice(start, end))
+            start = end
+    return blocks

@@ -1,0 +1,212 @@
+"""Runs a streamed evaluation: plan, chunks on an engine, finished chunks in a folder, merged results."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from mapgauge import kernels
+from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
+from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
+from mapgauge.evaluation.streaming.plan import Chunk, Plan, plan_of
+from mapgauge.evaluation.streaming.work import Job, findings_in, score_chunk, sides_of
+from mapgauge.files.places import is_url
+from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding
+from mapgauge.io.dataset import DataSet, open_dataset
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import Protocol
+from mapgauge.results.folder import LAYOUT, About, Folder
+from mapgauge.results.merging import results_of
+from mapgauge.results.partial import Partial
+from mapgauge.results.results import Results
+from mapgauge.results.saving import finite_bounds
+from mapgauge.scoring.prepare import cropped, no_confidences
+from mapgauge.scoring.score import score
+from mapgauge.typing import Degenerate
+from mapgauge.version import __version__
+
+Progress = Callable[[int, int], None]
+OnError = Literal["stop", "skip"]
+
+
+def evaluate_stream(
+    predictions: str | os.PathLike[str],
+    truth: str | os.PathLike[str],
+    protocol: Protocol,
+    *,
+    metrics: tuple[str, ...],
+    rings: tuple[float, ...],
+    unknown: Literal["error", "ignore"] = "error",
+    degenerate: Degenerate = "strict",
+    engine: EngineLike = "threads",
+    workers: int | None = None,
+    work: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    on_error: OnError = "stop",
+    progress: Progress | None = None,
+) -> Results:
+    """Evaluate two Parquet data sets chunk by chunk; ``mapgauge.evaluate`` describes the arguments.
+
+    Progress counts rows of both sides: footers give the number of rows, not of frames.
+    """
+    if on_error not in ("stop", "skip"):
+        raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
+    if work is not None and is_url(os.fspath(work)):
+        raise InvalidInput(f"work must be a folder of this machine, got the URL {work}")
+    if resume and work is None:
+        raise InvalidInput(
+            "resume needs the work folder of the evaluation",
+            remedy=Remedy("Pass work= with the folder", "Pass --work FOLDER"),
+        )
+    sides = open_dataset(predictions), open_dataset(truth)
+    plan = plan_of(*sides, whole_scenes=any(METRICS[name].level == "scene" for name in metrics))
+    job = _job(protocol, metrics, rings, unknown, degenerate, plan, sides)
+    path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
+    folder = _begin(path, job, plan, sides, resume)
+    todo = [chunk for chunk in plan.chunks if chunk.index not in folder.finished]
+    failed: dict[int, str] = {}
+    try:
+        if engine in ("processes", "dask") and todo:
+            _compile(job, todo[0])  # once here, instead of in every worker
+        with ThreadPoolExecutor(1) as aside, open_engine(engine, workers) as pool:
+            noticed = aside.submit(_noticed, job, plan)  # while workers start
+            _run(pool, job, todo, folder, failed, on_error, _of_rows(plan, todo, progress))
+            folder.note_findings(noticed.result())
+        folder.note_failures(failed)
+        results = results_of(folder, failed=failed)
+    except (MapgaugeError, KeyboardInterrupt) as error:
+        finished = len(folder.finished)
+        if work is None and not finished:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        kept = f"{finished} of {len(plan.chunks)} chunks are finished and kept in {path}. Continue with"
+        note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} --work {path} --resume")
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(f"{note.python} ({note.shell.removeprefix(kept).strip()})") from error
+        raise error.and_also(note) from error
+    if work is None:
+        weakref.finalize(results.rows, shutil.rmtree, path, ignore_errors=True)
+    return results
+
+
+def _run(
+    pool: Pool,
+    job: Job,
+    todo: list[Chunk],
+    folder: Folder,
+    failed: dict[int, str],
+    on_error: OnError,
+    advance: Callable[[Chunk], None],
+) -> None:
+    """Score chunks and keep each as it comes back; stop at the first that fails, or note it and go on."""
+    for chunk, outcome in run(pool, partial(score_chunk, job), todo):
+        if isinstance(outcome, Partial):
+            folder.keep(chunk.index, outcome)
+        else:
+            error = _explained(chunk, outcome)
+            if on_error == "stop":
+                raise error from outcome
+            failed[chunk.index] = str(error)
+        advance(chunk)
+
+
+def _explained(chunk: Chunk, error: Exception) -> MapgaugeError:
+    """The error of a chunk as one of ours. An unexpected exception is a bug, and raised as it is."""
+    if isinstance(error, MapgaugeError):
+        return error
+    died = isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"  # the latter is Dask's
+    if not died and not isinstance(error, MemoryError | OSError):
+        raise error
+    where = "; ".join(f"{piece.file} row group {', '.join(map(str, piece.groups))}" for piece in chunk.truth)
+    what = "the worker died repeatedly, probably out of memory" if died else str(error) or "out of memory"
+    return MapgaugeError(
+        f"chunk {chunk.index} ({where}, {chunk.rows} rows with its predictions): {what}",
+        remedy="Use fewer workers on a machine, or smaller row groups, to need less memory",
+    )
+
+
+def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callable[[Chunk], None]:
+    """Progress by the rows of chunks."""
+    whole = sum(chunk.rows for chunk in plan.chunks)
+    done = whole - sum(chunk.rows for chunk in todo)
+
+    def advance(chunk: Chunk) -> None:
+        nonlocal done
+        done += chunk.rows
+        if progress is not None:
+            progress(done, whole)
+
+    return advance
+
+
+def _noticed(job: Job, plan: Plan) -> tuple[Finding, ...]:
+    """The findings of one chunk in the middle, which stands for all."""
+    chunks = len(plan.chunks)
+    try:
+        found = findings_in(job, plan.chunks[chunks // 2])
+    except MapgaugeError:
+        return ()  # the same error comes again when the chunk is scored
+    if chunks == 1:
+        return found
+    found = tuple(finding for finding in found if not finding.code.endswith("-published"))  # counts of all frames
+    looked = f"the checks looked at one of {chunks} chunks; counts in findings are of that chunk"
+    return (*found, Finding("note", "checked-sample", looked))
+
+
+def _compile(job: Job, chunk: Chunk) -> None:
+    """Score one frame, so that workers on this machine find compiled kernels on disk; unless they are there."""
+    if any((Path(kernels.__path__[0]) / "__pycache__").glob("pld.pld_of_groups-*.nbi")):
+        return
+    try:
+        x, y = align(*sides_of(job, chunk), classes=job.protocol.classes, unknown="ignore")
+    except MapgaugeError:
+        return  # the same error comes again when the chunk is scored
+    one = slice(0, 1)
+    score(*cropped(x.between(one), y.between(one), job.protocol), job.protocol, job.metrics, job.rings)
+
+
+def _job(
+    protocol: Protocol,
+    metrics: tuple[str, ...],
+    rings: tuple[float, ...],
+    unknown: Literal["error", "ignore"],
+    degenerate: Degenerate,
+    plan: Plan,
+    sides: tuple[DataSet, DataSet],
+) -> Job:
+    """What every worker is told, with all classes named."""
+    predictions, truth = sides
+    if not predictions.confidence and predictions.groups:
+        raise no_confidences(predictions.path, truth_has_them=truth.confidence)
+    if protocol.classes is None:
+        protocol = protocol.replace(classes=tuple(dict.fromkeys(truth.classes + predictions.classes)))
+    classes = predictions.classes, truth.classes
+    return Job(protocol, metrics, rings, unknown, degenerate, plan.by_scene, classes)
+
+
+def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], resume: bool) -> Folder:
+    """The folder, new or with what was finished before."""
+    digests = (sides[0].digest, sides[1].digest)
+    described = asdict(job) | {"chunks": [(chunk.first, chunk.end) for chunk in plan.chunks], "digests": digests}
+    fingerprint = hashlib.blake2b(repr(described).encode(), digest_size=16).hexdigest()
+    about = About(
+        LAYOUT,
+        __version__,
+        fingerprint,
+        len(plan.chunks),
+        job.protocol.to_dict(),
+        job.metrics,
+        finite_bounds(job.rings),
+        (sides[0].path, sides[1].path),
+        digests,
+        job.classes,
+    )
+    return Folder.begin(path, about, resume=resume)

@@ -1,0 +1,49 @@
+"""A hash of what frames hold: the same whatever the file format, the order of frames, and how they were read.
+
+Every frame has a hash of its token and its instances. The hash of many frames is the sum of theirs, so hashes of parts
+of a data set add up to that of the whole.
+"""
+
+import hashlib
+
+import numpy as np
+
+from mapgauge.frames.map_frames import MapFrames
+
+_BYTES = 16
+
+
+def content_hash(frames: MapFrames) -> int:
+    """The hash of tokens, classes, points and confidences; scenes, times, poses and tracks do not count.
+
+    >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
+    >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
+    True
+    """
+    total = 0
+    coords, points = frames.polylines.coords, frames.polylines.offsets
+    sizes = np.diff(points)
+    width = frames.dimension.to_bytes(1, "little")
+    names = [name.encode() for name in frames.classes]
+    labels = frames.label.tolist()
+    instances = frames.offsets.tolist()
+    for token, begin, end in zip(frames.tokens, instances, instances[1:], strict=False):
+        digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=_BYTES)
+        if end > begin:
+            digest.update(b"\0" + width + b"\0".join([names[label] for label in labels[begin:end]]))
+            digest.update(sizes[begin:end].tobytes())
+            digest.update(np.ascontiguousarray(coords[points[begin] : points[end]]).data)
+            if frames.confidence is not None:
+                digest.update(frames.confidence[begin:end].tobytes())
+        total += int.from_bytes(digest.digest(), "little")
+    return total % (1 << (8 * _BYTES))
+
+
+def added_hashes(hashes: "list[int]") -> int:
+    """The hash of several sets of frames together."""
+    return sum(hashes) % (1 << (8 * _BYTES))
+
+
+def hash_text(total: int) -> str:
+    """A hash as text."""
+    return f"{total:0{2 * _BYTES}x}"

@@ -1,0 +1,141 @@
+"""Groups: the polylines of a range of frames, resampled and sorted by frame, class and side.
+
+A group is one class of one frame: its predictions, then its truth. Kernels score all groups of a range in one call.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.resampling import resample_polylines
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Confidences, Flags
+
+if TYPE_CHECKING:
+    from mapgauge.kernels.lines import Lines
+
+Indices: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Polylines in groups, in the order frame, class, side, position in the file."""
+
+    polylines: Polylines
+    bounds: Indices  # (groups, 3): first prediction, first truth, end
+    confidence: Confidences  # 1 for truth
+    closed: Flags
+    repeats: Flags  # whether the last point repeats the first
+    track: Names | None = None  # None unless both sides have tracks
+
+    @cached_property
+    def points(self) -> Floats:
+        """``(dimension, points)``, the layout of kernels."""
+        return np.ascontiguousarray(self.polylines.coords.T)
+
+    @cached_property
+    def whole(self) -> "Lines":
+        """The lines with their closing points, for the Chamfer distance."""
+        return self._lines(np.zeros_like(self.repeats))
+
+    @cached_property
+    def lines(self) -> "Lines":
+        """The lines without closing points, for SOSPA and the Fréchet distance."""
+        return self._lines(self.repeats)
+
+    def _lines(self, drop: Flags) -> "Lines":
+        start, stop = self.polylines.offsets[:-1], self.polylines.offsets[1:] - drop
+        lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
+        return lines
+
+    @cached_property
+    def side(self) -> Indices:
+        """For each instance twice its group, plus one if it is truth."""
+        return np.repeat(np.arange(2 * len(self.bounds)), np.diff(self.bounds, axis=1).ravel())
+
+    @property
+    def is_prediction(self) -> Flags:
+        """Which instances are predictions."""
+        flags: Flags = self.side % 2 == 0
+        return flags
+
+    @cached_property
+    def by_confidence(self) -> Indices:
+        """All instances: group by group, predictions before truth, from high confidence to low."""
+        return np.lexsort((-self.confidence, self.side))
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of a prediction and a truth of the same group."""
+        predicted, true = np.diff(self.bounds, axis=1).T
+        return int(predicted @ true)
+
+    def pick(self, groups: Indices) -> "Groups":
+        """Some of the groups, in the order given."""
+        sizes = np.diff(self.bounds, axis=1)[groups]
+        rows = np.concatenate([np.empty(0, np.int64), *(np.arange(b, e) for b, _, e in self.bounds[groups].tolist())])
+        ends = sizes.sum(axis=1).cumsum()
+        return Groups(
+            self.polylines.pick(rows),
+            np.stack([ends - sizes.sum(axis=1), ends - sizes[:, 1], ends], axis=1),
+            self.confidence[rows],
+            self.closed[rows],
+            self.repeats[rows],
+            None if self.track is None else self.track[rows],
+        )
+
+    def within(self, inner: float, outer: float) -> "Groups":
+        """Only the points at a range from the ego, without closing points; polylines without such points are left out.
+
+        Args:
+            inner: Metres; this distance is inside.
+            outer: Metres; this distance is outside.
+        """
+        offsets = self.polylines.offsets
+        radius = np.sqrt(np.square(self.polylines.coords[:, :2]).sum(axis=1))
+        inside = (radius >= inner) & (radius < outer)
+        inside[offsets[1:][self.repeats] - 1] = False
+        sizes = np.add.reduceat(np.append(inside, False).astype(np.int64), offsets[:-1]) * (np.diff(offsets) > 0)
+        there = sizes > 0
+        complete = sizes == np.diff(offsets) - self.repeats
+        before = np.concatenate([[0], there.cumsum()])
+        return Groups(
+            Polylines(self.polylines.coords[inside], np.concatenate([[0], sizes[there]]).cumsum()),
+            before[self.bounds],
+            self.confidence[there],
+            (self.closed & complete)[there],
+            np.zeros(np.count_nonzero(there), np.bool_),
+            None if self.track is None else self.track[there],
+        )
+
+
+def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Groups:
+    """Resample aligned frames and sort their instances by frame, class and side."""
+    sides = (predictions, truth)
+    x, y = (_resampled(side.polylines, protocol) for side in sides)
+    classes = len(truth.classes)
+    key = [2 * (side.frame * classes + side.label) for side in sides]
+    order = np.argsort(np.concatenate([key[0], key[1] + 1]), kind="stable")
+    polylines = x.and_then(y).pick(order)
+    counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
+    ends = counts.sum(axis=1).cumsum()
+    bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
+    ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
+    closed, repeats = polylines.closed(protocol.closed, protocol.closed_tolerance)
+    track = None
+    if predictions.track is not None and truth.track is not None:
+        track = np.concatenate([predictions.track, truth.track])[order]
+    return Groups(polylines, bounds, np.concatenate(ones)[order], closed, repeats, track)
+
+
+def _resampled(polylines: Polylines, protocol: Protocol) -> Polylines:
+    if protocol.spacing is None and protocol.count is None:
+        return polylines
+    return resample_polylines(polylines, spacing=protocol.spacing, count=protocol.count)

@@ -1,0 +1,101 @@
+"""Average precision by Chamfer, Fréchet and SOSPA distance: which predictions are true positives, and the three rows.
+
+Every prediction may only take its nearest truth. A distance beyond the largest threshold need not be known, so kernels
+give infinity there. A new distance is one function and one row.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from mapgauge import kernels
+from mapgauge.frames.groups import Floats, Groups
+from mapgauge.geometry.buffering import buffers_meet
+from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
+from mapgauge.protocols import Protocol
+
+# ``distance(groups, protocol, limit)``: of all pairs of each group, prediction by prediction; infinity beyond limit.
+PairDistance = Callable[[Groups, Protocol, float], Floats]
+
+
+def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> Bits:
+    """Which predictions are true positives, as bits, one per threshold.
+
+    Args:
+        distance: Of pairs.
+        field: The field of the protocol that holds the thresholds.
+        groups: What is compared.
+        protocol: All settings.
+    """
+    count = len(groups.confidence)
+    thresholds = getattr(protocol, field)
+    hits = np.zeros(count, np.uint16)
+    kernels.candidates.hits_of_groups(
+        *(groups.bounds, groups.by_confidence, distance(groups, protocol, max(thresholds))),
+        *(np.array(thresholds), protocol.strict),
+        *(np.empty(count, np.int64), np.empty(count), np.empty(count, np.bool_), hits),
+    )
+    return hits
+
+
+def _chamfer(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+    distance = np.empty(groups.pairs)
+    factor, no_filter = _factor(groups, protocol), protocol.buffers is None
+    kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
+    if protocol.buffers is not None:
+        near = np.flatnonzero(distance <= limit)
+        pairs = kernels.band.pairs_of_groups(groups.bounds)[near]
+        distance[near[~buffers_meet(groups.polylines, pairs, protocol.buffers)]] = np.inf
+    return distance
+
+
+def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+    factor = _factor(groups, protocol)
+    distance = np.zeros(groups.pairs)
+    if protocol.prefilter is not None:
+        kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
+        distance[distance >= protocol.prefilter] = np.inf
+    kernels.candidates.frechet_pairs(
+        groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
+    )
+    return distance
+
+
+def _sospa(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+    distance = np.empty(groups.pairs)
+    pairs = kernels.band.pairs_of_groups(groups.bounds)
+    cutoff = protocol.cutoffs[0]
+    kernels.sospa.normalised_pairs(
+        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, distance
+    )
+    return distance
+
+
+def _factor(groups: Groups, protocol: Protocol) -> Floats:
+    """By how much distances to each line shrink: OpenLane-V2 asks less of far truth, down to half at 100 m."""
+    factor = np.ones(len(groups.confidence))
+    if protocol.relaxed and len(factor):
+        radius = np.sqrt(np.square(groups.polylines.coords).sum(axis=1))
+        nearest = np.minimum.reduceat(np.append(radius, np.inf), groups.polylines.offsets[:-1])
+        factor = np.maximum(0.5, 1 - 0.005 * nearest)
+    return factor
+
+
+def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str) -> Metric:
+    name = f"ap_{field}"
+    return Metric(
+        name=name,
+        title=title,
+        symbol="AP",
+        lower_is_better=False,
+        values=(Value(name, "", title, "main"),),
+        rows=HitRows(partial(hits_by, distance, field)),
+        setting=Setting(field, "threshold", unit),
+        stated=lambda _: stated,
+    )
+
+
+AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer, "m", "mean over thresholds in metres")
+AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet, "m", "mean over thresholds in metres")
+AP_SOSPA = _row("sospa", "SOSPA-AP", _sospa, "", "")

@@ -1,0 +1,144 @@
+"""The table of metrics. A new metric is one module and one row here."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
+from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
+from mapgauge.metrics.pld import PLD
+from mapgauge.protocols import Protocol
+
+# Results, tables and files have the metrics in this order.
+METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA)}
+
+
+def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
+    """The metrics to compute, in the order of the table.
+
+    Args:
+        protocol: Has the cutoffs and thresholds.
+        metrics: By name; all that the protocol has settings for if None.
+    """
+    if isinstance(metrics, str):
+        metrics = (metrics,)
+    known = ", ".join(METRICS)
+    if metrics is not None and not isinstance(metrics, Sequence):
+        raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {known}")
+    able = tuple(name for name, row in METRICS.items() if row.settings(protocol))
+    if metrics is None:
+        return tuple(name for name in able if METRICS[name].default)
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown or not metrics:
+        raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
+    for name in metrics:
+        setting = METRICS[name].setting
+        if name not in able and setting is not None:
+            raise InvalidInput(
+                f"the protocol {protocol.name} has no {setting.field} for {name}",
+                remedy=Remedy(
+                    f'Pass them: mg.protocol("{protocol.name}", {setting.field}=(...))',
+                    "Give one: --cutoff 1.5"
+                    if setting.field == "cutoffs"
+                    else "Choose another protocol, or other metrics",
+                ),
+            )
+    return tuple(name for name in METRICS if name in metrics)
+
+
+def sum_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, SumRows]]:
+    """Those of some metrics whose rows add up, with their rows."""
+    for name in metrics:
+        rows = METRICS[name].rows
+        if isinstance(rows, SumRows):
+            yield METRICS[name], rows
+
+
+def hit_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, HitRows]]:
+    """Those of some metrics whose rows are hits, with their rows."""
+    for name in metrics:
+        rows = METRICS[name].rows
+        if isinstance(rows, HitRows):
+            yield METRICS[name], rows
+
+
+def value_named(name: str) -> tuple[Metric, Value] | None:
+    """The metric and the value that a name in a key stands for.
+
+    >>> metric, value = value_named("detection")
+    >>> metric.name, value.title
+    ('pld', 'Det')
+    """
+    for metric in METRICS.values():
+        extra = (metric.rows.frame_mean,) if isinstance(metric.rows, SumRows) and metric.rows.frame_mean else ()
+        for value in (*metric.values, *(mean.value for mean in extra)):
+            if value.key == name:
+                return metric, value
+    return None
+
+
+def title_of(key: str | ValueKey, *, full: bool = False) -> str:
+    """A key for people, short as at the head of a column, or in full.
+
+    >>> title_of("localisation"), title_of("localisation", full=True), title_of("ap_chamfer@0.5")
+    ('Loc', 'localisation', 'Chamfer-AP@0.5')
+    >>> title_of("pld:0-10m"), title_of("hits:ap_chamfer@0.5"), title_of("truth")
+    ('PLD 0-10m', 'hits of Chamfer-AP@0.5', 'truth')
+    """
+    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    found = value_named(parsed.name)
+    title = parsed.name.replace("_", " ") if found is None else found[1].words if full else found[1].title
+    title = f"hits of {title}" if parsed.hits else title
+    return f"{title}{'@' if parsed.setting else ''}{parsed.setting}{' ' if parsed.ring else ''}{parsed.ring}"
+
+
+def flat_key(key: str | ValueKey, class_name: str) -> str:
+    """The key of a value of a class in one flat dictionary: metric, class, then part, then setting or ring.
+
+    >>> flat_key("localisation@0.5", "divider"), flat_key("pld_frame_mean", "mean"), flat_key("pld:0-10m", "mean")
+    ('pld/divider/localisation/0.5', 'pld/mean/frame_mean', 'pld/mean/0-10m')
+    """
+    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    found = value_named(parsed.name)
+    metric, part = (parsed.name, "") if found is None else (found[0].name, found[1].part)
+    return "/".join(word for word in (metric, class_name, part, parsed.setting, parsed.ring) if word)
+
+
+def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *roles: Role) -> list[ValueKey]:
+    """The keys of a metric's values in tables: values of some roles, the main one at each setting and in each ring.
+
+    Args:
+        metric: The metric.
+        protocol: Has the settings. The value of a metric that adds up is that of the first setting; further settings
+            have keys of their own. An average precision is the mean over its settings, each of which has a key.
+        ranges: Bounds of rings.
+        roles: Which values.
+    """
+    settings = () if metric.setting is None else metric.settings(protocol)
+    several = isinstance(metric.rows, HitRows) or len(settings) > 1
+    ringed = isinstance(metric.rows, SumRows) and metric.rows.rings
+    return [
+        *(ValueKey(value.key) for value in metric.with_role(*roles)),
+        *(ValueKey(metric.main.key, setting) for setting in settings if several),
+        *(ValueKey(metric.main.key, ring=ring) for ring in pairwise(ranges) if ringed),
+    ]
+
+
+def column_title(key: str | ValueKey) -> str:
+    """A key at the head of a column in the table of its metric, with an arrow towards what is better.
+
+    >>> column_title("pld"), column_title("localisation"), column_title("ap_chamfer@0.5"), column_title("pld:0-10m")
+    ('PLD ↓', 'Loc', 'AP 0.5 m', 'PLD 0-10m')
+    """
+    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    found = value_named(parsed.name)
+    if found is None or parsed.hits:
+        return title_of(parsed)
+    metric, value = found
+    if parsed.ring:
+        return f"{metric.symbol} {parsed.ring}"
+    if parsed.setting:
+        unit = f" {metric.setting.unit}" if metric.setting is not None and metric.setting.unit else ""
+        return f"{metric.symbol if value.role == 'main' else value.title} {parsed.setting}{unit}"
+    return f"{metric.symbol} {metric.arrow}" if value.role == "main" else value.title

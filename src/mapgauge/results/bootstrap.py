@@ -1,0 +1,87 @@
+"""Values of bootstrap samples: every row counts as often as its scene or frame was drawn.
+
+Frames pool by sums, so a sample is a weighted sum of the same rows. Average precision weights every prediction.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.metric import Floats, Metric, SumRows
+from mapgauge.metrics.table import METRICS
+from mapgauge.results.results import Results
+
+Indices = NDArray[np.int64]
+
+
+def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
+    """The values of all samples: by class and for the mean, by key. NaN where a sample has no value.
+
+    Args:
+        results: The rows.
+        unit_of_frame: The unit (scene or frame) that each frame belongs to.
+        weights: ``(samples, units)``: how often each unit was drawn.
+    """
+    found: dict[str, dict[str, Floats]] = {}
+    for c, name in enumerate(results.class_names):
+        if name not in results.without_value:
+            found[name] = {}
+            for metric in map(METRICS.__getitem__, results.metrics):
+                if isinstance(metric.rows, SumRows):
+                    found[name] |= _sum_values(results, metric, metric.rows, c, unit_of_frame, weights)
+                else:
+                    found[name] |= _precisions(results, metric, c, unit_of_frame, weights)
+    mean = {key: _mean([values[key] for values in found.values()]) for key in next(iter(found.values()), {})}
+    return found | {"mean": mean}
+
+
+def _mean(columns: Sequence[Floats]) -> Floats:
+    """The mean over classes, in each sample over those that have a value there."""
+    stacked = np.stack(columns)
+    there = np.isfinite(stacked)
+    total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
+    mean: Floats = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+    return mean
+
+
+def _added(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
+    """Rows of frames added by unit."""
+    sums = np.zeros((units, rows.shape[1]))
+    np.add.at(sums, unit_of_frame, rows)
+    return sums
+
+
+def _sum_values(
+    results: Results, metric: Metric, rows: SumRows, c: int, unit_of_frame: Indices, weights: Floats
+) -> dict[str, Floats]:
+    """The main value and the headlines, from weighted sums at the first setting."""
+    units = weights.shape[1]
+    sums = weights @ _added(results.scores.sums[metric.name][0][:, c], unit_of_frame, units)
+    counts = (results.scores.predicted[:, c] + results.scores.true[:, c]).astype(np.float64)
+    there = (weights @ _added(counts[:, None], unit_of_frame, units))[:, 0] > 0
+    values = rows.values(sums, results.protocol)
+    shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
+    return {key: np.where(there, values[key], np.nan) for key in shown}
+
+
+def _precisions(results: Results, metric: Metric, c: int, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
+    """Average precision at each setting, and the mean over them."""
+    scores, protocol = results.scores, results.protocol
+    mine = scores.label == c
+    order = np.argsort(-scores.confidence[mine], kind="stable")
+    confidence = scores.confidence[mine][order]
+    last = np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)]
+    owner = unit_of_frame[scores.frame[mine][order]]
+    truth = np.bincount(unit_of_frame, weights=scores.true[:, c], minlength=weights.shape[1])
+    bits = scores.hits[metric.name][mine][order]
+    values = {}
+    for t, setting in enumerate(metric.settings(protocol)):
+        hit = ((bits >> t) & 1).astype(np.float64)
+        column = values[str(ValueKey(metric.main.key, setting))] = np.empty(len(weights))
+        kernels.bootstrap.weighted_average_precision(
+            owner, hit, last, weights, truth, column, protocol.interpolation == "11-point"
+        )
+    return {metric.main.key: np.mean(list(values.values()), axis=0)} | values

@@ -1,0 +1,70 @@
+"""One row per frame: counts, values of metrics that score single frames, and numbers of hits.
+
+The value of a frame pools its classes, as a result pools frames: the sums of the classes are added, then normalised.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.metric import Floats
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import Protocol
+from mapgauge.results.rows import Rows
+from mapgauge.results.values import lists_of_frames
+from mapgauge.scoring.scores import Scores
+
+
+def frame_columns(
+    scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
+) -> dict[str, list[Any]]:
+    """Counts, values and hits of each frame by key, over some classes; values that do not exist are None.
+
+    Args:
+        scores: The rows.
+        metrics: That were computed.
+        protocol: All settings.
+        classes: Indices of the classes that are pooled.
+    """
+    chosen = list(classes)
+    columns: dict[str, list[Any]] = {
+        "predictions": scores.predicted[:, chosen].sum(axis=1).tolist(),
+        "truth": scores.true[:, chosen].sum(axis=1).tolist(),
+    }
+    for metric, rows in lists_of_frames(metrics):
+        found = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
+        for value in metric.values:
+            columns[value.key] = found[value.key].tolist() if value.key in found else [None] * scores.frames
+    kept = np.isin(scores.label, chosen)
+    frame = scores.frame[kept]
+    for name, bits in scores.hits.items():
+        for t, setting in enumerate(METRICS[name].settings(protocol)):
+            number = np.bincount(frame, weights=(bits[kept] >> t) & 1, minlength=scores.frames)
+            columns[str(ValueKey(name, setting, hits=True))] = number.astype(np.int64).tolist()
+    return columns
+
+
+def _pooled(block: Floats) -> Floats:
+    """``(frames, classes, columns)`` added over classes. Sums are rounded once, so the order of classes is free."""
+    if block.shape[1] == 1:
+        return block[:, 0]
+    frames, _, width = block.shape
+    columns = block.swapaxes(1, 2).reshape(frames * width, -1).tolist()
+    return np.array([math.fsum(terms) for terms in columns]).reshape(frames, width)
+
+
+def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
+    """The columns as rows with token and scene, sorted: numbers fall, text rises."""
+    every: dict[str, Any] = {"token": rows.tokens}
+    if rows.scenes is not None:
+        every["scene"] = rows.scenes
+    every |= columns
+    if sort not in every:
+        raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
+    table = [dict(zip(every, values, strict=True)) for values in zip(*every.values(), strict=True)]
+    table.sort(key=lambda row: (row[sort] is not None, row[sort]), reverse=not isinstance(every[sort][0], str))
+    return table[:count]

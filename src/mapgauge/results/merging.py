@@ -1,0 +1,159 @@
+"""Merges the chunks of a streamed evaluation: the summary at once, rows of frames when they are needed."""
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.content_hash import added_hashes, hash_text
+from mapgauge.frames.findings import Finding, summed
+from mapgauge.io._collect import Settings
+from mapgauge.io.dataset import open_dataset
+from mapgauge.metrics.table import hit_metrics
+from mapgauge.results.folder import Folder, records_of
+from mapgauge.results.results import Results, Sides
+from mapgauge.results.summary import Input, Summary
+from mapgauge.scoring.precision import LIMIT, Records, precisions
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.totals import Sums, Totals
+
+
+class FolderRows:
+    """Rows that lie in a folder, and are read all at once when one of them is needed."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Read nothing yet."""
+        self.folder = folder
+
+    @cached_property
+    def _all(self) -> tuple[tuple[str, ...], tuple[str, ...] | None, Scores]:
+        chunks = list(self.folder.chunks())
+        known = all(chunk.scenes is not None for chunk in chunks)
+        return (
+            tuple(token for chunk in chunks for token in chunk.tokens),
+            tuple(scene for chunk in chunks for scene in chunk.scenes or ()) if known else None,
+            Scores.concatenate([chunk.scores for chunk in chunks]),
+        )
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The frames, sorted by scene and token."""
+        return self._all[0]
+
+    @property
+    def scenes(self) -> tuple[str, ...] | None:
+        """The scene of each frame, if known."""
+        return self._all[1]
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of each frame."""
+        return self._all[2]
+
+
+def read_sides(folder: Folder) -> Sides:
+    """Everything that was compared, in memory: for assignments and figures of data that fit there."""
+    sides = [open_dataset(path) for path in folder.about.paths]
+    for side, digest in zip(sides, folder.about.digests, strict=True):
+        if side.digest != digest:
+            raise InvalidInput(f"{side.path}: changed since it was evaluated")
+    x, y = (side.read(Settings(None, "drop", {})) for side in sides)
+    return prepare(x, y, folder.about.settings, "ignore")
+
+
+def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
+    """Merge the finished chunks of a folder, one at a time.
+
+    Args:
+        folder: The folder.
+        failed: Chunks that are left out, and why.
+        limit: Predictions of a class in memory at once, for average precision.
+    """
+    about = folder.about
+    lost = failed or {}
+    lacking = about.chunks - len(folder.finished) - len(lost)
+    if lacking:
+        raise InvalidInput(
+            f"{folder.path}: {about.chunks - lacking} of {about.chunks} chunks are finished",
+            remedy="Resume the evaluation",
+        )
+    sums: Sums | None = None
+    missing = ignored = 0
+    frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
+    noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
+    hashes: list[tuple[int, int] | None] = []
+    classes = range(len(about.settings.classes or ()))
+    held: list[list[Records]] | None = [[] for _ in classes]  # while they fit into memory, so that chunks are read once
+    for chunk in folder.chunks():
+        sums = chunk.sums if sums is None else sums + chunk.sums
+        missing, ignored = missing + chunk.missing, ignored + chunk.ignored
+        frames = [a + b for a, b in zip(frames, chunk.frames, strict=True)]
+        counts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(counts, chunk.counts, strict=True)]
+        hashes.append(chunk.hashes)
+        noticed |= dict.fromkeys(chunk.findings)
+        if int(sums.predicted.sum()) > limit:
+            held = None
+        if held is not None:
+            for c in classes:
+                held[c].append(records_of(chunk.scores, c))
+    if sums is None:
+        raise InvalidInput(f"{folder.path}: no chunk could be evaluated. The first failed with: {lost[min(lost)]}")
+    precision = precisions(
+        folder.records if held is None else held.__getitem__,
+        *(sums.predicted.tolist(), sums.true.tolist(), about.settings),
+        [metric.name for metric, _ in hit_metrics(about.metrics)],
+        folder.path,
+        limit,
+    )
+    summary = Summary(
+        about.settings,
+        about.metrics,
+        about.settings.classes or (),
+        about.rings,
+        _inputs(folder, frames, counts, hashes),
+        missing,
+        ignored,
+        (*_skipped(lost, about.chunks), *summed(noticed, "chunks")),
+        about.mapgauge,
+        Totals.of_sums(sums, about.settings, about.metrics, max(len(about.rings) - 1, 0), precision),
+    )
+    return Results(summary, FolderRows(folder), partial(read_sides, folder))
+
+
+def _inputs(
+    folder: Folder, frames: Sequence[int], counts: Sequence[Sequence[int]], hashes: Sequence[tuple[int, int] | None]
+) -> tuple[Input, Input]:
+    about = folder.about
+    known = [pair for pair in hashes if pair is not None]
+    made = [
+        Input(
+            about.paths[k],
+            "parquet",
+            frames[k],
+            dict(zip(about.classes[k], counts[k], strict=True)),
+            hash_text(added_hashes([pair[k] for pair in known])) if len(known) == len(hashes) else "",
+        )
+        for k in range(2)
+    ]
+    return made[0], made[1]
+
+
+def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:
+    if not lost:
+        return []
+    return [
+        Finding(
+            "error",
+            "chunks-skipped",
+            f"{len(lost)} of {chunks} chunks could not be evaluated, and the numbers are without them",
+            len(lost),
+            tuple(lost[index] for index in sorted(lost)[:3]),
+        )
+    ]
+
+
+def load_folder(path: Path) -> Results:
+    """The results of an evaluation whose folder was kept; chunks that could not be evaluated are a finding."""
+    folder = Folder(path)
+    return results_of(folder, failed=folder.failures)

@@ -1,0 +1,140 @@
+"""The file of results: numpy's archive of arrays, with a header in JSON.
+
+There is no pickle in it, so a file from anywhere can be opened safely.
+"""
+
+import io
+import math
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mapgauge.errors import UnreadableFile
+from mapgauge.files.source import Content
+from mapgauge.files.writing import save
+from mapgauge.frames.findings import Finding
+from mapgauge.protocols import Protocol
+from mapgauge.results.rows import MemoryRows, Rows
+from mapgauge.results.summary import Input, Summary
+from mapgauge.scoring.scores import Scores
+
+LAYOUT = 1  # a later one is refused
+
+# What Python's zip archives and numpy raise for a damaged file, beside ValueError.
+BROKEN = (OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError)
+
+
+class _Layout(msgspec.Struct):
+    layout: int
+    mapgauge: str
+
+
+class _Header(_Layout):
+    protocol: dict[str, Any]
+    metrics: tuple[str, ...]
+    class_names: tuple[str, ...]
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...] | None
+    ranges: tuple[float | None, ...]
+    inputs: tuple[Input, Input]
+    frames_missing: int
+    frames_ignored: int
+    findings: tuple[Finding, ...]
+
+
+def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> None:
+    """Write results, without the geometry they came from, to one file.
+
+    Args:
+        summary: What was evaluated.
+        rows: The scores of all frames.
+        path: The file.
+    """
+    header = _Header(
+        LAYOUT,
+        summary.version,
+        summary.protocol.to_dict(),
+        summary.metrics,
+        summary.class_names,
+        rows.tokens,
+        rows.scenes,
+        finite_bounds(summary.ranges),
+        summary.inputs,
+        summary.frames_missing,
+        summary.frames_ignored,
+        summary.findings,
+    )
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
+    save(Path(path), buffer.getvalue())
+
+
+def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
+    """Read what ``save_results`` wrote."""
+    content = Content(path)
+    data = content.data  # as a whole, so that no file stays open behind an error
+    try:
+        arrays, text = read_archive(data)
+        written = msgspec.json.decode(text, type=_Layout)
+        if written.layout > LAYOUT:
+            raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
+        return _parsed(msgspec.json.decode(text, type=_Header), arrays)
+    except UnreadableFile:
+        raise
+    except (ValueError, *BROKEN) as error:
+        raise content.error(f"not a file of results: {error}") from error
+
+
+def _parsed(header: _Header, arrays: dict[str, Any]) -> tuple[Summary, MemoryRows]:
+    scores = Scores.of_arrays(arrays, header.metrics)
+    protocol = protocol_from(header.protocol)
+    frames, classes = len(header.tokens), len(header.class_names)
+    scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
+    if header.scenes is not None and len(header.scenes) != frames:
+        raise ValueError("its columns do not fit together")
+    summary = Summary(
+        protocol,
+        header.metrics,
+        header.class_names,
+        infinite_bounds(header.ranges),
+        header.inputs,
+        header.frames_missing,
+        header.frames_ignored,
+        header.findings,
+        header.mapgauge,
+        scores,
+    )
+    return summary, MemoryRows(header.tokens, header.scenes, scores)
+
+
+def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:
+    """All arrays of an archive by name, the header among them."""
+    return {"header": np.frombuffer(msgspec.json.encode(header), np.uint8), **scores.arrays()}
+
+
+def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The arrays of an archive, and the text of its header."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
+    return arrays, arrays.pop("header").tobytes()
+
+
+def protocol_from(values: dict[str, Any]) -> Protocol:
+    """A protocol from what ``Protocol.to_dict`` gave, after JSON."""
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return Protocol(**settings)
+
+
+def finite_bounds(ranges: tuple[float, ...]) -> tuple[float | None, ...]:
+    """Bounds of rings for JSON, which lacks infinity: None in its place."""
+    return tuple(None if math.isinf(bound) else bound for bound in ranges)
+
+
+def infinite_bounds(ranges: tuple[float | None, ...]) -> tuple[float, ...]:
+    """Bounds of rings from JSON."""
+    return tuple(math.inf if bound is None else bound for bound in ranges)

@@ -1,0 +1,111 @@
+"""The summary of an evaluation: what was compared, how, and the values of each class."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from mapgauge.display.tables import number, text_table
+from mapgauge.frames.content_hash import content_hash, hash_text
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.table import METRICS, value_keys
+from mapgauge.protocols import Protocol
+from mapgauge.results.values import COUNTS, Values, class_values, mean_of
+from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.totals import Totals
+
+
+class Input(NamedTuple):
+    """What is recorded of predictions or truth."""
+
+    name: str  # the file
+    format: str
+    frames: int
+    counts: dict[str, int]  # instances by class
+    hash: str  # of the content, the same for every format and every way to read it; see ``frames.content_hash``
+
+    @classmethod
+    def of(cls, frames: MapFrames) -> "Input":
+        """The record of frames in memory."""
+        return cls(frames.name, frames.format, len(frames), frames.counts, hash_text(content_hash(frames)))
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What was evaluated, and the values of all classes, pooled over all frames."""
+
+    protocol: Protocol
+    metrics: tuple[str, ...]
+    class_names: tuple[str, ...]
+    ranges: tuple[float, ...]
+    inputs: tuple[Input, Input]
+    frames_missing: int
+    frames_ignored: int
+    findings: tuple[Finding, ...]
+    version: str
+    source: Totals | Scores  # totals, or the rows to compute them from when they are needed
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Counts and sums over all frames."""
+        return self.source if isinstance(self.source, Totals) else Totals.of(self.source, self.protocol)
+
+    @cached_property
+    def classes(self) -> dict[str, Values]:
+        """The values of each class."""
+        return {
+            name: class_values(self.totals, c, self.metrics, self.protocol, self.ranges)
+            for c, name in enumerate(self.class_names)
+        }
+
+    @cached_property
+    def mean(self) -> Values:
+        """The mean over classes of each value."""
+        return mean_of(self.classes.values())
+
+    @cached_property
+    def without_value(self) -> tuple[str, ...]:
+        """Classes with neither predictions nor truth."""
+        there = (self.totals.predicted + self.totals.true > 0).tolist()
+        return tuple(name for name, any_there in zip(self.class_names, there, strict=True) if not any_there)
+
+    def keys(self, metric: str) -> list[str]:
+        """The keys of a metric's values in the order of tables."""
+        found = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
+        return [str(key) for key in found]
+
+    def table(self) -> str:
+        """The summary as text: one table per metric, a row per class and the mean."""
+        rows = [*self.classes.items(), ("mean", self.mean)]
+        return "\n\n".join(_table(self.keys(metric), rows) for metric in self.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain values."""
+        return {
+            "mapgauge": self.version,
+            "protocol": self.protocol.to_dict(),
+            "inputs": {"predictions": self.inputs[0]._asdict(), "truth": self.inputs[1]._asdict()},
+            "frames": {
+                "evaluated": self.totals.frames,
+                "missing": self.frames_missing,
+                "ignored": self.frames_ignored,
+                "without_truth": self.totals.without_truth,
+            },
+            "classes": self.classes,
+            "mean": self.mean,
+            "without_value": list(self.without_value),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def _table(keys: Sequence[str], rows: Sequence[tuple[str, Values]]) -> str:
+    body = [
+        [name, *(_count(values.get(key)) for key in COUNTS), *(number(values[key]) for key in keys)]
+        for name, values in rows
+    ]
+    return text_table(["class", *COUNTS, *keys], body)
+
+
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"

@@ -1,0 +1,122 @@
+"""Prepares both sides of an evaluation: read, checked, aligned, cropped, sorted."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mapgauge.arguments import check_confidence
+from mapgauge.checks import check
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import check_region
+from mapgauge.io import read
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Degenerate
+
+Frames: TypeAlias = MapFrames | str | os.PathLike[str]
+Unknown: TypeAlias = Literal["error", "ignore"]
+
+
+def loaded(frames: Frames, degenerate: Degenerate = "strict") -> MapFrames:
+    """Frames as they are, or read from a file."""
+    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate)
+
+
+def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
+    """The bounds of rings: rising distances from the ego.
+
+    Args:
+        ranges: Metres.
+        metrics: The metrics to compute, one of which must have values in rings; not checked if None.
+    """
+    try:
+        rings = tuple(float(value) for value in ranges)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"ranges must be rising distances in metres, got {ranges!r}") from error
+    if rings and (len(rings) < 2 or rings[0] < 0 or not all(a < b for a, b in pairwise(rings))):
+        raise InvalidInput(f"ranges must be at least two rising distances in metres, got {ranges!r}")
+    able = [row.title for row in METRICS.values() if isinstance(row.rows, SumRows) and row.rows.rings]
+    if rings and metrics is not None and not any(METRICS[name].title in able for name in metrics):
+        raise InvalidInput(f"ranges need a metric with values in rings ({', '.join(able)}), got {', '.join(metrics)}")
+    return rings
+
+
+def prepare(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
+) -> tuple[MapFrames, MapFrames]:
+    """Both sides on the same frames and classes, cropped if the protocol says so, instances sorted."""
+    check_sides(predictions, truth)
+    if not len(truth):
+        raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
+    x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
+    x, y = cropped(x, y, protocol)
+    return _sorted(x), _sorted(y)
+
+
+def findings_of(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[Finding, ...]:
+    """The findings of the readers and of all checks."""
+    return check(predictions, truth, region=protocol.region, classes=protocol.classes)
+
+
+def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse predictions without confidences, and confidences outside [0, 1]."""
+    if predictions.confidence is None:
+        raise no_confidences(predictions.name or "predictions", truth_has_them=truth.confidence is not None)
+    for side, name in ((predictions, "predictions"), (truth, "truth")):
+        if side.confidence is not None:
+            check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
+
+
+def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
+    """The error for predictions without confidences."""
+    hint = ". The truth has confidences: are the two exchanged?" if truth_has_them else ""
+    return InvalidInput(
+        f"{name}: no confidences{hint}",
+        remedy=Remedy(
+            "If all predictions are certain, call .with_confidence(1)", "If all predictions are certain, pass --certain"
+        ),
+    )
+
+
+def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
+    """Both sides, cut at the edge of the region if the protocol says so."""
+    if protocol.crop and protocol.region is not None:
+        region = check_region(protocol.region)
+        return predictions.crop(region), truth.crop(region)
+    return predictions, truth
+
+
+def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
+    """The frames with the scene of each token."""
+    lacking = [token for token in frames.tokens if token not in scenes]
+    if lacking:
+        raise InvalidInput(f"scenes: {len(lacking)} tokens have no scene (first: {lacking[0]})")
+    return replace(frames, scenes=tuple(str(scenes[token]) for token in frames.tokens))
+
+
+def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse metrics that need what the data does not have: scenes, or tracks on both sides."""
+    for name in metrics:
+        metric = METRICS[name]
+        if metric.level == "scene" and truth.scenes is None:
+            raise InvalidInput(
+                f"{name} is computed per scene, and the truth has no scenes",
+                remedy=Remedy("Pass scenes= with the scene of each token", "Pass --scenes FILE"),
+            )
+        for side, called in ((predictions, "predictions"), (truth, "truth")):
+            if "tracks" in metric.needs and side.track is None:
+                raise InvalidInput(f"{side.name or called}: {name} needs tracks, and these frames have none")
+
+
+def _sorted(frames: MapFrames) -> MapFrames:
+    """Instances by frame, then by class, then as they come: the order of the rows of a result."""
+    key = frames.frame * max(len(frames.classes), 1) + frames.label
+    return frames if (np.diff(key) >= 0).all() else frames.keep(np.argsort(key, kind="stable"))

@@ -1,0 +1,140 @@
+"""Scores: the rows of a range of frames, one per frame and class, and one per prediction.
+
+Every row belongs to one frame. However frames are cut into ranges, concatenating the rows gives the same bits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.geometry.polylines import ranges
+from mapgauge.metrics.metric import Bits, Floats
+from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Confidences
+
+Indices: TypeAlias = NDArray[np.int64]
+
+_SUMS, _RINGS, _HITS = "sums/", "rings/", "hits/"
+_NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # in files
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Rows of some frames.
+
+    Predictions are ordered by frame and class, and within those as in the file.
+    """
+
+    predicted: Indices  # (frames, classes): number of predictions
+    true: Indices  # (frames, classes): number of true instances
+    confidence: Confidences  # (predictions,)
+    sums: dict[str, Floats]  # by metric: (settings, frames, classes, columns)
+    rings: dict[str, Floats]  # by metric: (rings, frames, classes, columns), at the first setting
+    hits: dict[str, Bits]  # by metric: (predictions,), bit t says hit or not at the t-th setting
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return len(self.predicted)
+
+    @cached_property
+    def frame(self) -> Indices:
+        """The frame of each prediction."""
+        return np.repeat(np.arange(self.frames), self.predicted.sum(axis=1))
+
+    @cached_property
+    def label(self) -> Indices:
+        """The class of each prediction."""
+        frames, classes = self.predicted.shape
+        return np.repeat(np.tile(np.arange(classes), frames), self.predicted.ravel())
+
+    def at(self, frames: Indices) -> "Scores":
+        """The rows of some frames, in the order given."""
+        per_frame = self.predicted.sum(axis=1)
+        records = ranges(per_frame.cumsum()[frames] - per_frame[frames], per_frame[frames])
+        return Scores(
+            self.predicted[frames],
+            self.true[frames],
+            self.confidence[records],
+            {name: block[:, frames] for name, block in self.sums.items()},
+            {name: block[:, frames] for name, block in self.rings.items()},
+            {name: column[records] for name, column in self.hits.items()},
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
+        """The rows of consecutive ranges of frames as one."""
+        first = parts[0]
+        return cls(
+            np.concatenate([part.predicted for part in parts]),
+            np.concatenate([part.true for part in parts]),
+            np.concatenate([part.confidence for part in parts]),
+            {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in first.sums},
+            {name: np.concatenate([part.rings[name] for part in parts], axis=1) for name in first.rings},
+            {name: np.concatenate([part.hits[name] for part in parts]) for name in first.hits},
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All columns by the names they have in files. PLD's are always there, empty if it was not computed."""
+        frames, classes = self.predicted.shape
+        none = np.zeros((0, frames, classes, len(_pld_columns())))
+        blocks = {_SUMS + name: block for name, block in ({"pld": none} | self.sums).items()}
+        blocks |= {_RINGS + name: block for name, block in ({"pld": none} | self.rings).items()}
+        columns: dict[str, NDArray[Any]] = {_HITS + name: bits for name, bits in self.hits.items()}
+        columns |= {"predicted": self.predicted, "true": self.true}
+        columns |= {_NAMES.get(name, name): block for name, block in blocks.items()}
+        return columns | {"confidence": self.confidence}
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]], metrics: Sequence[str]) -> "Scores":
+        """From what ``arrays`` gave, for the metrics that were computed."""
+        named = {stored: name for name, stored in _NAMES.items()}
+        known = {named.get(name, name): column for name, column in arrays.items()}
+
+        def of(prefix: str) -> dict[str, Any]:
+            found = {name.removeprefix(prefix): block for name, block in known.items() if name.startswith(prefix)}
+            return {name: block for name, block in found.items() if name != "pld" or name in metrics}
+
+        return cls(arrays["predicted"], arrays["true"], arrays["confidence"], of(_SUMS), of(_RINGS), of(_HITS))
+
+    def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
+        """Refuse columns that do not fit together, as a damaged file may have them.
+
+        Args:
+            frames: How many there should be.
+            classes: How many there should be.
+            protocol: Has the settings.
+            metrics: That were computed.
+            rings: Number of rings.
+        """
+        shape = (frames, classes)
+        records = int(self.predicted.sum()) if self.predicted.dtype == np.int64 else -1
+        expected: list[tuple[Any, tuple[int, ...], type]] = [
+            (self.predicted, shape, np.int64),
+            (self.true, shape, np.int64),
+            (self.confidence, (records,), np.float64),
+        ]
+        if not set(metrics) <= set(METRICS) or not all(METRICS[name].settings(protocol) for name in metrics):
+            raise ValueError("its metrics are not those of its protocol")
+        added = {metric.name: (metric, rows) for metric, rows in sum_metrics(metrics)}
+        ringed = {name for name, (_, rows) in added.items() if rows.rings}
+        hits = {metric.name for metric, _ in hit_metrics(metrics)}
+        if (set(self.sums), set(self.rings), set(self.hits)) != (set(added), ringed, hits):
+            raise ValueError("its columns are not those of its metrics")
+        for name, (metric, rows) in added.items():
+            width = len(rows.columns)
+            expected.append((self.sums[name], (len(metric.settings(protocol)), *shape, width), np.float64))
+            if rows.rings:
+                expected.append((self.rings[name], (rings, *shape, width), np.float64))
+        expected += [(bits, (records,), np.uint16) for bits in self.hits.values()]
+        if any(column.shape != size or column.dtype != kind for column, size, kind in expected):
+            raise ValueError("its columns do not fit together")
+
+
+def _pld_columns() -> tuple[str, ...]:
+    return next(rows.columns for metric, rows in sum_metrics(("pld",)))
