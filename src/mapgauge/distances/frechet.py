@@ -39,4 +39,4 @@ def frechet(
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.frechet.frechet_of_lines(lines, 0, 1, bool(flags.any()), directed))
+    return float(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed))

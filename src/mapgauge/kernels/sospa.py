@@ -9,7 +9,7 @@ from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.band import all_pairs, band_of_matrix, best_of_rows, fill_from_lines, make_band
 from mapgauge.kernels.chain import heaviest_chain, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
-from mapgauge.kernels.lines import START, STOP, are_near, length_of
+from mapgauge.kernels.lines import START, are_near, length_of, longest_of, runs_against, square_between
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least" as "more than, less half a step"
 
@@ -55,36 +55,9 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move):
 
 
 @jit
-def runs_against(lines, x, y, cyclic):
-    """Whether y seems to run against x: by the ends of open lines, by the signed areas of closed ones."""
-    p = lines.points
-    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
-    agreement = 0.0
-    if not cyclic:
-        for k in range(U(p.shape[0])):
-            agreement += (p[k, x1 - ONE] - p[k, x0]) * (p[k, y1 - ONE] - p[k, y0])
-    elif p.shape[0] > 1:
-        agreement = _area(p, x0, x1) * _area(p, y0, y1)
-    return agreement < 0.0
-
-
-@jit
-def _area(p, begin, end):
-    """Twice the signed area in the first two coordinates, seen from the first point."""
-    total = 0.0
-    u, v = p[ZERO, begin], p[ONE, begin]
-    for i in range(begin + ONE, end - ONE):
-        total += (p[ZERO, i] - u) * (p[ONE, i + ONE] - v) - (p[ZERO, i + ONE] - u) * (p[ONE, i] - v)
-    return total
-
-
-@jit
 def point_cost(points, i, j, cutoff, order):
     """``d^p`` of two points, in metres for order 1 and in units of ``c^p`` for any other."""
-    square = 0.0
-    for k in range(U(points.shape[0])):
-        a = points[k, i] - points[k, j]
-        square += a * a
+    square = square_between(points, i, j)
     if order == 1.0:
         return math.sqrt(square)
     if order == 2.0:
@@ -216,11 +189,8 @@ def align_matrix(distance, cyclic, directed, cutoff, order):
 @jit_allocating
 def normalised_pairs(lines, closed, pairs, directed, cutoff, order, out):
     """Normalised SOSPA of pairs of lines."""
-    longest = ZERO
-    for i in range(U(len(closed))):
-        longest = max(longest, length_of(lines, i))
     band = make_band(lines, pairs, cutoff)
-    matches = np.empty((longest, 2), np.int64)
+    matches = np.empty((longest_of(lines), 2), np.int64)
     for k in range(len(pairs)):
         x, y = U(pairs[k, 0]), U(pairs[k, 1])
         matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, matches)

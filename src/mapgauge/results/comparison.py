@@ -260,5 +260,6 @@ def _precisions(
     for t, threshold in enumerate(thresholds):
         hit = ((results.scores.hits[metric][mine][order] >> t) & 1).astype(np.float64)
         values[f"{metric}@{threshold}"] = np.empty(len(weights))
-        kernels.bootstrap.weighted_average_precision(owner, hit, last, weights, truth, values[f"{metric}@{threshold}"])
+        out = values[f"{metric}@{threshold}"]
+        kernels.bootstrap.weighted_average_precision(owner, hit, last, weights, truth, out, False)
     return {metric: np.mean(list(values.values()), axis=0)} | values

@@ -167,7 +167,7 @@ def _hits(groups: Groups, protocol: Protocol, metric: str) -> NDArray[np.uint16]
     thresholds = thresholds_of(protocol, metric)
     distance = DISTANCES[metric](groups, protocol, max(thresholds))
     hits = np.zeros(count, np.uint16)
-    kernels.candidates.hits_of_groups(
+    kernels.hits.hits_of_groups(
         *(groups.bounds, groups.by_confidence, distance, np.array(thresholds), protocol.strict),
         *(np.empty(count, np.int64), np.empty(count), np.empty(count, np.bool_), hits),
     )
@@ -177,7 +177,7 @@ def _hits(groups: Groups, protocol: Protocol, metric: str) -> NDArray[np.uint16]
 def _chamfer(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     distance = np.empty(groups.pairs)
     factor, no_filter = _factor(groups, protocol), protocol.buffers is None
-    kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
     if protocol.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.band.pairs_of_groups(groups.bounds)[near]
@@ -189,9 +189,9 @@ def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     factor = _factor(groups, protocol)
     distance = np.zeros(groups.pairs)
     if protocol.prefilter is not None:
-        kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
+        kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
         distance[distance >= protocol.prefilter] = np.inf
-    kernels.candidates.frechet_pairs(
+    kernels.frechet.frechet_pairs(
         groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
     )
     return distance
