@@ -1,4 +1,4 @@
-"""Compiled kernels against the definitions in plain Python."""
+"""Compiled kernels agree with the definitions in plain Python."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ from mapgauge import kernels
 from mapgauge.kernels import reference
 from mapgauge.typing import Points
 
-# Values come from the matching, so they are as good as a sum of as many terms as there are points.
+# Values are summed from the matching, so they are as exact as a sum of as many terms as there are points.
 RELATIVE = 1e-12
 
 
@@ -123,7 +123,7 @@ def test_among_equal_costs_the_most_points_are_matched(x: Points, y: Points, cut
     distance = reference.distances(x, y)
     costs = {
         tuple(p): reference.assignment_cost(p, distance, cutoff, 1)
-        for p in reference.ordered_assignments(*distance.shape)
+        for p in reference.assignments(*distance.shape, ordered=True)
     }
     least = min(costs.values())
     matched = sum(1 for i, j in mg.sospa_align(x, y, cutoff=cutoff).pairs if distance[i, j] < cutoff * (1 - 1e-9))
@@ -132,13 +132,13 @@ def test_among_equal_costs_the_most_points_are_matched(x: Points, y: Points, cut
 
 
 def test_two_matches_win_over_one_of_the_same_cost() -> None:
-    # One pair at 0.5 saves as much as two at 1.0; also where tenths are not exact in binary.
+    # One pair at 0.5 saves as much as two pairs at 1.0, also in units that are not exact in binary.
     for unit in (0.5, 0.1, 0.3):
         x = np.array([[0.0, 0], [0, unit * 10]])
         y = np.array([[2 * unit, 0], [unit, 0], [2 * unit, unit * 10]])
         wide = mg.sospa_align(x[:1], y[:2], cutoff=3 * unit)
         assert wide.pairs.tolist() == [[0, 1]]
-        # At 1 the middle two, or at 1.25 each with its own: 2.5 either way.
+        # The middle two match at 1, or each point matches its own at 1.25. Both cost 2.5.
         line, other = unit * np.array([[0.0], [2.25]]), unit * np.array([[1.25], [3.5]])
         assert mg.sospa_align(line, other, cutoff=1.5 * unit).pairs.tolist() == [[0, 0], [1, 1]]
         assert mg.sospa_align(other, line, cutoff=1.5 * unit).pairs.tolist() == [[0, 0], [1, 1]]
@@ -183,7 +183,7 @@ def test_pld_equals_enumeration_of_assignments(
     expected = reference.pld_by_enumeration(distance, r, s, order)
     result = mg.pld(xs, ys, confidence=r, truth_confidence=s, cutoff=cutoff, order=order)
     mass = (sum(r) + sum(s)) / 2
-    # PLD is a difference of sums of the mass's size, so that is what the error is relative to.
+    # PLD is a difference of sums of the size of the mass, so its error is relative to the mass.
     assert math.isclose(sum(result.parts), expected, rel_tol=RELATIVE, abs_tol=RELATIVE * mass)
     assert math.isclose(result.mass, mass, rel_tol=RELATIVE, abs_tol=0)
 
@@ -215,10 +215,107 @@ def test_frechet_equals_its_recursion(x: Points, y: Points, directed: bool) -> N
 
 
 @given(rings(6).filter(len), rings(6).filter(len), st.booleans())
-def test_closed_frechet_equals_all_rotations_of_both(x: Points, y: Points, directed: bool) -> None:
+def test_closed_frechet_equals_all_shifts_of_both(x: Points, y: Points, directed: bool) -> None:
     ways = [y] if directed else [y, y[::-1]]
-    expected = min(reference.cyclic_frechet(reference.distances(x, way)) for way in ways)
+    expected = min(reference.frechet_both_shifted(reference.distances(x, way)) for way in ways)
     assert close(mg.frechet(x, y, closed=True, directed=directed), expected)
+
+
+def lines_of(*arrays: Points) -> kernels.lines.Lines:
+    offsets = np.cumsum([0, *map(len, arrays)], dtype=np.uint64)
+    lines: kernels.lines.Lines = kernels.lines.index_lines(
+        np.ascontiguousarray(np.concatenate(arrays).T), offsets[:-1], offsets[1:]
+    )
+    return lines
+
+
+@given(polylines(6).filter(len), polylines(6).filter(len), st.booleans(), st.booleans(), st.floats(0.1, 8))
+def test_frechet_of_average_precision_shifts_the_prediction_only(
+    x: Points, y: Points, closed: bool, directed: bool, limit: float
+) -> None:
+    distance = reference.frechet_prediction_shifted if closed else reference.frechet
+    expected = min(distance(reference.distances(x, way)) for way in ([y] if directed else [y, y[::-1]]))
+    bounds = np.array([[0, 1, 2]])
+    for reach in (limit, np.inf):
+        out = np.zeros(1)
+        kernels.frechet.frechet_pairs(
+            lines_of(x, y), np.array([closed, False]), bounds, np.ones(2), directed, reach, out
+        )
+        assert close(out[0], expected) or (out[0] == np.inf and expected > reach)
+
+
+@given(polylines(6).filter(len), polylines(6).filter(len), st.floats(0.1, 8))
+def test_chamfer_within_a_limit_equals_its_definition(x: Points, y: Points, limit: float) -> None:
+    out = np.zeros(1)
+    kernels.chamfer.chamfer_pairs(lines_of(x, y), np.array([[0, 1, 2]]), np.ones(2), limit, True, out)
+    expected = reference.chamfer(x, y)
+    assert close(out[0], expected) or (out[0] == np.inf and expected > limit)
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> tuple[list[float], list[bool], list[int], list[int], list[int]]:
+    """Predictions from high confidence to low, whether they hit, their units; true instances and draws of each unit."""
+    units = draw(st.integers(1, 4))
+    confidence = sorted(draw(st.lists(st.sampled_from([0.1, 0.25, 0.5, 0.9]) | st.floats(0, 1), max_size=20)))[::-1]
+    hit = [draw(st.booleans()) for _ in confidence]
+    owner = [draw(st.integers(0, units - 1)) for _ in confidence]
+    found = [sum(h for h, u in zip(hit, owner, strict=True) if u == unit) for unit in range(units)]
+    truth = [count + draw(st.integers(0, 5)) for count in found]
+    return confidence, hit, owner, truth, [draw(st.integers(0, 3)) for _ in range(units)]
+
+
+def weighted(
+    confidence: list[float], hit: list[bool], owner: list[int], truth: list[int], weights: list[int], eleven: bool
+) -> float:
+    """The kernel for one sample."""
+    last = np.array([i + 1 == len(confidence) or c != confidence[i + 1] for i, c in enumerate(confidence)], np.bool_)
+    out = np.empty(1)
+    kernels.bootstrap.weighted_average_precision(
+        *(np.array(owner, np.int64), np.array(hit, np.float64), last),
+        *(np.array([weights], np.float64), np.array(truth, np.float64), out, eleven),
+    )
+    return float(out[0])
+
+
+@given(samples(), st.booleans())
+def test_weighted_average_precision_equals_its_definition(
+    sample: tuple[list[float], list[bool], list[int], list[int], list[int]], eleven: bool
+) -> None:
+    confidence, hit, owner, truth, weights = sample
+    total = sum(w * t for w, t in zip(weights, truth, strict=True))
+    expected = reference.average_precision(confidence, hit, [weights[u] for u in owner], total, eleven=eleven)
+    assert weighted(*sample, eleven) == pytest.approx(expected, abs=RELATIVE, nan_ok=True)
+
+
+@given(samples(), st.booleans())
+def test_weights_count_how_often_predictions_are_repeated(
+    sample: tuple[list[float], list[bool], list[int], list[int], list[int]], eleven: bool
+) -> None:
+    confidence, hit, owner, truth, weights = sample
+    repeated = [i for i, u in enumerate(owner) for _ in range(weights[u])]
+    total = sum(w * t for w, t in zip(weights, truth, strict=True))
+    if total or repeated:
+        expected = mg.average_precision(
+            *([column[i] for i in repeated] for column in (confidence, hit)),
+            total,
+            interpolation="11-point" if eleven else "area",
+        )
+        assert math.isclose(weighted(*sample, eleven), expected, abs_tol=RELATIVE)
+
+
+@pytest.mark.parametrize("eleven", [False, True])
+def test_with_weights_of_1_average_precision_is_the_usual_one(eleven: bool, rng: np.random.Generator) -> None:
+    for truth in (0, 1, 10, 30, 49, 70):
+        confidence = np.sort(np.round(rng.random(80), 2))[::-1]
+        hit = rng.permutation(np.arange(80) < truth) & (rng.random(80) < 0.8)
+        expected = mg.average_precision(confidence, hit, truth, interpolation="11-point" if eleven else "area")
+        found = weighted(confidence.tolist(), hit.tolist(), [0] * 80, [truth], [1], eleven)
+        assert math.isclose(found, expected, abs_tol=RELATIVE)
+
+
+def test_a_recall_that_misses_a_level_by_rounding_reaches_it() -> None:
+    """3 of 10 true instances are found: 3 / 10 is less than 0.1 + 0.2 in binary."""
+    assert weighted([0.9, 0.8, 0.7], [True] * 3, [0] * 3, [10], [1], True) == pytest.approx(4 / 11, abs=RELATIVE)
 
 
 @given(st.integers(1, 8), st.floats(0.05, 3), st.data())

@@ -1,10 +1,10 @@
-"""Discrete Fréchet distance: sees the order of points, but only the worst of them."""
+"""Discrete Fréchet distance. It respects the order of points, but depends on the worst of them only."""
 
 import math
 
 from mapgauge import kernels
 from mapgauge.arguments import check_flag
-from mapgauge.distances.pack import index, pack_pair
+from mapgauge.distances.pack import as_lines, pack_pair
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, PolylineLike
 
@@ -19,24 +19,27 @@ def frechet(
 ) -> float:
     """Discrete Fréchet distance in metres.
 
+    With ``closed`` it is the minimum over the cyclic shifts of both polylines. Average precision (``ap_frechet``) uses
+    another Fréchet distance between closed polylines: there only the prediction is shifted, as in the evaluator of the
+    paper's authors. That distance is never smaller than this one. Between open polylines the two are equal.
+
     Args:
         x: ``(n, dimension)`` points in metres.
         y: ``(m, dimension)`` points.
-        closed: As in ``sospa``. The minimum over all cyclic shifts of both: unlike for SOSPA, shifting one is not
-            enough.
-        directed: If not, the minimum over y and y reversed.
-        closed_tolerance: Metres; only for "auto".
+        closed: As in ``sospa``. Both polylines are shifted, because shifting one is not enough here. For SOSPA it is.
+        directed: If false, the minimum over y and y reversed.
+        closed_tolerance: Metres; used by "auto" only.
 
     Returns:
-        The distance; 0 between empty polylines, infinity if only one is empty.
+        The distance. It is 0 between empty polylines and infinite if only one is empty.
 
     >>> frechet([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5], [2, 0.5]])
     1.118...
     """
     directed = check_flag("directed", directed)
     polylines = pack_pair(x, y)
-    lines, flags = index(polylines, closed, closed_tolerance)
+    lines, flags = as_lines(polylines, closed, closed_tolerance)
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.frechet.frechet_of_lines(lines, 0, 1, bool(flags.any()), directed))
+    return float(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed))

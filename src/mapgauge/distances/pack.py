@@ -1,4 +1,4 @@
-"""From public arguments to what a kernel takes."""
+"""Turns the arguments of public functions into those of a kernel."""
 
 from typing import TYPE_CHECKING
 
@@ -15,28 +15,30 @@ if TYPE_CHECKING:
 
 
 def pack_pair(x: PolylineLike, y: PolylineLike) -> Polylines:
-    """Two polylines of one dimension."""
+    """Pack two polylines of the same dimension."""
     first, second = as_points(x, "x"), as_points(y, "y")
     if len(first) and len(second) and first.shape[1] != second.shape[1]:
-        raise InvalidInput(f"x has points of {first.shape[1]} coordinates and y of {second.shape[1]}; they must agree")
+        raise InvalidInput(
+            f"x and y must have the same number of coordinates, got {first.shape[1]} for x and {second.shape[1]} for y"
+        )
     return Polylines.join([first, second], ["x", "y"], (first if len(first) else second).shape[1])
 
 
 def pack_sets(xs: PolylinesLike, ys: PolylinesLike, x_name: str, y_name: str) -> tuple[Polylines, int]:
-    """All polylines of both sets, and how many are in the first."""
+    """Pack two sets of polylines, one after the other; also returns the number of polylines in the first."""
     first = Polylines.of(xs, x_name)
     second = Polylines.of(ys, y_name, first.dimension if len(first.coords) else None)
     return first.and_then(second), len(first)
 
 
-def index(polylines: Polylines, closed: object, closed_tolerance: object) -> tuple["Lines", Flags]:
-    """Polylines in the kernels' form, closing points left out, and which of them are closed."""
+def as_lines(polylines: Polylines, closed: object, closed_tolerance: object) -> tuple["Lines", Flags]:
+    """The ``Lines`` that kernels take, without closing points, and which of the polylines are closed."""
     flags, repeats = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
     start, stop = polylines.offsets[:-1], polylines.offsets[1:] - repeats
     points = np.ascontiguousarray(polylines.coords.T)
     return kernels.lines.index_lines(points, start.astype(np.uint64), stop.astype(np.uint64)), flags
 
 
-def settings(cutoff: object, order: object, directed: object) -> tuple[bool, float, float]:
-    """Checked ``directed, cutoff, order``, in the kernels' order."""
+def check_sospa_arguments(cutoff: object, order: object, directed: object) -> tuple[bool, float, float]:
+    """Check the arguments of SOSPA and return ``directed, cutoff, order``, the order in which kernels take them."""
     return check_flag("directed", directed), check_length("cutoff", cutoff), check_order(order)

@@ -1,4 +1,4 @@
-"""SOSPA, the order-aware distance between two polylines (paper, sections 3.1 and 3.2)."""
+"""SOSPA, the order-aware distance between two polylines (sections 3.1 and 3.2 of the paper)."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge import kernels
 from mapgauge.arguments import check_closed, check_flag
-from mapgauge.distances.pack import index, pack_pair, pack_sets, settings
+from mapgauge.distances.pack import as_lines, check_sospa_arguments, pack_pair, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """The optimal matching of the points of two polylines x and y, and what it costs.
+    """The optimal matching of the points of two polylines x and y, and its cost.
 
     ``value**order == matched_points + cutoff**order / 2 * (len(unmatched_x) + len(unmatched_y))``.
     """
 
     value: float  # SOSPA, metres
     normalised: float  # in [0, 1]
-    pairs: Pairs  # (k, 2) indices into x and y as given, x increasing
+    pairs: Pairs  # (k, 2) indices into x and y as given; those into x increase
     matched_points: float  # sum of d**order over the pairs
-    unmatched_x: NDArray[np.int64]  # indices into x as given; a dropped closing point is not among them
-    unmatched_y: NDArray[np.int64]
-    shift: int  # where the walk along y starts: at its shift-th point, counted in the direction of the walk
-    reversed: bool  # y is walked from its end to its start
+    unmatched_x: NDArray[np.int64]  # indices into x as given, without a dropped closing point
+    unmatched_y: NDArray[np.int64]  # the same for y
+    shift: int  # y is read from its shift-th point, counted in the direction of reading
+    reversed: bool  # y is read from its end to its start
 
 
 def sospa(
@@ -47,24 +47,26 @@ def sospa(
 ) -> float:
     """SOSPA between two polylines (eq. 1), or between two polygons (eq. 7).
 
-    The cheapest way to match points of x with points of y in order: a matched pair costs its distance, an unmatched
-    point ``cutoff / 2``. Points at least ``cutoff`` apart are never matched.
+    SOSPA is the cost of the cheapest way to match points of x with points of y in order. A matched pair costs its
+    distance, and an unmatched point costs ``cutoff / 2``. Points at least ``cutoff`` apart are never matched.
 
     Args:
         x: ``(n, dimension)`` points in metres, in order along the line, or a shapely geometry.
         y: ``(m, dimension)`` points.
         cutoff: ``c``, metres.
         order: ``p``, from 1 to 32. Costs are p-th powers, and the result is the p-th root of their sum.
-        closed: Treat x and y as polygons: the start point does not matter, and a repeated closing point is dropped.
-            "auto": do so if either has more than two points and ends within ``closed_tolerance`` of its start; such an
-            end is a closing point.
-        directed: The direction of the lines matters. If not, the better of y and y reversed counts.
-        normalised: Return ``2 s / (M + s)`` in [0, 1] instead of ``s`` (eq. 4), where ``M`` is what matching nothing
-            costs.
-        closed_tolerance: Metres; only for "auto".
+        closed: If true, treat x and y as polygons: the start point does not matter, and a repeated closing point is
+            dropped. "auto" does so if either polyline has more than two points and ends within ``closed_tolerance`` of
+            its start; that end is then its closing point.
+        directed: If true, the direction of the lines matters. If false, the smaller distance of y and y reversed is
+            taken.
+        normalised: Return ``2 s / (M + s)`` in [0, 1] instead of ``s`` (eq. 4), where ``M`` is the cost of matching
+            nothing.
+        closed_tolerance: Metres; used by "auto" only.
 
     Returns:
-        The distance. 0 between empty polylines; exactly 0 between equal ones; normalised 1 if only one is empty.
+        The distance. It is exactly 0 between equal polylines, and 0 between empty ones. The normalised distance is 1 if
+        only one polyline is empty.
 
     >>> sospa([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5]])
     1.0
@@ -90,21 +92,22 @@ def sospa_align(
     directed: bool = True,
     closed_tolerance: float = CLOSED_TOLERANCE,
 ) -> Alignment:
-    """The matching behind ``sospa``: which points are matched, which are not, and in which reading of y.
+    """The matching behind ``sospa``: the matched points, the unmatched points, and how y is read.
 
-    Among matchings of equal cost (up to rounding) one with the most pairs is given, with y not reversed if possible.
+    Among matchings of equal cost (up to rounding), the result has the most pairs, and y is not reversed if possible.
+    The arguments are those of ``sospa``.
 
     >>> a = sospa_align([[0, 0], [1, 0], [9, 0]], [[0, 0.5], [1, 0]])
     >>> a.value, a.pairs.tolist(), a.unmatched_x.tolist()
     (1.25, [[0, 0], [1, 1]], [2])
     """
-    way, cut, power = settings(cutoff, order, directed)
-    lines, flags = index(pack_pair(x, y), closed, closed_tolerance)
+    way, cut, power = check_sospa_arguments(cutoff, order, directed)
+    lines, flags = as_lines(pack_pair(x, y), closed, closed_tolerance)
     return align_two_lines(lines, bool(flags.any()), way, cut, power)
 
 
 def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float, order: float) -> Alignment:
-    """``sospa_align`` of two lines whose closing points are dropped already."""
+    """``sospa_align`` for two lines without closing points."""
     n, m = (int(stop - start) for start, stop in lines.span[:, :2])
     found = kernels.sospa.align_two(lines, cyclic, directed, cutoff, order)
     return _alignment(found, n, m, cutoff, order, closed=cyclic)
@@ -122,17 +125,17 @@ def sospa_from_distances(
     """SOSPA for any metric between points: ``matrix[i, j]`` is the distance from ``x_i`` to ``y_j``.
 
     Args:
-        matrix: ``(n, m)`` finite distances of at least 0. For closed lines, leave out repeated closing points.
+        matrix: ``(n, m)`` finite distances of at least 0. Leave out the closing points of closed lines.
         cutoff: In the unit of the distances.
         order: ``p``, from 1 to 32.
-        closed: Minimum over all cyclic shifts of the columns.
-        directed: If not, minimum over both directions of the columns.
+        closed: If true, the minimum over all cyclic shifts of the columns.
+        directed: If false, the minimum over both directions of the columns.
         normalised: As in ``sospa``.
 
     >>> sospa_from_distances([[0.5, 1.2], [1.0, 0.5]])
     1.0
     """
-    way, cut, power = settings(cutoff, order, directed)
+    way, cut, power = check_sospa_arguments(cutoff, order, directed)
     cyclic, normalised = bool(check_closed(closed, auto=False)), check_flag("normalised", normalised)
     try:
         distance = np.asarray(matrix)
@@ -169,9 +172,10 @@ def sospa_matrix(
         ys: The other set.
         cutoff: Metres.
         order: ``p``, from 1 to 32.
-        closed: As in ``sospa``; "auto" decides for each polyline, and a pair is compared as polygons if either is one.
-        directed: As in ``sospa``, but False unless asked for.
-        closed_tolerance: Metres; only for "auto".
+        closed: As in ``sospa``. "auto" decides for each polyline, and a pair is compared as polygons if either is
+            closed.
+        directed: As in ``sospa``, but False by default.
+        closed_tolerance: Metres; used by "auto" only.
 
     Returns:
         ``(len(xs), len(ys))`` numbers in [0, 1].
@@ -179,9 +183,9 @@ def sospa_matrix(
     >>> sospa_matrix([[[0, 0], [1, 0]]], [[[1, 0], [0, 0]], [[50, 0], [51, 0]]])
     array([[0., 1.]])
     """
-    way, cut, power = settings(cutoff, order, directed)
+    way, cut, power = check_sospa_arguments(cutoff, order, directed)
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
-    lines, flags = index(polylines, closed, closed_tolerance)
+    lines, flags = as_lines(polylines, closed, closed_tolerance)
     matrix: NDArray[np.float64] = kernels.sospa.normalised_matrix(lines, flags, rows, way, cut, power)
     return matrix
 
@@ -189,11 +193,11 @@ def sospa_matrix(
 def _alignment(
     found: tuple[Pairs, bool, float, float, float], n: int, m: int, cutoff: float, order: float, *, closed: bool
 ) -> Alignment:
-    """An ``Alignment`` from what a kernel found."""
+    """Build an ``Alignment`` from the result of a kernel."""
     pairs, backward, cost, total, normalised = found
     walked = m - 1 - pairs[:, 1] if backward else pairs[:, 1]
     wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
-    # Kernels count in units of cutoff**order, except for order 1, where metres keep every digit.
+    # Kernels compute in units of cutoff**order, except for order 1, where metres keep every digit.
     return Alignment(
         value=float(total if order == 1 else cutoff * total ** (1 / order)),
         normalised=float(normalised),
@@ -207,7 +211,7 @@ def _alignment(
 
 
 def _others(indices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """The numbers below ``count`` that are not among the indices."""
+    """The indices below ``count`` that are not in ``indices``."""
     left = np.ones(count, np.bool_)
     left[indices] = False
     return np.flatnonzero(left)

@@ -1,4 +1,4 @@
-"""Points at equal distances along polylines."""
+"""Resampling of polylines at equal distances along the line."""
 
 import numpy as np
 
@@ -8,23 +8,24 @@ from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Points, PolylineLike
 
-_MOST_POINTS = 2**31  # of one polyline; more is a wrong unit or a broken coordinate, not a map
+_MOST_POINTS = 2**31  # of one polyline; more points come from a wrong unit or a broken coordinate, not from a map
 
 
 def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None = None) -> Points:
     """Resample a polyline at equal spacing, or to a fixed number of points.
 
-    With ``spacing`` s the points lie at arc lengths 0, s, 2s, ... before the end, and at the end itself: the last gap
-    is shorter. With ``count`` they lie at ``linspace(0, length, count)``. A closing point is walked to like any
-    other.
+    With ``spacing`` s the points lie at the arc lengths 0, s, 2s, ... before the end, and at the end itself. The last
+    gap is usually shorter. With ``count`` the points lie at ``linspace(0, length, count)``. A closing point is treated
+    like any other point.
 
     Args:
         x: ``(n, dimension)`` points in metres.
-        spacing: Metres between neighbours along the line. Give this or ``count``.
+        spacing: Metres between neighbouring points along the line. Give either this or ``count``.
         count: Number of points, at least 2.
 
     Returns:
-        The new points. A polyline without length gives two (or ``count``) equal points, one without points none.
+        The new points. A polyline without length gives two (or ``count``) equal points. A polyline without points gives
+        none.
 
     >>> resample([[0, 0], [1, 0], [1, 0.2]], spacing=0.5)
     array([[0. , 0. ],
@@ -41,12 +42,12 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
 
 
 def resample_polylines(polylines: Polylines, *, spacing: float | None = None, count: int | None = None) -> Polylines:
-    """``resample`` for many polylines at once."""
+    """Resample many polylines at once; see ``resample``."""
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
-    points = np.ascontiguousarray(polylines.coords.T)
-    lengths = kernels.resample.lengths_of(points, polylines.offsets)
+    coords = np.require(polylines.coords, requirements=["C", "W"])  # kernels would be compiled again for other arrays
+    lengths = kernels.resample.lengths_of(coords, polylines.offsets)
     if spacing is not None:
         step, number = check_length("spacing", spacing), 0
     elif count is not None:
@@ -58,7 +59,7 @@ def resample_polylines(polylines: Polylines, *, spacing: float | None = None, co
         i = int(too_long[0])
         how = f"at a spacing of {step:g} m" if number == 0 else f"to {number} points"
         raise InvalidInput(
-            f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}. Are the coordinates metres?"
+            f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}",
+            remedy="Check that the coordinates are in metres",
         )
-    out, offsets = kernels.resample.resample_lines(points, polylines.offsets, lengths, step, number)
-    return Polylines.unchecked(np.ascontiguousarray(out.T), offsets)
+    return Polylines.unchecked(*kernels.resample.resample_lines(coords, polylines.offsets, lengths, step, number))

@@ -1,4 +1,7 @@
-"""Compiled code, all of it. Importing this folder is cheap; touching a module of it imports numba."""
+"""All compiled code of the package.
+
+Importing this folder is cheap. The first use of one of its modules imports numba.
+"""
 
 import importlib
 from types import ModuleType
@@ -7,8 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mapgauge.kernels import (
         assignment,
+        band,
+        bootstrap,
         chamfer,
         frechet,
+        hits,
         json_points,
         lines,
         pickle_scan,
@@ -22,9 +28,9 @@ __all__ = [
     "assignment",
     "band",
     "bootstrap",
-    "candidates",
     "chamfer",
     "frechet",
+    "hits",
     "json_points",
     "lines",
     "pickle_scan",

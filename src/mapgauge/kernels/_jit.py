@@ -1,4 +1,4 @@
-"""How every kernel is compiled, and the unsigned integers they count with."""
+"""The decorators that compile kernels, and the unsigned integers that kernels count with."""
 
 import hashlib
 from collections.abc import Callable
@@ -10,20 +10,20 @@ import numpy as np
 
 F = TypeVar("F", bound=Callable[..., object])
 
-# Unsigned indices are what makes the loops vectorise: for a signed index numba must allow for -1 meaning "the last",
-# and that test in the inner loop costs a factor of three. An unsigned and a signed integer add up to a float in
-# numba, so the constants have to be unsigned too.
+# Loops vectorise only with unsigned indices. A signed index may be -1, which means "the last", and numba must test for
+# it. In an inner loop this test costs a factor of three. The sum of an unsigned and a signed integer is a float in
+# numba, so the constants must be unsigned too.
 U = np.uint64
 ZERO, ONE, TWO, THREE = U(0), U(1), U(2), U(3)
 
 
-# numba looks only at the date of a kernel's own file to see whether its compiled form on disk is stale, not at the
-# kernels that it calls and has compiled in. What all kernel files hold is the stamp that makes an edit or an upgrade
-# take effect.
+# numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
+# files of the kernels that are called and compiled in. This stamp is a hash of all kernel files, so that an edit or an
+# upgrade takes effect.
 _STAMP = hashlib.blake2b(b"".join(f.read_bytes() for f in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 
 
-# Private options of numba. Without the first, kernels count references; without the second, they only compile slower.
+# Private options of numba. Without "_nrt", kernels count references. Without "no_cfunc_wrapper", they compile slower.
 _LEAN: dict[str, Any] = {"_nrt": False}
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
@@ -32,7 +32,7 @@ def _compile(function: F, **options: Any) -> F:
     try:
         compiled: Any = numba.njit(**_OPTIONS, **options)(function)
         compiled._cache._cache_file._source_stamp = _STAMP
-    except RuntimeError:  # no folder to write to, as in a read-only image: compiled again in each process, but it works
+    except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
         compiled = numba.njit(**(_OPTIONS | {"cache": False}), **options)(function)
     return cast("F", compiled)
 
@@ -41,16 +41,16 @@ def jit(function: F) -> F:
     """Compile ``function``: cached on disk, releasing the GIL, IEEE arithmetic throughout, no allocation.
 
     Without allocation there are no references to count, and a call that passes a dozen arrays costs nothing. With
-    them it costs 0.1 to 0.2 us, as much as a far pair of lines.
+    reference counts it takes 0.1 to 0.2 us, as long as a pair of lines that are far apart.
     """
     return _compile(function, **_LEAN)
 
 
 def jit_allocating(function: F) -> F:
-    """As ``jit``, for the few functions that make arrays."""
+    """Compile as ``jit`` does, for the few functions that allocate arrays."""
     return _compile(function)
 
 
 def jit_maximum(function: F) -> F:
-    """As ``jit``, for loops that only take maxima of numbers that are not NaN: their order does not matter."""
+    """Compile as ``jit`` does, for loops that only take maxima of numbers that are not NaN, in any order."""
     return _compile(function, fastmath={"nnan", "nsz"}, **_LEAN)

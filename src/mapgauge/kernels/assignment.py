@@ -1,8 +1,8 @@
-"""The assignment that saves most: shortest augmenting paths on a small dense matrix.
+"""The assignment with the largest total saving, by shortest augmenting paths on a small dense matrix.
 
-scipy.optimize.linear_sum_assignment does the same and is the oracle in the tests. It is not used here because it
-needs one call from Python per frame and class, holding the GIL, and 0.6 s to import; ``benchmarks/`` prints the
-ratio.
+``scipy.optimize.linear_sum_assignment`` computes the same and is the reference in the tests. It is not used here
+because it needs one call from Python per frame and class, holds the GIL, and takes 0.6 s to import. ``benchmarks/``
+prints the ratio of the run times.
 """
 
 import numpy as np
@@ -12,15 +12,16 @@ from mapgauge.kernels._jit import jit_allocating
 
 @jit_allocating
 def assign(saving):
-    """For each row its column, or -1: one to one, of largest total saving. Pairs that save nothing are left out.
+    """The column of each row, or -1, in the one-to-one assignment with the largest total saving.
 
-    Each row in turn is brought in along the cheapest path of reassignments (Hungarian method with potentials ``u``
-    and ``v`` for rows and columns), O(rows^2 columns) for the smaller side as rows.
+    Pairs that save nothing are left out. Rows are added one by one, each along the cheapest path of reassignments
+    (Hungarian method with potentials ``u`` and ``v`` for rows and columns). With the smaller side as rows this takes
+    O(rows^2 columns).
     """
     flip = saving.shape[0] > saving.shape[1]
     rows, columns = (saving.shape[1], saving.shape[0]) if flip else saving.shape
     u, v = np.zeros(rows + 1), np.zeros(columns + 1)
-    row_of = np.zeros(columns + 1, np.int64)  # rows and columns count from 1 here; 0 is none
+    row_of = np.zeros(columns + 1, np.int64)  # rows and columns count from 1 here; 0 means none
     came_from = np.zeros(columns + 1, np.int64)
     for row in range(1, rows + 1):
         row_of[0] = row

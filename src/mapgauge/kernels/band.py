@@ -1,19 +1,19 @@
-"""The band: what matching each pair of points would save, stored only where points may be close.
+"""The band: the gain of matching each pair of points, stored only where points may be close.
 
-Matching ``x_i`` with ``y_j`` instead of leaving both alone saves ``c^p - d^p``. In units of ``c^p`` the *gain* is
+Matching ``x_i`` with ``y_j`` instead of leaving both unmatched saves ``c^p - d^p``. In units of ``c^p`` the *gain* is
 ``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)``. Only pairs with ``d < c`` have a
-positive gain, so all others are stored as 0 or not stored.
+positive gain. All other gains are stored as 0 or not stored.
 
-Gains are rounded to multiples of ``2^-44``. Sums of up to 512 of them are then exact in float64, whatever the order of
-summation: the same pair read backwards, swapped or rotated has the same heaviest chain to the last bit. The
+Gains are rounded to multiples of ``2^-44``. Sums of up to 512 gains are then exact in float64, in any order of
+summation. A pair that is read backwards, swapped or rotated therefore has the same heaviest chain to the last bit. The
 rounding never reaches a reported value, because values are computed from the matching that the chain describes.
 
-On equal total cost more matched points win. Each positive gain therefore carries a bonus of ``2^-42``. A matching
-chosen with it costs at most ``1 + 2^-42`` times the optimum: each extra match it buys replaces at least ``c^p`` of gaps
-in the optimum, which are part of the optimum's cost.
+Among matchings of equal cost, the one with the most matched points must win. Each positive gain therefore carries a
+bonus of ``2^-42``. A matching chosen with the bonus costs at most ``1 + 2^-42`` times the optimum: each extra match
+replaces at least ``c^p`` of gaps in the optimum, and these gaps are part of the optimum's cost.
 
 Layout: the rows (points of x) of one block share their runs of columns (points of y). Run ``r`` covers the columns
-``runs[r, LOW] .. runs[r, HIGH]``; its gains for the q-th row of the block start at ``runs[r, AT] + q * width``.
+``runs[r, LOW] .. runs[r, HIGH]``. Its gains for the q-th row of the block start at ``runs[r, AT] + q * width``.
 """
 
 import math
@@ -39,23 +39,23 @@ from mapgauge.kernels.lines import (
 
 ROUND = 1.5 * 2.0**8  # adding and subtracting this rounds a number in [-128, 1] to a multiple of 2^-44
 BONUS = 2.0**-42
-ROOMY = U(1 << 22)  # cells that are reserved without counting first: 32 MB of address space, touched as needed
+ROOMY = U(1 << 22)  # cells that are reserved without counting first: 32 MB of address space, paged in on use
 
 LOW, HIGH, AT = ZERO, ONE, TWO  # columns of ``runs``
 
 
 class Band(NamedTuple):
-    """Gains of one pair of lines, and the memory to work on them; reused from pair to pair."""
+    """Gains of one pair of lines and the working memory for them; reused from pair to pair."""
 
     first_run: NDArray[np.uint64]  # (row blocks + 1,)
-    runs: NDArray[np.uint64]  # (runs, 3): low column, high column (one past), where the gains start
+    runs: NDArray[np.uint64]  # (runs, 3): first column, one past the last column, index of the first gain
     gain: NDArray[np.float64]  # (cells,)
     row_best: NDArray[np.float64]  # (n,) the largest gain of each row
-    rest: NDArray[np.float64]  # (n + 1,) what the rows read from the t-th on can gain at most
-    prefix: NDArray[np.float64]  # (m + 1,) the row of the dynamic programme
-    move: NDArray[np.uint8]  # (cells,) how the chain came to each cell
-    reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) how far the value at a run's end was carried on
-    suffix: NDArray[np.float64]  # (2 m + 1,) the same read from the end, over two rounds of a closed line
+    rest: NDArray[np.float64]  # (n + 1,) bound of the total gain of the t-th row read and all later rows
+    prefix: NDArray[np.float64]  # (m + 1,) the current row of the dynamic programme
+    move: NDArray[np.uint8]  # (cells,) the move by which the chain entered each cell
+    reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) last position to which the value at a run's end was carried
+    suffix: NDArray[np.float64]  # (2 m + 1,) like prefix, from the end, over two rounds of a closed line
     column_best: NDArray[np.float64]  # (m,) the largest gain of each column
     tried: NDArray[np.bool_]  # (m,) cuts of a closed line that were tried
 
@@ -79,7 +79,7 @@ def _make_band(n, m, runs, cells):
 
 @jit_allocating
 def all_pairs(xs, ys):
-    """Each of the lines ``xs`` with each of the lines ``ys``."""
+    """All pairs of one of the lines ``xs`` and one of the lines ``ys``."""
     pairs = np.empty((len(xs) * len(ys), 2), np.int64)
     for i in range(len(xs)):
         for j in range(len(ys)):
@@ -89,7 +89,7 @@ def all_pairs(xs, ys):
 
 @jit_allocating
 def pairs_of_groups(bounds):
-    """Each prediction with each truth of its group, group by group (see ``pld_of_groups``)."""
+    """All pairs of a prediction and a true line of the same group, group by group (see ``pld_of_groups``)."""
     count = 0
     for g in range(len(bounds)):
         count += (bounds[g, 1] - bounds[g, 0]) * (bounds[g, 2] - bounds[g, 1])
@@ -105,7 +105,7 @@ def pairs_of_groups(bounds):
 
 @jit_allocating
 def make_band(lines, pairs, cutoff):
-    """Memory for the largest of these pairs of lines. Long lines are counted: all their cells would be too many."""
+    """Memory for the largest of these pairs. Long lines have too many cells, so those that are needed are counted."""
     n = m = ONE
     for k in range(len(pairs)):
         n = max(n, length_of(lines, U(pairs[k, 0])))
@@ -124,7 +124,7 @@ def make_band(lines, pairs, cutoff):
 
 @jit
 def _block_distances(box, a, first, begin, end, out):
-    """Squared distances from block ``a`` to blocks ``begin .. end`` of the line whose first block is ``first``."""
+    """Write squared distances from block ``a`` to blocks ``begin .. end`` of the line whose first block is ``first``."""
     dimension = U(box.shape[0]) // TWO
     if dimension == TWO:
         low, high, low_y, high_y = box[ZERO, a], box[TWO, a], box[ONE, a], box[THREE, a]
@@ -144,7 +144,7 @@ def _block_distances(box, a, first, begin, end, out):
 
 @jit
 def _find_runs(lines, x, y, cutoff, band):
-    """Store the runs of near blocks; return the number of runs and cells, also of those that found no room."""
+    """Store the runs of near blocks. Returns the numbers of runs and cells, including those that did not fit."""
     n, m = length_of(lines, x), length_of(lines, y)
     x_block, y_block = lines.span[x, FIRST_BLOCK], lines.span[y, FIRST_BLOCK]
     x_group, y_group = lines.span[x, FIRST_GROUP], lines.span[y, FIRST_GROUP]
@@ -156,7 +156,7 @@ def _find_runs(lines, x, y, cutoff, band):
     found = cells = begin = end = ZERO
     for b in range(x_blocks):
         first_run[b] = found
-        if b % GROUP == ZERO:  # a new group of rows: which span of columns can be near any of them?
+        if b % GROUP == ZERO:  # a new group of rows: find the columns that can be near any of them
             begin = end = ZERO
             for h in range(y_groups):
                 if box_distance_squared(group_box, x_group + b // GROUP, y_group + h) < limit:
@@ -189,14 +189,14 @@ def _find_runs(lines, x, y, cutoff, band):
 
 @jit
 def _gain(saving):
-    """A saving in units of ``c^p``, rounded, with the bonus for a match; 0 if there is nothing to save."""
+    """Round a saving in units of ``c^p`` and add the bonus for a match; 0 if nothing is saved."""
     rounded = (saving + ROUND) - ROUND
     return rounded + BONUS if rounded > 0.0 else 0.0
 
 
 @jit
 def _fill_fast(points, i, column, inverse, gain, at, count):
-    """Gains of order 1 in the plane, from point ``i`` to ``count`` points from ``column`` on."""
+    """Write the gains of order 1 in two dimensions, from point ``i`` to ``count`` points from ``column`` on."""
     u, v = points[ZERO, i], points[ONE, i]
     for j in range(count):
         a = (u - points[ZERO, column + j]) * inverse
@@ -206,7 +206,7 @@ def _fill_fast(points, i, column, inverse, gain, at, count):
 
 @jit
 def _fill_squares(points, i, column, inverse, gain, at, count):
-    """Squared distances in units of the cutoff, in any dimension."""
+    """Write the squared distances in units of the cutoff, in any dimension."""
     for j in range(count):
         gain[at + j] = 0.0
     for k in range(U(points.shape[0])):
@@ -218,7 +218,7 @@ def _fill_squares(points, i, column, inverse, gain, at, count):
 
 @jit
 def _squares_to_gains(order, gain, cells):
-    """Turn squared scaled distances into gains. The cases are whole loops: a power in the loop costs five times."""
+    """Turn squared scaled distances into gains. Each case has its own loop: a power in it takes five times as long."""
     if order == 1.0:
         for c in range(cells):
             gain[c] = _gain(1.0 - math.sqrt(gain[c]))
@@ -227,13 +227,13 @@ def _squares_to_gains(order, gain, cells):
             gain[c] = _gain(1.0 - gain[c])
     else:
         for c in range(cells):
-            # Far pairs are cut off first: their power may overflow.
+            # Far pairs are excluded first, because their power may overflow.
             gain[c] = _gain(1.0 - gain[c] ** (0.5 * order)) if gain[c] < 1.0 else 0.0
 
 
 @jit
 def fill_from_lines(lines, x, y, cutoff, order, band):
-    """Gains between the points of lines ``x`` and ``y``; returns the number of cells."""
+    """Write the gains between the points of lines ``x`` and ``y``. Returns the number of cells."""
     _, cells = _find_runs(lines, x, y, cutoff, band)
     if cells == ZERO:
         return cells
@@ -258,7 +258,7 @@ def fill_from_lines(lines, x, y, cutoff, order, band):
 
 @jit_allocating
 def band_of_matrix(distance, cutoff, order):
-    """Gains from a matrix of point distances by any metric: one run of all columns for every block of rows."""
+    """Gains from a matrix of point distances of any metric: one run of all columns for every block of rows."""
     n, m = U(distance.shape[0]), U(distance.shape[1])
     blocks = blocks_in(n)
     band = _make_band(n, m, blocks, n * m)
@@ -283,7 +283,7 @@ def _largest(values, begin, end):
 
 @jit
 def best_of_rows(band, n):
-    """Fill ``row_best``; return its sum, which no chain can exceed."""
+    """Fill ``row_best`` and return its sum, an upper bound of the gain of every chain."""
     first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.row_best
     total = 0.0
     for i in range(n):
@@ -300,7 +300,7 @@ def best_of_rows(band, n):
 
 @jit
 def best_of_columns(band, n, m):
-    """The sum of the largest gain of each column, which no chain can exceed."""
+    """Sum of the largest gain of each column, an upper bound of the gain of every chain."""
     first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.column_best
     for j in range(m):
         column_best[j] = 0.0

@@ -2,16 +2,45 @@
 
 import numpy as np
 
-from mapgauge.kernels._jit import jit_allocating
+from mapgauge.kernels._jit import jit, jit_allocating
+
+MISS = 1e-9  # a recall that misses a level by less than this reaches it: the difference is rounding
+
+
+@jit
+def _area(found, number, steps, total):
+    """Area under the precision-recall curve after it is made monotone."""
+    area = best = 0.0
+    for k in range(steps):  # from the end, so that ``best`` is the highest precision at this recall or a larger one
+        i = steps - 1 - k
+        best = max(best, found[i] / number[i])
+        before = found[i - 1] if i > 0 else 0.0
+        area += (found[i] - before) * best
+    return area / total
+
+
+@jit
+def _eleven_points(found, number, steps, total):
+    """Mean over the recalls 0, 0.1, ..., 1 of the highest precision at that recall or a larger one."""
+    mean = best = 0.0
+    i = steps
+    for k in range(11):  # from recall 1 down, so that each step of the curve is looked at once
+        level = (10 - k) / 10
+        while i > 0 and found[i - 1] / total >= level - MISS:
+            i -= 1
+            best = max(best, found[i] / number[i])
+        mean += best / 11
+    return mean
 
 
 @jit_allocating
-def weighted_average_precision(owner, hit, last, weights, truth, out):
-    """Average precision where every prediction counts as often as its unit was drawn.
+def weighted_average_precision(owner, hit, last, weights, truth, out, eleven):
+    """Average precision of each sample, where every prediction counts as often as its unit was drawn.
 
-    Predictions are sorted from high confidence to low; ``last`` marks the last of equal confidence, ``owner`` the unit
-    (a scene, a frame) of each. ``weights`` is ``(samples, units)``, ``truth`` the number of true instances of each
-    unit.
+    A unit is a scene or a frame. Predictions are sorted from high confidence to low. ``owner`` is the unit of each
+    prediction, ``hit`` is 1 for a true positive and 0 otherwise, and ``last`` marks the last prediction of each
+    confidence. ``weights`` is ``(samples, units)``, and ``truth`` the number of true instances of each unit. With
+    ``eleven`` the precision is averaged at 11 recalls; otherwise the result is the area under the curve.
     """
     found, number = np.empty(len(hit)), np.empty(len(hit))
     for b in range(len(weights)):
@@ -28,13 +57,7 @@ def weighted_average_precision(owner, hit, last, weights, truth, out):
                 reached = hits
                 found[steps], number[steps] = hits, count
                 steps += 1
-        area = best = 0.0
-        for k in range(steps):  # from the end: the precision that a recall can still reach
-            i = steps - 1 - k
-            best = max(best, found[i] / number[i])
-            before = found[i - 1] if i > 0 else 0.0
-            area += (found[i] - before) * best
         if total > 0.0:
-            out[b] = area / total
-        else:  # predictions without truth are worth 0; without either there is no value
+            out[b] = _eleven_points(found, number, steps, total) if eleven else _area(found, number, steps, total)
+        else:  # predictions without true instances have the value 0; with neither there is no value
             out[b] = 0.0 if count > 0.0 else np.nan

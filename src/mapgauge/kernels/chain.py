@@ -1,12 +1,12 @@
-"""The heaviest increasing chain over a band: the dynamic programme behind SOSPA (lemma 1, in the savings form).
+"""The heaviest increasing chain over a band: the dynamic programme behind SOSPA (lemma 1, written with gains).
 
-``prefix[p]`` is the best total gain of a chain among the rows seen so far and the first ``p`` columns; it never
-decreases with ``p``. A row changes it only from its first close column on, so each row works on its runs alone,
-carries the value at a run's end to the right as far as it is an improvement, and stops. Columns that no row has
-touched yet have the value of the last touched one and are not stored.
+``prefix[p]`` is the best total gain of a chain among the rows seen so far and the first ``p`` columns. It never
+decreases with ``p``. A row changes it only from the row's first close column on. So each row processes its runs only,
+carries the value at a run's end to the right as far as it is an improvement, and stops. Columns that no row has changed
+yet have the value of the last changed column and are not stored.
 
-The same band serves every way of reading the two lines: rows forwards or backwards, from any row on (a closed x),
-columns from any cut on (a closed y; position ``p`` is column ``(p - 1 + cut) mod m``).
+The same band serves every reading of the two lines. Rows are read forwards or backwards, from any row on (closed x).
+Columns are read from any cut on (closed y; position ``p`` is column ``(p - 1 + cut) mod m``).
 """
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
@@ -18,7 +18,7 @@ UP, LEFT, MATCH = 0, 1, 2
 
 @jit
 def row_at(t, n, first_row, backward):
-    """The row that is read as the ``t``-th."""
+    """Index of the ``t``-th row in reading order."""
     if backward:
         return first_row - t if t <= first_row else first_row + n - t
     return first_row + t if first_row + t < n else first_row + t - n
@@ -26,7 +26,7 @@ def row_at(t, n, first_row, backward):
 
 @jit
 def rest_by_rows(band, n, first_row, backward):
-    """Fill ``rest`` from ``row_best``: no row can give more than its largest gain."""
+    """Fill ``rest`` from ``row_best``, because no row can contribute more than its largest gain."""
     band.rest[n] = 0.0
     for back in range(n):
         t = n - ONE - back
@@ -35,7 +35,7 @@ def rest_by_rows(band, n, first_row, backward):
 
 @jit
 def _positions(low, high, at, cut, m, wrapped):
-    """The part of a run before (wrapped) or behind the cut as positions ``low .. high``, and where its gains start."""
+    """The part of a run before (wrapped) or after the cut: positions ``low .. high``, and where its gains start."""
     if wrapped:
         if low >= cut:
             return ZERO, ZERO, at
@@ -49,12 +49,13 @@ def _positions(low, high, at, cut, m, wrapped):
 
 @jit
 def _slot(r, q, wrapped):
+    """Index into ``reach`` for the q-th row of run ``r``, before (wrapped) or after the cut."""
     return (r * BLOCK + q) * TWO + (ONE if wrapped else ZERO)
 
 
 @jit
 def _scan(prefix, gain, at, position, count, diagonal, best, move):
-    """One run of one row; returns this row's value at its end, and the value that the previous row had there."""
+    """Process one run of one row. Returns this row's value at its end, and the previous row's value there."""
     for j in range(count):
         above = prefix[position + j]
         matched = diagonal + gain[at + j]
@@ -70,7 +71,7 @@ def _scan(prefix, gain, at, position, count, diagonal, best, move):
 
 @jit
 def _extend(prefix, end, high, tail):
-    """Store positions up to ``high`` with the value that all positions behind ``end`` have; returns the new end."""
+    """Store the positions up to ``high``; those after ``end`` have the value ``tail``. Returns the new end."""
     for p in range(end + ONE, high + ONE):
         prefix[p] = tail
     return max(end, high)
@@ -78,7 +79,7 @@ def _extend(prefix, end, high, tail):
 
 @jit
 def _carry(prefix, first, last, best):
-    """Raise positions ``first .. last`` to ``best`` as far as it is more; returns the first that it is not."""
+    """Raise positions from ``first`` on to ``best`` while it is larger. Returns the first position not raised."""
     p = first
     while p <= last and prefix[p] < best:
         prefix[p] = best
@@ -88,10 +89,10 @@ def _carry(prefix, first, last, best):
 
 @jit
 def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
-    """Gain of the heaviest chain, or -1 as soon as it is clear that it does not exceed ``floor``.
+    """Gain of the heaviest chain, or -1 as soon as it is certain that the gain does not exceed ``floor``.
 
-    For that, ``rest`` must hold what the rows from each one on can give at most; with a negative ``floor`` it is not
-    used. ``move`` is the band's array, to record the chain for ``trace``, or None for the value alone.
+    ``rest`` must hold an upper bound of the gain from each row on; it is not used if ``floor`` is negative. ``move`` is
+    either the band's array, to record the chain for ``trace``, or None if only the value is needed.
     """
     first_run, runs, gain = band.first_run, band.runs, band.gain
     prefix, reach, rest = band.prefix, band.reach, band.rest
@@ -103,9 +104,9 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
             return -1.0
         b = i // BLOCK
         q = i - b * BLOCK
-        tail = prefix[end]  # what the previous row has at every position that is not stored
+        tail = prefix[end]  # the previous row's value at all positions that are not stored
         if cut == ZERO and first_run[b + ONE] == first_run[b] + ONE:
-            # Most rows are so: one run, nothing wrapped. Without the bookkeeping below they take a tenth less.
+            # Most rows have one run and nothing wrapped. Without the bookkeeping below they take a tenth less time.
             r = first_run[b]
             low, high = runs[r, LOW], runs[r, HIGH]
             at = runs[r, AT] + q * (high - low)
@@ -116,7 +117,7 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
                 reach[_slot(r, q, False)] = p - ONE if p <= end else m
             continue
         best = diagonal = 0.0
-        done = last = ZERO  # positions up to ``done`` have this row's value; the last run has this slot in ``reach``
+        done = last = ZERO  # positions up to ``done`` have this row's value; ``last`` is the slot of the last run
         for wrapped in range(ONE if cut == ZERO else TWO):
             for r in range(first_run[b], first_run[b + ONE]):
                 low, high = runs[r, LOW], runs[r, HIGH]
@@ -136,7 +137,7 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
                         p += ONE
                     if move is not None:
                         reach[last] = p - ONE
-                    if p <= low:  # not carried as far as this run: the previous row was better
+                    if p <= low:  # the value was not carried to this run: the previous row was better
                         best = diagonal = prefix[low]
                 best, diagonal = _scan(prefix, gain, at, low + ONE, high - low, diagonal, best, move)
                 done = high
@@ -150,7 +151,7 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
 
 @jit
 def _last_run_before(band, i, position, cut, m):
-    """The last part of a run of row ``i`` that starts before ``position``; low == high if there is none."""
+    """The last part of a run in row ``i`` that starts before ``position``; low equals high if there is none."""
     b = i // BLOCK
     q = i - b * BLOCK
     first, count = band.first_run[b], band.first_run[b + ONE] - band.first_run[b]
@@ -167,14 +168,14 @@ def _last_run_before(band, i, position, cut, m):
 
 @jit
 def trace(band, n, m, first_row, backward, cut, pairs):
-    """Write the matched (row, column) pairs of the recorded chain, last one first; return their number."""
+    """Write the matched (row, column) pairs of the recorded chain, last pair first. Returns their number."""
     k = ZERO
     t, p = n, m
     while t > ZERO and p > ZERO:
         i = row_at(t - ONE, n, first_row, backward)
         low, high, at, reach = _last_run_before(band, i, p, cut, m)
         if p > high:
-            if p > reach:  # the row left this position as it was (also when it has no run here: reach is 0 then)
+            if p > reach:  # the row did not change this position (if it has no run here, reach is 0)
                 t -= ONE
                 continue
             p = high

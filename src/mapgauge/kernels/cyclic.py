@@ -1,12 +1,13 @@
-"""Where to cut a closed line: the best of all cyclic shifts (eq. 7), without trying them all.
+"""The best cut of a closed line: the best of all cyclic shifts (eq. 7), without trying them all.
 
-Shifting one side is enough (lemma 2), so the rows keep their order and the columns are cut. Write the columns twice:
-every cut is a window of m columns in that double round. The heaviest chain over the *whole* double round, from each
-row on, bounds every cut at once and needs one pass, from the last row to the first. Cutting where that chain begins
-is usually optimal already, and then its gain equals the bound: one bound and one chain instead of m chains.
+Shifting one side is enough (lemma 2), so the rows keep their order and the columns are cut. Write the columns twice.
+Every cut is then a window of m columns in this double round. The heaviest chain over the *whole* double round, from
+each row on, bounds all cuts at once. It needs one pass, from the last row to the first. The cut where this chain begins
+is usually optimal, and its gain then equals the bound. The search then takes one bound and one chain instead of m
+chains.
 
-Otherwise branch and bound over the first matched row. If that row is i and its partner is column j, cutting before j
-loses nothing; and no chain that starts at row i or later can gain more than the bound for these rows.
+Otherwise the search is a branch and bound over the first matched row. If that row is i and its partner is column j,
+cutting before j loses nothing. No chain that starts at row i or later can gain more than the bound for these rows.
 """
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
@@ -17,7 +18,7 @@ from mapgauge.kernels.lines import BLOCK
 
 @jit
 def fewest_close(band, n):
-    """The row with the fewest close columns: the cheapest place to begin the reading of a closed x."""
+    """The row with the fewest close columns, the cheapest first row to read a closed x from."""
     first_run, runs, gain = band.first_run, band.runs, band.gain
     best_row, fewest = ZERO, ~ZERO
     for i in range(n):
@@ -36,17 +37,18 @@ def fewest_close(band, n):
 
 @jit
 def _raise(values, begin, end, least):
+    """Raise the values ``begin .. end`` to at least ``least``."""
     for p in range(begin, end):
         values[p] = values[p] if values[p] > least else least
 
 
 @jit
 def _rest_over_two_rounds(band, n, m, first_row, backward, promise, floor):
-    """Fill ``rest`` with the heaviest chains over the double round, from each row on.
+    """Fill ``rest`` with the gains of the heaviest chains over the double round, from each row on.
 
-    Returns the column at which that of all rows begins, and whether it exceeds ``floor``; gives up as soon as it
-    cannot. The mirror image of ``heaviest_chain``: ``suffix[p]`` is the best total gain among the rows seen so far
-    and the columns from ``p`` on; rows and columns are gone through from their ends.
+    Returns the column at which the chain over all rows begins, and whether its gain exceeds ``floor``. Stops as soon as
+    the gain cannot exceed it. This is the mirror image of ``heaviest_chain``: ``suffix[p]`` is the best total gain
+    among the rows seen so far and the columns from ``p`` on. Rows and columns are processed from their ends.
     """
     first_run, runs, gain, suffix, rest = band.first_run, band.runs, band.gain, band.suffix, band.rest
     for p in range(TWO * m + ONE):
@@ -63,14 +65,14 @@ def _rest_over_two_rounds(band, n, m, first_row, backward, promise, floor):
         count = first_run[b + ONE] - first_run[b]
         best = diagonal = 0.0
         done = TWO * m + ONE  # positions from here on have this row's value
-        column = ZERO  # where this row was last worth a match
+        column = ZERO  # where a match in this row last raised the value
         for round_ in range(TWO):
             shift = m if round_ == ZERO else ZERO
             for k in range(count):
                 r = first_run[b + ONE] - ONE - k
                 low, high = runs[r, LOW] + shift, runs[r, HIGH] + shift
                 at = runs[r, AT] + (i - b * BLOCK) * (high - low)
-                if high < done:  # the value of the rows before; right behind another run, its last diagonal is that
+                if high < done:  # the previous row's value; directly next to another run, ``diagonal`` already has it
                     diagonal = suffix[high]
                 _raise(suffix, high, done, best)
                 best = max(best, diagonal)
@@ -93,9 +95,9 @@ def _rest_over_two_rounds(band, n, m, first_row, backward, promise, floor):
 
 @jit
 def best_cut(band, n, m, first_row, backward, promise, floor):
-    """The heaviest chain over all cuts of a closed y, and its cut; a gain of -1 if none exceeds ``floor``.
+    """The gain of the heaviest chain over all cuts of a closed y, and its cut; -1 if no gain exceeds ``floor``.
 
-    ``promise`` is the sum of ``row_best``, which must be filled.
+    ``row_best`` must be filled, and ``promise`` is its sum.
     """
     cut, promising = _rest_over_two_rounds(band, n, m, first_row, backward, promise, floor)
     if not promising:

@@ -1,8 +1,17 @@
-"""Discrete Fréchet distance: the shortest leash that lets two walkers go along both lines point by point.
+"""Discrete Fréchet distance: the shortest leash with which two walkers can go along both lines point by point.
 
-All in squared distances; the root is taken once, at the end. A row of the dynamic programme in which every value has
-reached the best known result ends the search: nothing below it can come of it. (In each cell the value to the left,
-which has only just been computed, is looked at last: the order of the minima is a third of the run time.)
+There are two Fréchet distances between closed lines here, and they differ:
+
+- ``frechet_both_shifted`` is the minimum over the cyclic shifts of both lines. ``mapgauge.frechet`` returns it.
+- ``frechet_prediction_shifted`` is the minimum over the cyclic shifts of the prediction alone, as in the evaluator of
+  the paper's authors. Average precision uses it.
+
+They are equal between open lines, which are not shifted.
+
+All distances are squared until the end, where the root is taken once. If every value in a row of the dynamic programme
+has reached the best known result, the search ends: the rows below cannot improve on it. Each cell takes the minimum
+with its left neighbour last, because that value has only just been computed. The order of the minima makes a third of
+the run time.
 """
 
 import math
@@ -10,12 +19,21 @@ import math
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.lines import START, STOP
+from mapgauge.kernels.chamfer import nearest_squares
+from mapgauge.kernels.lines import (
+    ROUNDING,
+    START,
+    STOP,
+    box_distance_squared,
+    longest_of,
+    runs_against,
+    square_between,
+)
 
 
 @jit
 def _squares_from(points, i, y0, y1, backward, out):
-    """Squared distances from point ``i`` to the points of y, in the order in which y is read."""
+    """Write the squared distances from point ``i`` to the points of y, in the order in which y is read."""
     m = y1 - y0
     for j in range(m):
         out[j] = 0.0
@@ -33,7 +51,7 @@ def _squares_from(points, i, y0, y1, backward, out):
 
 @jit
 def _open(points, x0, x1, y0, y1, backward, limit, square, row):
-    """Squared distance between open lines, or infinity once it cannot be below ``limit``."""
+    """Squared distance between open lines, or infinity if it is not below ``limit``."""
     m = y1 - y0
     for i in range(x0, x1):
         _squares_from(points, i, y0, y1, backward, square)
@@ -55,12 +73,12 @@ def _open(points, x0, x1, y0, y1, backward, limit, square, row):
 
 @jit
 def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
-    """Squared distance between closed lines, the minimum over the cyclic shifts of both; ``limit`` if not below it.
+    """Squared distance between closed lines, the minimum over the cyclic shifts of both; at most ``limit``.
 
-    A walk from shifted starts to the points before them, closed by one step of both walkers, is a closed walk around
-    both lines in which somewhere both step at once. Each such walk enters the first point of x once, at some point s of
-    y: try each s, and keep for every cell the best walk (``row``) and the best one in which both have stepped at once
-    (``stepped``).
+    Take a walk from a shifted start to the point before it on each line, and close it with one step of both walkers.
+    The result is a closed walk around both lines in which both walkers step at once somewhere. Each such walk enters
+    the first point of x once, at some point s of y. The function tries each s. For every cell it keeps the best walk
+    (``row``) and the best walk in which both walkers have stepped at once (``stepped``).
     """
     m = y1 - y0
     _squares_from(points, x0, y0, y1, backward, square)
@@ -68,7 +86,7 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
     for j in range(m):
         nearest = j if square[j] < square[nearest] else nearest
     for turn in range(m):
-        s = nearest + turn if nearest + turn < m else nearest + turn - m  # the nearest first: it rules out most others
+        s = nearest + turn if nearest + turn < m else nearest + turn - m  # nearest first: it rules out most others
         entry = 0.0
         alive = True
         for i in range(x0, x1):
@@ -80,7 +98,7 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
                     break
             diagonal = left = left_stepped = np.inf
             lowest = np.inf
-            for j in range(m + ONE):  # y from its point s around to its point s again
+            for j in range(m + ONE):  # y from its point s all around to s again
                 at = s + j if s + j < m else s + j - m
                 above, above_stepped = (row[j], stepped[j]) if i > x0 else (np.inf, np.inf)
                 best = min(min(above, diagonal), left)
@@ -95,14 +113,17 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
                 alive = False
                 break
         if alive:
-            # Back into the first point of x: with a step of both, or of x alone if both have stepped before.
+            # The walk returns to the first point of x by a step of both, or of x alone if both have stepped before.
             limit = min(limit, max(entry, min(row[m - ONE], stepped[m])))
     return limit
 
 
 @jit_allocating
-def frechet_of_lines(lines, x, y, cyclic, directed):
-    """Discrete Fréchet distance between lines x and y, both with points."""
+def frechet_both_shifted(lines, x, y, cyclic, directed):
+    """Discrete Fréchet distance; with ``cyclic`` the minimum over the cyclic shifts of both lines.
+
+    Both lines must have points. Unless ``directed``, y may also be read backwards.
+    """
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
     square, row, stepped = np.empty(y1 - y0), np.empty(y1 - y0 + ONE), np.empty(y1 - y0 + ONE)
     best = np.inf
@@ -112,3 +133,128 @@ def frechet_of_lines(lines, x, y, cyclic, directed):
         else:
             best = min(best, _open(lines.points, x0, x1, y0, y1, backward == ONE, best, square, row))
     return math.sqrt(best)
+
+
+@jit
+def _hausdorff(points, x0, x1, y0, y1, limit, nearest):
+    """Squared Hausdorff distance, a lower bound of the squared Fréchet distance; infinity if it exceeds ``limit``."""
+    most = 0.0
+    for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
+        nearest_squares(points, a0, a1, b0, b1, nearest)
+        for j in range(b1 - b0):
+            most = max(most, nearest[j])
+        if most > limit:
+            return np.inf
+    return most
+
+
+@jit
+def _walk(points, x0, x1, y0, y1, backward, limit, row):
+    """Squared Fréchet distance of two open lines, or infinity if it exceeds ``limit``.
+
+    Only cells that a walk can reach within the limit are visited. Each row begins at the first cell that was reached in
+    the row before.
+    """
+    m = y1 - y0
+    low, high = ZERO, ONE  # cells reached in the last row lie in low .. high
+    row[ZERO] = square_between(points, x0, y1 - ONE if backward else y0)
+    if row[ZERO] > limit:
+        return np.inf
+    for i in range(x0, x1):
+        diagonal = left = np.inf
+        first, last = m, low
+        j = low
+        while j < m and (j <= high or left < np.inf):
+            above = row[j] if j < high else np.inf
+            best = min(min(above, diagonal), left)
+            diagonal = above
+            left = max(best, square_between(points, i, y1 - ONE - j if backward else y0 + j))
+            if left > limit:
+                left = np.inf
+            else:
+                first, last = min(first, j), j + ONE
+            row[j] = left
+            j += ONE
+        if first == m:
+            return np.inf
+        low, high = first, last
+    return row[m - ONE] if high == m else np.inf
+
+
+@jit
+def _ends_apart(points, x0, x1, y0, y1, backward):
+    """The larger squared distance of the two pairs of ends, a lower bound of the squared Fréchet distance."""
+    first, last = (y1 - ONE, y0) if backward else (y0, y1 - ONE)
+    return max(square_between(points, x0, first), square_between(points, x1 - ONE, last))
+
+
+@jit
+def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
+    """Discrete Fréchet distance, or infinity if it exceeds ``reach``; with ``cyclic`` the minimum over shifts of x.
+
+    x is the prediction and y the true line. Shifting x alone follows the evaluator of the paper's authors. ``room`` and
+    ``row`` are working memory for the points of three lines and of one line.
+    """
+    points = lines.points
+    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    limit = reach * reach * ROUNDING
+    if box_distance_squared(lines.line_box, x, y) > limit:
+        return np.inf
+    n, m = x1 - x0, y1 - y0
+    shifts = ONE
+    if cyclic:
+        shifts = n
+        for k in range(U(points.shape[0])):  # x twice, then y: a shift of x is then a range of columns
+            for i in range(n):
+                room[k, i] = room[k, n + i] = points[k, x0 + i]
+            for j in range(m):
+                room[k, TWO * n + j] = points[k, y0 + j]
+        points = room
+        x0, y0, y1 = ZERO, TWO * n, TWO * n + m
+    best = least = np.inf
+    guess = ONE if not directed and runs_against(lines, x, y, cyclic) else ZERO
+    for either in range(ONE if directed else TWO):
+        # The direction that seems right comes first, because its result rules out most of the other.
+        backward = (either == ONE) != (guess == ONE)
+        near, start = np.inf, ZERO
+        for s in range(shifts):  # the shift whose ends fit best comes first too
+            ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward)
+            near, start = (ends, s) if ends < near else (near, start)
+        if near > limit:
+            continue
+        if least == np.inf:
+            least = _hausdorff(points, x0, x0 + n, y0, y1, limit, row)
+            if least == np.inf:
+                return np.inf
+        for turn in range(shifts):
+            s = start + turn if start + turn < shifts else start + turn - shifts
+            if _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward) <= limit:
+                best = min(best, _walk(points, x0 + s, x0 + s + n, y0, y1, backward, limit, row))
+                limit = min(limit, best)
+                if best <= least:
+                    return math.sqrt(best)
+    return math.sqrt(best)
+
+
+@jit_allocating
+def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
+    """Fréchet distances of all pairs of a prediction and a true line in each group, with the prediction shifted.
+
+    The arguments are as in ``chamfer_pairs`` with ``nearest_only``. A pair is skipped if its ``out`` is infinite at the
+    start.
+    """
+    longest = longest_of(lines)
+    row = np.empty(longest)
+    room = np.empty((lines.points.shape[0], 3 * longest))
+    at = 0
+    for g in range(len(bounds)):
+        for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            reach = limit
+            for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
+                if out[at] < np.inf:
+                    cyclic = closed[x] or closed[y]
+                    within = reach / factor[y]
+                    distance = frechet_prediction_shifted(lines, x, y, cyclic, directed, within, room, row)
+                    out[at] = factor[y] * distance
+                    reach = min(reach, out[at])
+                at += 1

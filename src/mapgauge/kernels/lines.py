@@ -1,10 +1,10 @@
-"""Polylines as the kernels see them: one row per coordinate, and boxes around every few points.
+"""Polylines in the form that kernels use: one row per coordinate, and boxes around every few points.
 
-Boxes come in three sizes: around ``BLOCK`` consecutive points, around ``GROUP`` consecutive blocks, and around each
-line. Two boxes at least a cutoff apart prove that no point of one is close to any point of the other, so whole
-rectangles of the dynamic programme are skipped without looking at a point. Skipping is exact, not approximate.
+Boxes have three sizes: around ``BLOCK`` consecutive points, around ``GROUP`` consecutive blocks, and around each line.
+If two boxes are at least a cutoff apart, no point of one is close to any point of the other. Whole rectangles of the
+dynamic programme are then skipped without looking at a point. Skipping is exact, not approximate.
 
-An array of boxes has ``2 * dimension`` rows: the lowest coordinates, then the highest.
+An array of boxes has ``2 * dimension`` rows: the lowest coordinates, then the highest coordinates.
 """
 
 from typing import NamedTuple
@@ -16,6 +16,8 @@ from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
 
 BLOCK = U(4)  # points; small enough that a 1.5 m cutoff at 0.5 m spacing leaves about 12 columns a row
 GROUP = U(8)  # blocks
+
+ROUNDING = 1.0 + 1e-12  # a lower bound rules a pair out only if it exceeds the limit by more than rounding
 
 START, STOP, FIRST_BLOCK, FIRST_GROUP = ZERO, ONE, TWO, THREE  # columns of ``span``
 
@@ -60,7 +62,7 @@ def _most(a, b):
 
 @jit
 def _box_points(points, start, stop, box, first):
-    """Boxes around every ``BLOCK`` consecutive points."""
+    """Write the boxes around every ``BLOCK`` consecutive points."""
     dimension = U(points.shape[0])
     full = (stop - start) // BLOCK
     for k in range(dimension):
@@ -81,7 +83,7 @@ def _box_points(points, start, stop, box, first):
 
 @jit
 def _box_boxes(box, first, count, size, outer, outer_first):
-    """Boxes around every ``size`` consecutive boxes."""
+    """Write the boxes around every ``size`` consecutive boxes."""
     dimension = U(box.shape[0]) // TWO
     for k in range(dimension):
         at = outer_first
@@ -97,7 +99,7 @@ def _box_boxes(box, first, count, size, outer, outer_first):
 
 @jit_allocating
 def index_lines(points, start, stop):
-    """Build ``Lines`` from points ``(dimension, points)`` and the bounds of each line."""
+    """Build ``Lines`` from points ``(dimension, points)`` and the start and stop of each line."""
     rows, count = 2 * points.shape[0], U(len(start))
     span = np.empty((count, 4), np.uint64)
     blocks = groups = ZERO
@@ -121,13 +123,13 @@ def index_lines(points, start, stop):
 
 @jit
 def gap_between(low, high, other_low, other_high):
-    """Distance between two intervals; 0 where they overlap."""
+    """Distance between two intervals; 0 if they overlap."""
     return _most(_most(other_low - high, low - other_high), 0.0)
 
 
 @jit
 def box_distance_squared(box, a, b):
-    """Squared distance between boxes ``a`` and ``b``; 0 where they overlap."""
+    """Squared distance between boxes ``a`` and ``b``; 0 if they overlap."""
     dimension = U(box.shape[0]) // TWO
     total = 0.0
     for k in range(dimension):
@@ -138,5 +140,48 @@ def box_distance_squared(box, a, b):
 
 @jit
 def are_near(lines, x, y, cutoff):
-    """Whether the boxes of lines ``x`` and ``y`` are closer than the cutoff: if not, their SOSPA is saturated."""
+    """Whether the boxes of lines ``x`` and ``y`` are closer than the cutoff. If not, their SOSPA is saturated."""
     return box_distance_squared(lines.line_box, x, y) < cutoff * cutoff
+
+
+@jit
+def longest_of(lines):
+    """Number of points of the longest line; at least 1."""
+    most = ONE
+    for i in range(U(len(lines.span))):
+        most = max(most, length_of(lines, i))
+    return most
+
+
+@jit
+def square_between(points, i, j):
+    """Squared distance between points ``i`` and ``j``."""
+    square = 0.0
+    for k in range(U(points.shape[0])):
+        a = points[k, i] - points[k, j]
+        square += a * a
+    return square
+
+
+@jit
+def runs_against(lines, x, y, cyclic):
+    """Guess whether y runs against x, from the ends of open lines or the signed areas of closed lines."""
+    p = lines.points
+    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    agreement = 0.0
+    if not cyclic:
+        for k in range(U(p.shape[0])):
+            agreement += (p[k, x1 - ONE] - p[k, x0]) * (p[k, y1 - ONE] - p[k, y0])
+    elif p.shape[0] > 1:
+        agreement = _area(p, x0, x1) * _area(p, y0, y1)
+    return agreement < 0.0
+
+
+@jit
+def _area(p, begin, end):
+    """Twice the signed area in the first two coordinates, relative to the first point."""
+    total = 0.0
+    u, v = p[ZERO, begin], p[ONE, begin]
+    for i in range(begin + ONE, end - ONE):
+        total += (p[ZERO, i] - u) * (p[ONE, i + ONE] - v) - (p[ZERO, i + ONE] - u) * (p[ONE, i] - v)
+    return total

@@ -1,9 +1,9 @@
-"""PLD of one frame and class: the optimal assignment of instances, computing few of the distances it rests on.
+"""PLD of one frame and class: the optimal assignment of instances, from few exact distances.
 
-``pld^p = mass - the largest total of min(r, s) (1 - D^p)`` over assignments, where D is normalised SOSPA. Bounds are
-enough to discard most pairs: start with savings that are surely not too small, assign, replace the chosen ones by
-better bounds or exact values, and assign again, until all that is chosen is exact. Then no other assignment can be
-better, because its savings are bounded by numbers that already lost.
+``pld^p`` is the mass less the largest total of ``min(r, s) (1 - D^p)`` over all assignments, where D is normalised
+SOSPA. Bounds are enough to discard most pairs. The search starts with upper bounds of all savings and assigns. It
+replaces the chosen bounds by better bounds or exact values and assigns again, until all chosen savings are exact. No
+other assignment can then be better, because the upper bound of its savings has already lost.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
-COARSE, FINE, EXACT = 0, 1, 2  # how well a saving is known
+COARSE, FINE, EXACT = 0, 1, 2  # how precisely a saving is known
 
 
 @jit
 def _comes_before(lines, confidence, a, b):
-    """An order of instances by content: confidence from high to low, then points. Input order decides only twins."""
+    """Compare instances by content: confidence from high to low, then points. Input order decides between equals."""
     if confidence[a] != confidence[b]:
         return confidence[a] > confidence[b]
     n, m = length_of(lines, a), length_of(lines, b)
@@ -37,12 +37,12 @@ def _comes_before(lines, confidence, a, b):
 
 @jit_allocating
 def _in_order(lines, confidence, begin, end):
-    """Instances ``begin .. end`` in the order above, so that results do not depend on the order of the input."""
+    """Instances ``begin .. end`` sorted by content, so that results do not depend on the order of the input."""
     order = np.empty(end - begin, np.uint64)
     for i in range(end - begin):
         order[i] = begin + i
     gap = len(order) // 2
-    while gap > 0:  # Shell's sort
+    while gap > 0:  # Shell sort
         for i in range(gap, len(order)):
             item, j = order[i], i
             while j >= gap and _comes_before(lines, confidence, item, order[j - gap]):
@@ -55,19 +55,19 @@ def _in_order(lines, confidence, begin, end):
 
 @jit
 def _distance(gain, points, order):
-    """Normalised SOSPA of two lines whose heaviest chain has this gain, in units of ``c^p`` (so the cutoff is 1)."""
+    """Normalised SOSPA of two lines with this gain of their heaviest chain, in units of ``c^p`` (the cutoff is 1)."""
     return normalise(saturation(max(0.5 * points - gain, 0.0), points, 1.0, order))
 
 
 @jit
 def _saving(weight, distance, order):
-    """``min(r, s) (1 - D^p)``: what matching two instances saves over leaving both."""
+    """``min(r, s) (1 - D^p)``: the saving of matching two instances instead of leaving both unmatched."""
     return weight * (1.0 - (distance if order == 1.0 else distance**order))
 
 
 @jit
 def _bound(lines, x, y, cutoff, order, band):
-    """A bound on the gain of two lines that no reading of them can exceed: each point has its best partner."""
+    """Upper bound of the gain of two lines in any reading: each point is matched with its best partner."""
     if fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
         return 0.0
     n, m = length_of(lines, x), length_of(lines, y)
@@ -76,13 +76,13 @@ def _bound(lines, x, y, cutoff, order, band):
 
 @jit_allocating
 def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band):
-    """For each of the predictions ``xs`` its place in the truth ``ys``, or -1 (the minimum in eq. 9).
+    """The optimal assignment (the minimum in eq. 9): for each of the predictions ``xs`` an index into ``ys``, or -1.
 
-    Also, for the pairs that were looked into, the number of matched points and the sum of their costs.
+    Also returns the number of matched points and the sum of their costs for all pairs whose distance was computed.
     """
     shape = (len(xs), len(ys))
     saving = np.zeros(shape)
-    known = np.full(shape, EXACT, np.uint8)  # a pair that is not near saves 0, exactly
+    known = np.full(shape, EXACT, np.uint8)  # a pair that is not near saves exactly 0
     matched, cost = np.zeros(shape, np.uint64), np.zeros(shape)
     longest = ONE
     for i in range(len(xs)):
@@ -98,7 +98,7 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
                 saving[i, j] = _saving(weight, _distance(1.0 * min(n, m), n + m, order), order)
     matches = np.empty((longest, 2), np.int64)
     while True:
-        partner = assign(saving)  # a pair that saves nothing is no match (paper, table 1)
+        partner = assign(saving)  # a pair that saves nothing is not matched (table 1 of the paper)
         settled = True
         for i in range(len(xs)):
             j = partner[i]
@@ -108,7 +108,7 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
             x, y = xs[i], ys[j]
             points = length_of(lines, x) + length_of(lines, y)
             cyclic = closed[x] or closed[y]
-            if cyclic and known[i, j] == COARSE:  # a closed pair is worth another bound before it is solved
+            if cyclic and known[i, j] == COARSE:  # solving a closed pair is expensive, so try a better bound first
                 known[i, j] = FINE
                 distance = _distance(_bound(lines, x, y, cutoff, order, band), points, order)
             else:
@@ -122,7 +122,7 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
 
 @jit_allocating
 def _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order):
-    """The five parts of an assignment's cost (eq. 10 and 11 in finer grain), and the mass."""
+    """The five parts of the cost of an assignment (a refinement of eq. 10 and 11), and the mass."""
     parts = np.zeros(6)
     missed = np.ones(len(ys), np.bool_)
     for i in range(len(xs)):
@@ -149,9 +149,9 @@ def _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
 
 @jit_allocating
 def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
-    """PLD between the instances before ``split`` (predictions) and those from it on (truth).
+    """PLD between the instances before ``split`` (predictions) and those from ``split`` on (truth).
 
-    Returns the five parts and the mass (unnormalised; p-th powers), and for each prediction its truth or -1.
+    Returns the five parts and the mass (unnormalised p-th powers), and for each prediction its true instance or -1.
     """
     xs = _in_order(lines, confidence, ZERO, U(split))
     ys = _in_order(lines, confidence, U(split), U(len(confidence)))
@@ -167,9 +167,10 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
 
 @jit_allocating
 def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, out):
-    """The five parts and the mass of each group.
+    """Write the five parts and the mass of each group, one class in one frame.
 
-    Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the truth from there to ``bounds[g, 2]``.
+    Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the true instances
+    ``bounds[g, 1] .. bounds[g, 2]``.
     """
     band = make_band(lines, pairs_of_groups(bounds), cutoff)
     for g in range(len(bounds)):
@@ -177,5 +178,5 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, ou
         ys = _in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2]))
         partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
         parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
-        for k in range(len(parts)):  # not a slice, which takes seconds to compile
+        for k in range(len(parts)):  # a slice would take seconds to compile
             out[g, k] = parts[k]

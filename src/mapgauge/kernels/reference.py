@@ -1,8 +1,8 @@
-"""The definitions in plain Python: slow, obvious, and what the tests believe.
+"""The definitions in plain Python: slow, obvious, and the reference for the tests.
 
-Nobody optimises this file. Functions take and return plain numbers and arrays; ``distance`` is a matrix of point
-distances. What is written as loops over arrays also compiles as it stands, so that the long random search can run it
-a million times.
+This file stays unoptimised. Functions take and return plain numbers and arrays; ``distance`` is a matrix of point
+distances. Functions that are written as loops over arrays also compile unchanged, so that the long random search can
+run them a million times.
 """
 
 import itertools
@@ -20,23 +20,25 @@ def distances(x, y):
     return out
 
 
-def ordered_assignments(n, m):
-    """All sets of index pairs that increase strictly on both sides."""
+def assignments(n, m, *, ordered):
+    """All sets of index pairs in which no index appears twice; if ``ordered``, both indices increase strictly."""
+    choose = itertools.combinations if ordered else itertools.permutations
     for k in range(min(n, m) + 1):
         for rows in itertools.combinations(range(n), k):
-            for columns in itertools.combinations(range(m), k):
+            for columns in choose(range(m), k):
                 yield list(zip(rows, columns, strict=True))
 
 
 def assignment_cost(pairs, distance, cutoff, order):
-    """What eq. 1 minimises, for one ordered assignment: ``sospa^p``."""
+    """The cost that eq. 1 minimises, for one ordered assignment."""
     n, m = distance.shape
     return sum(distance[i, j] ** order for i, j in pairs) + cutoff**order / 2 * (n + m - 2 * len(pairs))
 
 
 def sospa_by_enumeration(distance, cutoff, order):
-    """Eq. 1 word for word: ``sospa^p`` as the minimum over all ordered assignments. For a handful of points."""
-    return min(assignment_cost(pairs, distance, cutoff, order) for pairs in ordered_assignments(*distance.shape))
+    """Eq. 1 literally: ``sospa^p`` as the minimum over all ordered assignments. Feasible for a few points only."""
+    ordered = assignments(*distance.shape, ordered=True)
+    return min(assignment_cost(pairs, distance, cutoff, order) for pairs in ordered)
 
 
 def wagner_fischer(distance, cutoff, order):
@@ -55,6 +57,7 @@ def wagner_fischer(distance, cutoff, order):
 
 
 def _rolled(distance, rows, columns):
+    """The matrix after a cyclic shift of its rows and its columns."""
     n, m = distance.shape
     out = np.empty((n, m))
     for i in range(n):
@@ -74,7 +77,7 @@ def cyclic_by_rotation(distance, cutoff, order):
 
 
 def cyclic_one_side(distance, cutoff, order):
-    """Lemma 2: shifting one side is enough."""
+    """Lemma 2: ``sospa^p`` as the minimum over the cyclic shifts of one side."""
     n, m = distance.shape
     best = cutoff**order / 2 * (n + m)
     for columns in range(m):
@@ -85,8 +88,8 @@ def cyclic_one_side(distance, cutoff, order):
 def maes(distance, cutoff, order):
     """Maes' algorithm for ``sospa^p`` of closed lines, O(n m log m).
 
-    Write y twice. The best path for a shift runs from column ``shift`` to column ``shift + m``; best paths of
-    neighbouring shifts need not cross. So the path of a shift halfway between two others is sought only between their
+    Write y twice. The best path for a shift runs from column ``shift`` to column ``shift + m``. Best paths of
+    different shifts need not cross. So the path of a shift halfway between two others is searched only between their
     paths.
     """
     n, m = distance.shape
@@ -96,7 +99,7 @@ def maes(distance, cutoff, order):
     best = [math.inf]
 
     def path(shift, left, right):
-        """The best path of a shift as the first and last column it visits in each row, between two others (or None)."""
+        """The first and last column that the best path of a shift visits in each row, between two paths (or None)."""
         low = [shift if left is None else max(shift, left[i][0]) for i in range(n + 1)]
         high = [shift + m if right is None else min(shift + m, right[i][1]) for i in range(n + 1)]
         cost, came_from = {}, {}
@@ -133,7 +136,7 @@ def maes(distance, cutoff, order):
 
 
 def sospa(x, y, cutoff, order, *, closed=False, directed=True):
-    """SOSPA of points x and y; a closing point must have been dropped."""
+    """SOSPA of points x and y, which must not contain a closing point."""
     cost = cyclic_one_side if closed else wagner_fischer
     value = cost(distances(x, y), cutoff, order)
     if not directed:
@@ -142,22 +145,14 @@ def sospa(x, y, cutoff, order, *, closed=False, directed=True):
 
 
 def normalise(value, n, m, cutoff, order):
-    """Eq. 4."""
+    """Normalised SOSPA (eq. 4)."""
     if n + m == 0:
         return 0.0
     return 2 * value / ((cutoff**order / 2 * (n + m)) ** (1 / order) + value)
 
 
-def assignments(n, m):
-    """All sets of index pairs in which no index appears twice."""
-    for k in range(min(n, m) + 1):
-        for rows in itertools.combinations(range(n), k):
-            for columns in itertools.permutations(range(m), k):
-                yield list(zip(rows, columns, strict=True))
-
-
 def pld_by_enumeration(distance, r, s, order):
-    """Eq. 9 word for word: ``pld^p`` as the minimum over all assignments; ``distance`` is normalised SOSPA."""
+    """Eq. 9 literally: ``pld^p`` as the minimum over all assignments; ``distance`` is normalised SOSPA."""
 
     def cost(pairs):
         matched_rows, matched_columns = {i for i, _ in pairs}, {j for _, j in pairs}
@@ -166,7 +161,7 @@ def pld_by_enumeration(distance, r, s, order):
         left_s = sum(s[j] for j in range(len(s)) if j not in matched_columns)
         return matched + (left_r + left_s) / 2
 
-    return min(cost(pairs) for pairs in assignments(len(r), len(s)))
+    return min(cost(pairs) for pairs in assignments(len(r), len(s), ordered=False))
 
 
 def chamfer(x, y):
@@ -176,7 +171,7 @@ def chamfer(x, y):
 
 
 def frechet(distance):
-    """Discrete Fréchet distance from its recursion."""
+    """Discrete Fréchet distance of open lines from its recursion."""
     n, m = distance.shape
     leash = np.empty((n, m))
     for i in range(n):
@@ -192,18 +187,45 @@ def frechet(distance):
     return leash[n - 1, m - 1]
 
 
-def cyclic_frechet(distance):
-    """The minimum of ``frechet`` over all cyclic shifts of both sides."""
+def frechet_both_shifted(distance):
+    """The minimum of ``frechet`` over all cyclic shifts of rows and columns: ``mapgauge.frechet`` of closed lines."""
     n, m = distance.shape
-    best = math.inf
-    for rows in range(n):
-        for columns in range(m):
-            best = min(best, frechet(_rolled(distance, rows, columns)))
-    return best
+    return min(frechet(_rolled(distance, rows, columns)) for rows in range(n) for columns in range(m))
+
+
+def frechet_prediction_shifted(distance):
+    """The minimum of ``frechet`` over all cyclic shifts of the rows: average precision's distance of closed lines."""
+    return min(frechet(_rolled(distance, rows, 0)) for rows in range(len(distance)))
+
+
+def average_precision(confidence, hit, weight, truth, *, eleven):
+    """Average precision of predictions that count ``weight`` times, with ``truth`` true instances (also weighted).
+
+    Predictions of equal confidence are one step of the precision-recall curve. The result is the area under the curve
+    after it is made monotone, or with ``eleven`` the mean over the recalls 0, 0.1, ..., 1 of the highest precision at
+    that recall or a larger one. It is 0 with predictions but no true instances, and NaN with neither.
+    """
+    if truth == 0:
+        return 0.0 if sum(weight) > 0 else math.nan
+    curve = []
+    for level in sorted(set(confidence), reverse=True):
+        number = sum(w for c, w in zip(confidence, weight, strict=True) if c >= level)
+        found = sum(w for c, h, w in zip(confidence, hit, weight, strict=True) if c >= level and h)
+        if number > 0:
+            curve.append((found / truth, found / number))
+
+    def precision_from(recall):
+        """The highest precision at this recall or a larger one; a recall that misses it by rounding reaches it."""
+        return max((precision for r, precision in curve if r >= recall - 1e-9), default=0.0)
+
+    if eleven:
+        return sum(precision_from(k / 10) for k in range(11)) / 11
+    recalls = [0.0] + [recall for recall, _ in curve]
+    return sum((after - before) * precision_from(after) for before, after in itertools.pairwise(recalls))
 
 
 def resample(points, targets):
-    """Points at the given arc lengths, by walking segment by segment."""
+    """Points at the given arc lengths, found by walking segment by segment."""
     out = []
     for target in targets:
         walked = 0.0

@@ -1,4 +1,4 @@
-"""SOSPA between lines: the best reading direction, the best cut of closed lines, the matching, the value."""
+"""SOSPA between lines: the best direction, the best cut of closed lines, the matching, and the value."""
 
 import math
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.band import all_pairs, band_of_matrix, best_of_rows, fill_from_lines, make_band
 from mapgauge.kernels.chain import heaviest_chain, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
-from mapgauge.kernels.lines import START, STOP, are_near, length_of
+from mapgauge.kernels.lines import START, are_near, length_of, longest_of, runs_against, square_between
 
-HALF_STEP = 2.0**-45  # half the step between two gains: "at least" as "more than, less half a step"
+HALF_STEP = 2.0**-45  # half the step between two gains: "at least g" is tested as "more than g - HALF_STEP"
 
 
 class Reading(NamedTuple):
-    """How two lines are read against each other: rows from ``first_row`` on, columns from ``cut`` on."""
+    """How two lines are read together: rows from ``first_row`` on, columns from ``cut`` on."""
 
     gain: float
     first_row: int
@@ -25,10 +25,11 @@ class Reading(NamedTuple):
 
 @jit
 def best_reading(band, n, m, cyclic, directed, guess_backward, move):
-    """The reading with the heaviest chain, forwards on a tie; and whether that chain is recorded in ``move``.
+    """The reading with the heaviest chain, and whether that chain is recorded in ``move``. Forwards wins a tie.
 
-    ``guess_backward`` says which way to try first. The second way starts from the first one's gain: it usually gives
-    up after a few rows. So the first is recorded at once, if ``move`` is an array and the lines are open.
+    ``guess_backward`` says which direction to try first. The second direction must exceed the gain of the first and
+    usually stops after a few rows. Therefore the first is recorded at once, if ``move`` is an array and the lines are
+    open.
     """
     promise = best_of_rows(band, n) if cyclic or not directed else 0.0
     start = fewest_close(band, n) if cyclic else ZERO
@@ -55,36 +56,9 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move):
 
 
 @jit
-def runs_against(lines, x, y, cyclic):
-    """Whether y seems to run against x: by the ends of open lines, by the signed areas of closed ones."""
-    p = lines.points
-    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
-    agreement = 0.0
-    if not cyclic:
-        for k in range(U(p.shape[0])):
-            agreement += (p[k, x1 - ONE] - p[k, x0]) * (p[k, y1 - ONE] - p[k, y0])
-    elif p.shape[0] > 1:
-        agreement = _area(p, x0, x1) * _area(p, y0, y1)
-    return agreement < 0.0
-
-
-@jit
-def _area(p, begin, end):
-    """Twice the signed area in the first two coordinates, seen from the first point."""
-    total = 0.0
-    u, v = p[ZERO, begin], p[ONE, begin]
-    for i in range(begin + ONE, end - ONE):
-        total += (p[ZERO, i] - u) * (p[ONE, i + ONE] - v) - (p[ZERO, i + ONE] - u) * (p[ONE, i] - v)
-    return total
-
-
-@jit
 def point_cost(points, i, j, cutoff, order):
-    """``d^p`` of two points, in metres for order 1 and in units of ``c^p`` for any other."""
-    square = 0.0
-    for k in range(U(points.shape[0])):
-        a = points[k, i] - points[k, j]
-        square += a * a
+    """``d^p`` of two points, in metres for order 1 and in units of ``c^p`` for any other order."""
+    square = square_between(points, i, j)
     if order == 1.0:
         return math.sqrt(square)
     if order == 2.0:
@@ -94,7 +68,7 @@ def point_cost(points, i, j, cutoff, order):
 
 @jit
 def match(band, n, m, cyclic, directed, guess_backward, pairs):
-    """Write the pairs of the best matching, rows increasing; returns how many, and whether y is read backwards."""
+    """Write the pairs of the best matching by increasing row. Returns their number and whether y is read backwards."""
     reading, recorded = best_reading(band, n, m, cyclic, directed, guess_backward, band.move)
     if reading.gain <= 0.0:
         return ZERO, False
@@ -102,7 +76,7 @@ def match(band, n, m, cyclic, directed, guess_backward, pairs):
     if not recorded:
         heaviest_chain(band, n, m, first_row, backward, cut, -1.0, band.move)
     k = trace(band, n, m, first_row, backward, cut, pairs)
-    # The trace lists the last pair first. Bring the rows into increasing order: turn, then rotate to the smallest.
+    # The trace lists the last pair first. To make the rows increase, reverse the pairs and rotate to the smallest row.
     if not backward:
         _turn(pairs, ZERO, k)
     smallest = ZERO
@@ -127,7 +101,7 @@ def _turn(pairs, begin, end):
 
 @jit
 def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, pairs):
-    """Match lines x and y: the number of matched points, the sum of their costs, and whether y is read backwards."""
+    """Match lines x and y. Returns the number of matched points, their total cost, and whether y is read backwards."""
     if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
         return ZERO, 0.0, False
     against = not directed and runs_against(lines, x, y, cyclic)
@@ -141,7 +115,7 @@ def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, pairs):
 
 @jit
 def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band):
-    """The heaviest chain's gain alone, in units of ``c^p``, without the matching."""
+    """Gain of the heaviest chain in units of ``c^p``, without the matching."""
     if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
         return 0.0
     against = not directed and runs_against(lines, x, y, cyclic)
@@ -159,7 +133,7 @@ def gains_of_pairs(lines, pairs, cyclic, directed, cutoff, order, out):
 
 @jit
 def saturation(cost, points, cutoff, order):
-    """``sospa / M`` in [0, 1], where M is what two lines of these many points cost unmatched; 0 for no points."""
+    """``sospa / M`` in [0, 1], where M is the cost of two unmatched lines with this many points; 0 without points."""
     if points == ZERO:
         return 0.0
     unmatched = 0.5 * points * (cutoff if order == 1.0 else 1.0)
@@ -169,26 +143,26 @@ def saturation(cost, points, cutoff, order):
 
 @jit
 def total_cost(matched_cost, matched, points, cutoff, order):
-    """``sospa^p`` of a matching (eq. 1): its point distances and half a ``c^p`` per unmatched point."""
+    """``sospa^p`` of a matching (eq. 1): the cost of its pairs and half of ``c^p`` per unmatched point."""
     return matched_cost + 0.5 * (points - TWO * matched) * (cutoff if order == 1.0 else 1.0)
 
 
 @jit
 def normalise(saturation):
-    """``2 s / (M + s)`` (eq. 4)."""
+    """``2 s / (M + s)`` (eq. 4) from the saturation ``s / M``."""
     return 2.0 * saturation / (1.0 + saturation)
 
 
 @jit
 def value_of(matched_cost, matched, points, cutoff, order):
-    """``sospa^p`` and normalised SOSPA of a matching of this many points in two lines of this many points in all."""
+    """``sospa^p`` and normalised SOSPA of a matching with ``matched`` pairs in lines with ``points`` points in all."""
     total = total_cost(matched_cost, matched, points, cutoff, order)
     return total, normalise(saturation(total, points, cutoff, order))
 
 
 @jit_allocating
 def align_two(lines, cyclic, directed, cutoff, order):
-    """Lines 0 and 1: the matched pairs, whether y is read backwards, the pairs' cost, ``sospa^p``, normalised SOSPA."""
+    """Match lines 0 and 1. Returns pairs, whether y is read backwards, their cost, ``sospa^p``, normalised SOSPA."""
     n, m = length_of(lines, ZERO), length_of(lines, ONE)
     pairs = np.empty((min(n, m), 2), np.int64)
     band = make_band(lines, np.array([[0, 1]]), cutoff)
@@ -199,7 +173,7 @@ def align_two(lines, cyclic, directed, cutoff, order):
 
 @jit_allocating
 def align_matrix(distance, cyclic, directed, cutoff, order):
-    """As ``align_two`` for a matrix of point distances by any metric."""
+    """Same as ``align_two`` for a matrix of point distances of any metric."""
     n, m = U(distance.shape[0]), U(distance.shape[1])
     pairs = np.empty((min(n, m), 2), np.int64)
     matched, cost, backward = ZERO, 0.0, False
@@ -215,12 +189,9 @@ def align_matrix(distance, cyclic, directed, cutoff, order):
 
 @jit_allocating
 def normalised_pairs(lines, closed, pairs, directed, cutoff, order, out):
-    """Normalised SOSPA of pairs of lines."""
-    longest = ZERO
-    for i in range(U(len(closed))):
-        longest = max(longest, length_of(lines, i))
+    """Write the normalised SOSPA of pairs of lines."""
     band = make_band(lines, pairs, cutoff)
-    matches = np.empty((longest, 2), np.int64)
+    matches = np.empty((longest_of(lines), 2), np.int64)
     for k in range(len(pairs)):
         x, y = U(pairs[k, 0]), U(pairs[k, 1])
         matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, matches)

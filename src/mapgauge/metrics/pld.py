@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from mapgauge import kernels
 from mapgauge.arguments import check_confidence
-from mapgauge.distances.pack import index, pack_sets, settings
+from mapgauge.distances.pack import as_lines, check_sospa_arguments, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
@@ -206,7 +206,7 @@ def pld(
     >>> result.parts
     Parts(matched_points=0.0, unmatched_points=0.0, confidence=0.09999999999999998, missed=0.0, false=0.1)
     """
-    way, cut, power = settings(cutoff, order, directed)
+    way, cut, power = check_sospa_arguments(cutoff, order, directed)
     polylines, split = pack_sets(predictions, truth, "predictions", "truth")
     weights = np.concatenate(
         [
@@ -214,7 +214,7 @@ def pld(
             check_confidence("truth_confidence", truth_confidence, len(polylines) - split, "truth"),
         ]
     )
-    lines, flags = index(polylines, closed, closed_tolerance)
+    lines, flags = as_lines(polylines, closed, closed_tolerance)
     sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power)
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
