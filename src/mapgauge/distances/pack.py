@@ -19,7 +19,7 @@ def pack_pair(x: PolylineLike, y: PolylineLike) -> Polylines:
     first, second = as_points(x, "x"), as_points(y, "y")
     if len(first) and len(second) and first.shape[1] != second.shape[1]:
         raise InvalidInput(f"x has points of {first.shape[1]} coordinates and y of {second.shape[1]}; they must agree")
-    return Polylines.join([first, second], ["x", "y"], (first if len(first) else second).shape[1])
+    return Polylines.pack([first, second], ["x", "y"], (first if len(first) else second).shape[1])
 
 
 def pack_sets(xs: PolylinesLike, ys: PolylinesLike, x_name: str, y_name: str) -> tuple[Polylines, int]:

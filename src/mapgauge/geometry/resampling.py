@@ -1,4 +1,4 @@
-"""Points at equal distances along polylines."""
+"""Resamples polylines: points at equal distances along them."""
 
 import numpy as np
 
@@ -8,15 +8,14 @@ from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Points, PolylineLike
 
-_MOST_POINTS = 2**31  # of one polyline; more is a wrong unit or a broken coordinate, not a map
+_MOST_POINTS = 2**31  # per polyline; more points mean a wrong unit or a corrupt coordinate
 
 
 def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None = None) -> Points:
     """Resample a polyline at equal spacing, or to a fixed number of points.
 
-    With ``spacing`` s the points lie at arc lengths 0, s, 2s, ... before the end, and at the end itself: the last gap
-    is shorter. With ``count`` they lie at ``linspace(0, length, count)``. A closing point is walked to like any
-    other.
+    With ``spacing`` s, the points lie at arc lengths 0, s, 2s, ... and at the end, so the last gap may be shorter.
+    With ``count``, they lie at ``linspace(0, length, count)``. A closing point is treated like any other point.
 
     Args:
         x: ``(n, dimension)`` points in metres.
@@ -24,7 +23,8 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
         count: Number of points, at least 2.
 
     Returns:
-        The new points. A polyline without length gives two (or ``count``) equal points, one without points none.
+        The new points. A polyline of length 0 gives two (or ``count``) equal points. A polyline without points gives
+        none.
 
     >>> resample([[0, 0], [1, 0], [1, 0.2]], spacing=0.5)
     array([[0. , 0. ],
@@ -37,11 +37,11 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
            [3. , 0. ]])
     """
     points = as_points(x, "x")
-    return resample_polylines(Polylines.join([points], ["x"], points.shape[1]), spacing=spacing, count=count).coords
+    return resample_polylines(Polylines.pack([points], ["x"], points.shape[1]), spacing=spacing, count=count).coords
 
 
 def resample_polylines(polylines: Polylines, *, spacing: float | None = None, count: int | None = None) -> Polylines:
-    """``resample`` for many polylines at once."""
+    """Resample many polylines at once; see ``resample``."""
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
@@ -58,7 +58,8 @@ def resample_polylines(polylines: Polylines, *, spacing: float | None = None, co
         i = int(too_long[0])
         how = f"at a spacing of {step:g} m" if number == 0 else f"to {number} points"
         raise InvalidInput(
-            f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}. Are the coordinates metres?"
+            f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}",
+            remedy="Check that the coordinates are in metres",
         )
     out, offsets = kernels.resample.resample_lines(points, polylines.offsets, lengths, step, number)
     return Polylines.unchecked(np.ascontiguousarray(out.T), offsets)
