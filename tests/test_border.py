@@ -47,7 +47,7 @@ class Unreadable:
         ),
         (
             lambda: api.sospa(np.ma.masked_less([[0.0, -1]], 0), LINE),
-            "x has 1 masked values; fill or remove them first",
+            "x has 1 masked values. Fill or remove them first",
         ),
         (lambda: api.sospa([[0, 0, 0]], LINE), "x and y must have the same number of coordinates, got 3 for x and 2 for y"),
         (lambda: api.sospa(None, LINE), "x must hold numbers, got values of type object"),
@@ -109,7 +109,10 @@ class Unreadable:
             lambda: api.pld([LINE], [LINE], confidence=0.5),
             "confidence must be 1 numbers, one per prediction, got shape ()",
         ),
-        (lambda: api.pld([LINE], [LINE], confidence=[4.2]), "confidence 0 is 4.2, expected a number in [0, 1]. Logits"),
+        (
+            lambda: api.pld([LINE], [LINE], confidence=[4.2]),
+            "confidence 0 is 4.2, expected a number in [0, 1]. Apply a sigmoid to logits",
+        ),
         (
             lambda: api.pld([LINE] * 3, [LINE], confidence=[1, -1, 2]),
             "confidence 1 is -1.0, expected a number in [0, 1] (2 of 3",

@@ -1,7 +1,8 @@
-"""Checks of single arguments at the public border. Each returns the value in the form the package uses."""
+"""Checks single arguments of public functions. Each check returns the value in the form used by the package."""
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import SupportsIndex
 
 import numpy as np
@@ -10,12 +11,12 @@ from numpy.typing import ArrayLike
 from mapgauge.errors import InvalidInput
 from mapgauge.typing import Closed, Confidences
 
-_SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither vanish nor overflow
-_HIGHEST_ORDER = 32  # beyond it, powers of distances that are well above 0 vanish in floating point
+_SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
+_HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
 
 
 def _number(name: str, value: object, expected: str) -> float:
-    """A real number, or an error that says what was expected. Booleans and text are not numbers here."""
+    """Return a real number. Booleans and text are refused."""
     if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) > 0:  # type: ignore[arg-type]
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     try:
@@ -25,7 +26,7 @@ def _number(name: str, value: object, expected: str) -> float:
 
 
 def check_length(name: str, value: object) -> float:
-    """A positive, finite length in metres (a cutoff, a spacing)."""
+    """Return a positive, finite length in metres, such as a cutoff or a spacing."""
     expected = "a positive length in metres"
     length = _number(name, value, expected)
     if not _SMALLEST <= length <= _LARGEST:
@@ -34,7 +35,7 @@ def check_length(name: str, value: object) -> float:
 
 
 def check_order(order: object) -> float:
-    """The order ``p`` of the metric: at least 1, and not so high that powers lose their meaning."""
+    """Return the order ``p`` of a metric: at least 1, and not so high that powers underflow."""
     expected = f"a number from 1 to {_HIGHEST_ORDER}"
     number = _number("order", order, expected)
     if not 1 <= number <= _HIGHEST_ORDER:
@@ -43,7 +44,7 @@ def check_order(order: object) -> float:
 
 
 def check_tolerance(tolerance: object) -> float:
-    """The distance between first and last point up to which ``closed="auto"`` takes a polyline as closed."""
+    """Return the largest distance between first and last point of a polyline that ``closed="auto"`` calls closed."""
     expected = "a length of at least 0 in metres"
     number = _number("closed_tolerance", tolerance, expected)
     if not 0 <= number < math.inf:
@@ -52,7 +53,7 @@ def check_tolerance(tolerance: object) -> float:
 
 
 def check_angle(degrees: object) -> float:
-    """A finite angle in degrees."""
+    """Return a finite angle in degrees."""
     number = _number("degrees", degrees, "a finite angle")
     if not math.isfinite(number):
         raise InvalidInput(f"degrees must be a finite angle, got {degrees!r}")
@@ -60,14 +61,14 @@ def check_angle(degrees: object) -> float:
 
 
 def check_flag(name: str, value: object) -> bool:
-    """True or False; anything else that Python would take for one is refused."""
+    """Return True or False. Other values that Python treats as true or false are refused."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidInput(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def check_closed(closed: object, *, auto: bool = True) -> Closed:
-    """True, False or, where points are known, "auto"."""
+    """Return True, False or "auto", which only functions that have the points support."""
     if isinstance(closed, bool | np.bool_):
         return bool(closed)
     if isinstance(closed, str) and closed == "auto" and auto:
@@ -77,12 +78,12 @@ def check_closed(closed: object, *, auto: bool = True) -> Closed:
 
 
 def check_count(count: SupportsIndex) -> int:
-    """A number of points to resample to: a whole number of at least 2."""
+    """Return a number of points to resample to: a whole number of at least 2."""
     return check_whole("count", count, 2)
 
 
 def check_whole(name: str, value: SupportsIndex, least: int) -> int:
-    """A whole number of at least ``least``."""
+    """Return a whole number of at least ``least``."""
     expected = f"{name} must be a whole number of at least {least}"
     try:
         number = operator.index(value)
@@ -94,12 +95,19 @@ def check_whole(name: str, value: SupportsIndex, least: int) -> int:
 
 
 def check_workers(workers: SupportsIndex | None) -> int | None:
-    """A number of workers, or None for as many as there are processors."""
+    """Return a number of workers, or None for one per processor."""
     return None if workers is None else check_whole("workers", workers, 1)
 
 
+def check_class_names(classes: Iterable[str]) -> tuple[str, ...]:
+    """Return class names as a tuple. A single text is refused: it would be taken for a sequence of letters."""
+    if isinstance(classes, str):
+        raise InvalidInput(f"classes must be a sequence of names, got the text {classes!r}", remedy="Put it in a list")
+    return tuple(classes)
+
+
 def check_confidence(name: str, confidence: ArrayLike | None, count: int, of: str) -> Confidences:
-    """One number in [0, 1] per instance; None means 1 for all."""
+    """Return one number in [0, 1] per instance; None means 1 for all."""
     if confidence is None:
         return np.ones(count)
     try:
@@ -116,7 +124,7 @@ def check_confidence(name: str, confidence: ArrayLike | None, count: int, of: st
         k = int(bad[0])
         more = f" ({len(bad)} of {count} values are outside)" if len(bad) > 1 else ""
         raise InvalidInput(
-            f"{name} {k} is {values[k]!s}, expected a number in [0, 1]{more}. "
-            "Logits need a sigmoid, percentages a division by 100."
+            f"{name} {k} is {values[k]!s}, expected a number in [0, 1]{more}",
+            remedy="Apply a sigmoid to logits, divide percentages by 100",
         )
     return values

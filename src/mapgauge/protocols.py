@@ -1,7 +1,7 @@
-"""Protocols: the settings that define a number, by name.
+"""Protocols: named sets of evaluation settings.
 
-A protocol says how polylines are sampled, when they are closed, at which cutoffs and thresholds they are compared,
-and how average precision is drawn from the comparison. Every result records the whole of it.
+A protocol defines how polylines are sampled, which of them are closed, which cutoffs and thresholds apply, and how
+average precision is computed. Every result records all settings of its protocol.
 """
 
 from collections.abc import Mapping
@@ -9,18 +9,18 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from mapgauge.arguments import check_closed, check_count, check_flag, check_length, check_order, check_tolerance
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")
-MOST_THRESHOLDS = 16  # of one metric: a result holds one bit for each
+MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """All settings of an evaluation. ``replace`` makes one that differs in some.
+    """All settings of an evaluation. ``replace`` returns a copy with some settings changed.
 
     >>> from mapgauge.protocols import PROTOCOLS
     >>> PROTOCOLS["paper-60x30"].replace(cutoffs=(0.5, 1.0, 1.5)).cutoffs
@@ -29,34 +29,34 @@ class Protocol:
 
     name: str
     about: str = ""
-    classes: tuple[str, ...] | None = CLASSES  # to compare, by name; all that occur if None
-    region: tuple[float, float] | None = None  # (length, width) in metres, the ego at its centre; for checks
-    crop: bool = False  # cut both sides at the region's edge first; the public evaluators do not
-    spacing: float | None = None  # metres between samples
-    count: int | None = None  # samples per polyline; without either, points are compared as they are
-    closed: Closed = "auto"  # which polylines are closed
+    classes: tuple[str, ...] | None = CLASSES  # names of the classes to compare; all that occur if None
+    region: tuple[float, float] | None = None  # (length, width) in metres around the ego; used by the checks
+    crop: bool = False  # crop both sides to the region first; the public evaluators do not
+    spacing: float | None = None  # metres between points after resampling
+    count: int | None = None  # points per polyline after resampling; without spacing and count, points stay as they are
+    closed: Closed = "auto"  # which polylines are closed; "auto" decides by the distance between their ends
     closed_tolerance: float = CLOSED_TOLERANCE  # metres
     directed: bool = False  # whether the direction of a polyline matters
-    order: float = 1.0  # of SOSPA and PLD
-    cutoffs: tuple[float, ...] = ()  # of PLD, metres; the first is the one in the summary
+    order: float = 1.0  # order p of SOSPA and PLD
+    cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
     sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
-    buffers: float | None = None  # metres: pairs whose flat-capped buffers do not meet are no candidates (MapTR)
-    relaxed: bool = False  # distances shrink with the range of the truth (OpenLane-V2)
-    prefilter: float | None = None  # metres: Fréchet pairs with a (relaxed) Chamfer distance from here on are none
-    strict: bool = False  # a hit needs a distance below the threshold, not at most at it
-    interpolation: Literal["area", "11-point"] = "area"  # of precision over recall
+    buffers: float | None = None  # metres: pairs whose flat-capped buffers do not intersect are left out (MapTR)
+    relaxed: bool = False  # distances are reduced with the range of the truth (OpenLane-V2)
+    prefilter: float | None = None  # metres: Fréchet pairs with at least this (relaxed) Chamfer distance are left out
+    strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
+    interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be right."""
+        """Refuse settings that are invalid or contradict each other."""
         for name in ("cutoffs", "chamfer", "frechet", "sospa"):
             values = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, tuple | list):
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
             checked = tuple(check_length(name, value) for value in values)
             if len(set(checked)) < len(checked):
-                raise InvalidInput(f"{name} must differ from each other, got {values!r}")
+                raise InvalidInput(f"{name} must be different values, got {values!r}")
             if name != "cutoffs" and len(checked) > MOST_THRESHOLDS:
                 raise InvalidInput(f"{name} must be at most {MOST_THRESHOLDS} thresholds, got {len(checked)}")
             object.__setattr__(self, name, checked)
@@ -83,16 +83,38 @@ class Protocol:
         for name in ("crop", "directed", "strict", "relaxed"):
             object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:
-            raise InvalidInput("crop needs a region")
+            raise InvalidInput("crop needs a region", remedy=Remedy("Set region=", "Choose a protocol with a region"))
         if self.sospa and not self.cutoffs:
-            raise InvalidInput("sospa thresholds need a cutoff")
+            raise InvalidInput("sospa thresholds need a cutoff", remedy=Remedy("Set cutoffs=", "Pass --cutoff"))
         if self.interpolation not in ("area", "11-point"):
             raise InvalidInput(f"interpolation must be 'area' or '11-point', got {self.interpolation!r}")
 
-    def replace(self, **settings: Any) -> "Protocol":
-        """The same with other settings.
+    @property
+    def sampling(self) -> str:
+        """How polylines are sampled, in words.
 
-        Giving ``spacing`` takes ``count`` away, and the other way round.
+        >>> [Protocol("", **how).sampling for how in ({"spacing": 0.5}, {"count": 200}, {})]
+        ['a point every 0.5 m', '200 points per polyline', 'points as in the file']
+        """
+        if self.spacing is not None:
+            return f"a point every {self.spacing:g} m"
+        return "points as in the file" if self.count is None else f"{self.count} points per polyline"
+
+    @property
+    def sampling_short(self) -> str:
+        """How polylines are sampled, for table cells and legends.
+
+        >>> [Protocol("", **how).sampling_short for how in ({"spacing": 0.5}, {"count": 200}, {})]
+        ['0.5 m', 'N = 200', 'as is']
+        """
+        if self.spacing is not None:
+            return f"{self.spacing:g} m"
+        return "as is" if self.count is None else f"N = {self.count}"
+
+    def replace(self, **settings: Any) -> "Protocol":
+        """Return a copy with some settings changed.
+
+        Setting ``spacing`` removes ``count``, and the other way round.
         """
         unknown = [name for name in settings if name not in {field.name for field in fields(self)}]
         if unknown:
@@ -105,12 +127,12 @@ class Protocol:
         return replace(self, **settings)
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings as plain values."""
+        """Return all settings as plain values."""
         return asdict(self)
 
 
 _PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
-_NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; the field's thresholds at 60x30 and at 100x50
+_NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
 
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
@@ -159,7 +181,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def protocol(name: str | Protocol, **settings: Any) -> Protocol:
-    """A protocol by its name, with some settings changed.
+    """Return a protocol by its name, with some settings changed.
 
     Args:
         name: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``.

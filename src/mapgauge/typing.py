@@ -1,4 +1,4 @@
-"""Names for the arrays and arguments that travel through the package."""
+"""Type aliases for the arrays and arguments used throughout the package."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
@@ -12,8 +12,9 @@ Flags: TypeAlias = NDArray[np.bool_]  # (instances,)
 Confidences: TypeAlias = NDArray[np.float64]  # (instances,), in [0, 1]
 Pairs: TypeAlias = NDArray[np.int64]  # (k, 2)
 
-# A shapely geometry is anything with ``geom_type``; the package does not import shapely to know its types.
+# A shapely geometry is anything with ``geom_type``. The package does not import shapely for its types.
 PolylineLike: TypeAlias = ArrayLike | Any
 PolylinesLike: TypeAlias = Iterable[PolylineLike] | Any
 Closed: TypeAlias = bool | Literal["auto"]
-Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances that are not polylines
+Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances that are not valid polylines
+Bounds: TypeAlias = tuple[float, float, float, float]  # x_min, y_min, x_max, y_max

@@ -6,14 +6,14 @@ from hypothesis import given
 from tests.strategies import map_frames
 
 import mapgauge as mg
-from mapgauge.frames.joining import join
+from mapgauge.frames.joining import join_frames
 
 
 @given(frames=map_frames())
 def test_frames_cut_apart_and_joined_are_the_same(frames: mg.MapFrames) -> None:
     if not len(frames):
         return
-    joined = join([frames.between(slice(i, i + 1)) for i in range(len(frames))])
+    joined = join_frames([frames.between(slice(i, i + 1)) for i in range(len(frames))])
     assert joined.tokens == frames.tokens
     assert joined.classes == frames.classes
     assert joined.scenes == frames.scenes
@@ -28,23 +28,23 @@ def test_frames_cut_apart_and_joined_are_the_same(frames: mg.MapFrames) -> None:
 def test_classes_meet_by_name() -> None:
     one = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]], "boundary": [[[0, 1], [9, 1]]]}})
     other = mg.MapFrames.of({"b": {"boundary": [[[0, 2], [9, 2]]]}})
-    assert join([one, other]).counts == {"divider": 1, "boundary": 2}
-    assert [instance.class_name for instance in join([one, other])["b"]] == ["boundary"]
+    assert join_frames([one, other]).counts == {"divider": 1, "boundary": 2}
+    assert [instance.class_name for instance in join_frames([one, other])["b"]] == ["boundary"]
 
 
 def test_predictions_and_truth_do_not_join() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     with pytest.raises(mg.InvalidInput, match="predictions and truth cannot be joined"):
-        join([truth, truth.with_confidence(1)])
+        join_frames([truth, truth.with_confidence(1)])
 
 
 def test_frames_with_and_without_height_do_not_join() -> None:
     flat = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     high = mg.MapFrames.of({"b": {"divider": [[[0, 0, 1], [9, 0, 1]]]}})
     with pytest.raises(mg.InvalidInput, match="some parts are 2-D and some are 3-D"):
-        join([flat, high])
+        join_frames([flat, high])
 
 
 def test_nothing_does_not_join() -> None:
     with pytest.raises(mg.InvalidInput, match="nothing to join"):
-        join([])
+        join_frames([])

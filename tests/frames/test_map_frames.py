@@ -49,7 +49,7 @@ def test_select_keeps_classes_in_the_order_asked_for_and_all_frames() -> None:
 
 
 def test_select_refuses_a_class_that_is_not_there() -> None:
-    with pytest.raises(mg.InvalidInput, match="no class lane. There are: ped_crossing, divider, boundary"):
+    with pytest.raises(mg.InvalidInput, match="no class lane; available: ped_crossing, divider, boundary"):
         world().select(["lane"])
     with pytest.raises(mg.InvalidInput, match="Put it in a list"):
         world().select("divider")
@@ -167,12 +167,12 @@ def test_one_confidence_can_be_set_for_all() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"label": np.zeros(1, np.int64)}, "label has 1 rows, expected one for each of 4 instances"),
-        ({"scenes": ("s",)}, "scenes has 1 rows, expected one for each of 3 frames"),
-        ({"frame": np.array([0, 2, 1, 2])}, "frame must rise"),
-        ({"frame": np.array([0, 0, 0, 3])}, "frame must rise from 0 to at most 2"),
+        ({"label": np.zeros(1, np.int64)}, "label has 1 rows, expected 4, one per instance"),
+        ({"scenes": ("s",)}, "scenes has 1 rows, expected 3, one per frame"),
+        ({"frame": np.array([0, 2, 1, 2])}, "frame must be in ascending order"),
+        ({"frame": np.array([0, 0, 0, 3])}, "frame must be in ascending order, from 0 to at most 2"),
         ({"label": np.array([0, 0, 0, 3])}, "label must be from 0 to 2"),
-        ({"classes": ("a", "a", "b")}, "classes must differ"),
+        ({"classes": ("a", "a", "b")}, "classes must have different names"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(change: dict[str, object], message: str) -> None:

@@ -14,7 +14,7 @@ def test_polylines_pack_into_two_flat_arrays() -> None:
     assert lines.coords.shape == (5, 2)
     assert [len(line) for line in lines] == [2, 0, 3]
     assert lines[-1].tolist() == LINES[2]
-    with pytest.raises(IndexError, match="polyline 3 of 3"):
+    with pytest.raises(IndexError, match="no polyline 3, there are 3"):
         _ = lines[3]
 
 
@@ -33,8 +33,8 @@ def test_arrays_put_together_by_hand_are_checked() -> None:
         (coords + np.nan, offsets, "coords: coordinate 0 of point 0 is nan"),
         (coords.astype(np.float32), offsets, "coords must be a C-contiguous float64 array"),
         (coords.T, offsets, "coords must be a C-contiguous float64 array"),
-        (coords, offsets + 1, "offsets must rise from 0 to the number of points, 3"),
-        (coords, np.array([0, 2, 1, 3]), "offsets must rise from 0"),
+        (coords, offsets + 1, "offsets must be ascending, from 0 to the number of points, 3"),
+        (coords, np.array([0, 2, 1, 3]), "offsets must be ascending"),
         (coords, offsets.astype(np.int32), "offsets must be an int64 array"),
     ]
     for bad_coords, bad_offsets, message in cases:

@@ -205,7 +205,7 @@ def test_rings_have_keys_too() -> None:
         (predicted(LINE, scores=[math.nan]), r"predictions[1]['scores'][0] is nan"),
         (predicted(LINE, scores=[0.5, 0.6]), r"['scores'] must be 1 numbers, one per polyline, got shape (2,)"),
         (predicted(LINE, scores=["high"]), r"['scores'] must be numbers in [0, 1], got values of type <U4"),
-        (predicted(LINE, labels=[0]), r"predictions[1]['labels'] holds numbers, and nobody has said what they mean"),
+        (predicted(LINE, labels=[0]), r"predictions[1]['labels'] holds numbers, but no class names were given"),
         (predicted(LINE, LINE, labels=["divider", "kerb"]), r"predictions[1]['labels'][1] is 'kerb', expected one of"),
         (predicted(LINE, labels=[0.0]), r"['labels'] must be whole numbers or names, got values of type float64"),
         (predicted(LINE, labels=[True]), r"['labels'] must be whole numbers or names, got values of type bool"),
@@ -234,7 +234,7 @@ def test_a_number_without_a_name_is_refused(label: int) -> None:
     [
         (([predicted(LINE)], []), "1 predictions for 0 targets"),
         ((predicted(LINE), true(LINE)), "predictions must be a list with a dict per frame, got a dict"),
-        (([predicted(LINE)], [predicted(LINE)]), "targets[0] has scores, which truth has not. Are predictions and"),
+        (([predicted(LINE)], [predicted(LINE)]), "targets[0] has scores, expected truth without scores. Check that"),
         (([predicted(LINE)], [true(LINE)], ["a", "b"]), "2 tokens for 1 frames"),
         (([predicted(LINE)], [true(LINE)], "a"), "tokens must be a list with a text per frame"),
         (([predicted(LINE)], [true(LINE)], [7]), "tokens[0] must be a text that is not empty, got 7"),

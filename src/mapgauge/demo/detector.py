@@ -132,7 +132,7 @@ def _things(truth: MapFrames, element: Indices, after: Indices, hardness: Floats
     joined = [np.concatenate([truth.polylines[i], truth.polylines[j]]) for i, j in pairs.tolist()]
     rows = np.append(np.arange(len(element)), pairs[:, 0])
     return _Things(
-        truth.polylines.and_then(Polylines.join(joined, [""] * len(joined), 2)),
+        truth.polylines.and_then(Polylines.pack(joined, [""] * len(joined), 2)),
         truth.frame[rows],
         truth.label[rows],
         hardness[element[rows]],

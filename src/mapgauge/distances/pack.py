@@ -21,7 +21,7 @@ def pack_pair(x: PolylineLike, y: PolylineLike) -> Polylines:
         raise InvalidInput(
             f"x and y must have the same number of coordinates, got {first.shape[1]} for x and {second.shape[1]} for y"
         )
-    return Polylines.join([first, second], ["x", "y"], (first if len(first) else second).shape[1])
+    return Polylines.pack([first, second], ["x", "y"], (first if len(first) else second).shape[1])
 
 
 def pack_sets(xs: PolylinesLike, ys: PolylinesLike, x_name: str, y_name: str) -> tuple[Polylines, int]:

@@ -16,7 +16,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings, picked
 from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.frames.alignment import align
-from mapgauge.frames.batches import Batch, frames_of
+from mapgauge.frames.batches import Batch, frames_from_batch
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS, chosen_metrics
@@ -147,8 +147,8 @@ class Accumulator:
     def _frames(self, predictions: Batch, targets: Batch) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
         """Both sides of a batch of dictionaries, and what was dropped from them."""
         classes = tuple(dict.fromkeys((*self.settings.classes, *(self.numbers or ()))))
-        x, less_x = frames_of(predictions, SIDES[0], classes, self.numbers, self.degenerate, scored=True)
-        y, less_y = frames_of(targets, SIDES[1], classes, self.numbers, self.degenerate, scored=False)
+        x, less_x = frames_from_batch(predictions, SIDES[0], classes, self.numbers, self.degenerate, scored=True)
+        y, less_y = frames_from_batch(targets, SIDES[1], classes, self.numbers, self.degenerate, scored=False)
         if len(x) != len(y):
             raise InvalidInput(f"{len(x)} predictions for {len(y)} targets, expected a dict per frame on both sides")
         return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)

@@ -1,1 +1,1 @@
-"""Map frames: the instances of many frames as columns, and how two sides of them are aligned and joined."""
+"""Map frames: the instances of many frames as columns, with alignment and joining."""

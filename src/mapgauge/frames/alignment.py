@@ -1,4 +1,4 @@
-"""Two sides of an evaluation, brought to the same frames and classes."""
+"""Aligns predictions and truth: the same frames and classes on both sides."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.map_frames import MapFrames
 
 
@@ -19,21 +19,21 @@ def align(
     missing: Literal["empty", "error"] = "empty",
     unknown: Literal["error", "ignore"] = "error",
 ) -> tuple[MapFrames, MapFrames]:
-    """Bring predictions and truth to the same frames and classes, in the order of the truth.
+    """Align predictions and truth: both get the same frames and classes, in the order of the truth.
 
-    Frames meet by token, never by position: the order of a file means nothing.
+    Frames are matched by token, never by position in the file.
 
     Args:
         predictions: The predictions.
         truth: The truth.
         classes: The classes to compare, by name; all that occur on either side if None.
-        missing: What to do with a frame of the truth that the predictions lack: ``"empty"`` counts it as predicted
-            empty, ``"error"`` refuses.
-        unknown: What to do with a frame of the predictions that the truth lacks: ``"error"`` refuses, ``"ignore"``
+        missing: What to do with a frame of the truth that has no predictions: ``"empty"`` counts it as predicted
+            empty, ``"error"`` raises an error.
+        unknown: What to do with a predicted frame that is not in the truth: ``"error"`` raises an error, ``"ignore"``
             leaves it out.
 
     Returns:
-        Both, with equal tokens and equal classes.
+        Predictions and truth with equal tokens and equal classes.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
@@ -52,20 +52,23 @@ def align(
     extra = [token for token in predictions.tokens if token not in truth.index]
     if extra and unknown == "error":
         raise InvalidInput(
-            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]}). "
-            'Pass unknown="ignore" to leave them out.'
+            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]})",
+            remedy=Remedy('Pass unknown="ignore" to leave them out', "Pass --ignore-unknown to leave them out"),
         )
     lacking = [token for token in truth.tokens if token not in predictions.index]
     if lacking and missing == "error":
         raise InvalidInput(
-            f"{len(lacking)} of {len(truth)} frames of the truth have no predictions (first: {lacking[0]}). "
-            'Pass missing="empty" to count them as predicted empty.'
+            f"{len(lacking)} of {len(truth)} frames of the truth have no predictions (first: {lacking[0]})",
+            remedy='Pass missing="empty" to count them as predicted empty',
         )
     points = len(predictions.polylines.coords) and len(truth.polylines.coords)
     if points and predictions.dimension != truth.dimension:
         raise InvalidInput(
-            f"predictions are {predictions.dimension}-D and truth is {truth.dimension}-D. "
-            "Call .planar() on the one with height to compare in the plane."
+            f"predictions are {predictions.dimension}-D and truth is {truth.dimension}-D",
+            remedy=Remedy(
+                "Call .planar() on the one with height to compare in the plane",
+                "Pass --planar to compare in the plane",
+            ),
         )
     names = tuple(dict.fromkeys(truth.classes + predictions.classes)) if classes is None else tuple(classes)
     shared = [token for token in truth.tokens if token in predictions.index]

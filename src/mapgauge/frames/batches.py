@@ -1,7 +1,7 @@
-"""Batches from a training loop, in the detection style of torchmetrics, as ``MapFrames``.
+"""Converts batches of a training loop, in the detection style of torchmetrics, to ``MapFrames``.
 
-A batch is a list with one dictionary per frame. Values are arrays of any library or plain lists; tensors may live on
-any device. No library is imported for that.
+A batch is a list with one dictionary per frame. Values are arrays of any library or plain lists. Tensors may be on any
+device. This module imports no tensor library.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import Indices, MapFrames
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Degenerate, Points
 
 Batch: TypeAlias = Sequence[Mapping[str, Any]]
-Indices: TypeAlias = NDArray[np.int64]
 
 ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"
 
 
-def frames_of(
+def frames_from_batch(
     batch: Batch,
     side: str,
     classes: tuple[str, ...],
@@ -31,20 +30,23 @@ def frames_of(
     *,
     scored: bool,
 ) -> tuple[MapFrames, Indices]:
-    """The frames of a batch, called by their places in it, and how many instances of each were dropped.
+    """Convert a batch to frames.
 
     Args:
         batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``scores``.
-        side: What to call it in messages: ``predictions`` or ``targets``.
-        classes: All names that labels may have.
-        numbers: The names that numbers stand for; None if numbers mean nothing.
-        degenerate: Refuse what is no polyline, or drop it.
+        side: Its name in messages: ``predictions`` or ``targets``.
+        classes: All class names that labels may have.
+        numbers: The class names of integer labels 0, 1, ...; None if integer labels are not allowed.
+        degenerate: Whether to refuse or to drop instances that are not valid polylines.
         scored: Whether instances have confidences.
+
+    Returns:
+        The frames, with their positions in the batch as tokens, and the number of dropped instances of each frame.
     """
     if isinstance(batch, Mapping | str | bytes) or not isinstance(batch, Sequence):
         raise InvalidInput(
-            f"{side} must be a list with a dict per frame, got a {type(batch).__name__}. "
-            "Put the dict of one frame into a list"
+            f"{side} must be a list with a dict per frame, got a {type(batch).__name__}",
+            remedy="Put the dict of a single frame in a list",
         )
     blocks: list[Points] = []
     sizes: list[Indices] = []
@@ -94,11 +96,14 @@ def _check_keys(item: Any, where: str, scored: bool) -> None:
             f"{where} has no {' and no '.join(lacking)}. It has: {', '.join(map(str, item)) or 'nothing'}"
         )
     if not scored and "scores" in item:
-        raise InvalidInput(f"{where} has scores, which truth has not. Are predictions and targets exchanged?")
+        raise InvalidInput(
+            f"{where} has scores, expected truth without scores",
+            remedy="Check that predictions and targets are not swapped",
+        )
 
 
 def _plain(value: Any) -> Any:
-    """A tensor as what numpy can take: without its gradient, on the CPU, of a type that numpy knows."""
+    """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
     if hasattr(value, "detach"):
         value = value.detach()
     if hasattr(value, "cpu"):
@@ -108,7 +113,7 @@ def _plain(value: Any) -> Any:
 
 
 def _array(value: Any, where: str) -> NDArray[Any]:
-    """Numbers or names as an array."""
+    """Return numbers or names as an array."""
     try:
         return np.asarray([_plain(one) for one in value] if isinstance(value, list | tuple) else _plain(value))
     except (TypeError, ValueError, RuntimeError) as error:
@@ -116,14 +121,17 @@ def _array(value: Any, where: str) -> NDArray[Any]:
 
 
 def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, Indices]:
-    """All points, and how many each polyline has: from one array ``(polylines, points, 2 or 3)`` or from many."""
+    """Return all points and the number of points per polyline.
+
+    ``value`` is one array ``(polylines, points, 2 or 3)`` or a list of polylines.
+    """
     lines: list[Any]
     if hasattr(value, "ndim") and getattr(value, "dtype", None) != np.dtype(object):
         array = _array(value, where)
         if array.size and array.ndim != 3:
             raise InvalidInput(
-                f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3). "
-                "A single polyline goes into a list"
+                f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3)",
+                remedy="Put a single polyline in a list",
             )
         if (
             array.size
@@ -132,7 +140,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
         ):
             coords = np.ascontiguousarray(array, np.float64).reshape(-1, array.shape[2])
             return coords, np.full(len(array), array.shape[1])
-        lines = list(array)  # for the same complaint as about a list
+        lines = list(array)  # raises the same errors as a list
     elif isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
         raise InvalidInput(f"{where} must be a list of polylines or one array, got a {type(value).__name__}")
     else:
@@ -149,7 +157,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
 
 
 def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], numbers: tuple[str, ...] | None) -> Indices:
-    """The class of each polyline, from names or numbers."""
+    """Return the class of each polyline from names or numbers."""
     array = _array(value, where)
     if array.shape != (count,):
         raise InvalidInput(f"{where} must be {count} labels, one per polyline, got shape {array.shape}")
@@ -162,8 +170,9 @@ def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], number
     elif array.dtype.kind in "iu":
         if numbers is None:
             raise InvalidInput(
-                f"{where} holds numbers, and nobody has said what they mean. Pass classes= with their names in order. "
-                f"Repositories differ: {ORDERS}"
+                f"{where} holds numbers, but no class names were given for these integer labels. "
+                f"The order differs between projects: {ORDERS}",
+                remedy="Pass classes= with the names in order",
             )
         inside = (array >= 0) & (array < len(numbers))
         table = np.array([classes.index(name) for name in numbers], np.int64)
@@ -191,7 +200,7 @@ def _numbers(value: Any, where: str, count: int) -> Confidences:
 def _sound(
     coords: Points, sizes: Indices, scores: Confidences, where: str, degenerate: Degenerate
 ) -> NDArray[np.bool_]:
-    """Which instances are polylines. The others are an error, or dropped if the caller asked for that."""
+    """Return which instances are valid polylines. With ``degenerate="strict"``, others raise an error."""
     finite = np.isfinite(coords).all(axis=1)
     sound: NDArray[np.bool_] = (sizes > 1) & np.isfinite(scores)
     sound[np.repeat(np.arange(len(sizes)), sizes)[~finite]] = False
@@ -208,6 +217,6 @@ def _sound(
             )
         else:
             what = f"{where}['scores'][{i}] is {scores[i]}, expected a number in [0, 1]"
-        more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are unsound)" if (~sound).sum() > 1 else ""
-        raise InvalidInput(f'{what}{more}. Pass degenerate="drop" to leave such instances out')
+        more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are invalid)" if (~sound).sum() > 1 else ""
+        raise InvalidInput(f"{what}{more}", remedy='Pass degenerate="drop" to leave such instances out')
     return sound

@@ -1,4 +1,4 @@
-"""Findings: what a reader or a check noticed about data, in words and numbers."""
+"""Findings: what a reader or a check noticed about the data."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ Level: TypeAlias = Literal["error", "warning", "note"]
 class Finding:
     """One thing noticed about the data.
 
-    An ``error`` means that a number computed from the data would be wrong, a ``warning`` that it probably is not what
-    was meant, a ``note`` that there is something to know.
+    An ``error`` means that a number computed from the data would be wrong. A ``warning`` means that it is probably not
+    what was intended. A ``note`` is for information.
 
     >>> print(Finding("note", "empty-frames", "3 frames of the truth have no instances", count=3, examples=("a", "b")))
     note: 3 frames of the truth have no instances (a, b, ...)
@@ -23,7 +23,7 @@ class Finding:
     level: Level
     code: str  # stable, for programs: "tokens-missing"
     message: str  # for people, without the remedy
-    count: int = 1  # number of frames, instances or values concerned
+    count: int = 1  # number of affected frames, instances or values
     examples: tuple[str, ...] = ()  # a few of them
     remedy: Remedy | None = None  # what to do
 
@@ -43,11 +43,11 @@ class Finding:
 
 
 def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
-    """Findings from several places, one for each code: the words of the first, and what all of them counted.
+    """Merge findings from several places into one per code, with the message of the first and the sum of all counts.
 
     Args:
-        findings: As they came. The same finding from two places counts once.
-        places: What to call them, such as ``"maps"``.
+        findings: All findings, in order. The same finding from two places counts once.
+        places: What the places are, such as ``"maps"``.
 
     >>> print(*summed([Finding("note", "odd", "a: 2 odd", 2), Finding("note", "odd", "b: 3 odd", 3)], "maps"))
     note: a: 2 odd; 5 in all 2 maps

@@ -1,4 +1,4 @@
-"""Frames from several places as one."""
+"""Joins several ``MapFrames`` into one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,32 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 
 
-def join(parts: Sequence[MapFrames]) -> MapFrames:
-    """The frames of all parts, one part after the other.
+def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
+    """Join the frames of all parts, one part after the other.
 
-    Classes meet by name. What only some parts have (scenes, time stamps, poses, tracks) is left out; whether they are
-    predictions or truth, and their dimension, must agree.
+    Classes are matched by name. All parts must be predictions or all must be truth, and all must have the same
+    dimension. Scenes, time stamps, poses and tracks are left out unless all parts have them.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
-    >>> joined = join([a, b])
+    >>> joined = join_frames([a, b])
     >>> joined.tokens, joined.counts
     (('a', 'b'), {'divider': 1, 'boundary': 1})
     """
     if not parts:
-        raise InvalidInput("nothing to join: expected at least one part")
+        raise InvalidInput("nothing to join, expected at least one part")
     if len(parts) == 1:
         return parts[0]
     if len({part.confidence is None for part in parts}) > 1:
-        raise InvalidInput("some parts have confidences and some have none: predictions and truth cannot be joined")
+        raise InvalidInput("some parts have confidences and others have none; predictions and truth cannot be joined")
     dimensions = {part.dimension for part in parts if len(part.polylines.coords)}
     if len(dimensions) > 1:
-        raise InvalidInput("some parts are 2-D and some are 3-D. Call .planar() on those with height")
+        raise InvalidInput(
+            "some parts are 2-D and some are 3-D",
+            remedy=Remedy("Call .planar() on those with height", "Pass --planar to leave out height"),
+        )
     classes = tuple(dict.fromkeys(name for part in parts for name in part.classes))
     same = [part.as_classes(classes) for part in parts]
     before = np.cumsum([0, *(len(part) for part in same)])

@@ -1,1 +1,1 @@
-"""Polylines and what is done to them: resampling, cropping, buffering, rigid motions."""
+"""Polylines and operations on them: resampling, cropping, buffering, rigid motions."""

@@ -1,4 +1,4 @@
-"""Clipping of polylines at the edge of a region."""
+"""Crops polylines to a region."""
 
 from typing import TypeAlias
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
+from mapgauge.typing import Bounds, Points
 
 Indices: TypeAlias = NDArray[np.int64]
-Region: TypeAlias = tuple[float, float] | tuple[float, float, float, float]
+Region: TypeAlias = tuple[float, float] | Bounds
 
 
-def check_region(region: object) -> tuple[float, float, float, float]:
-    """A region as ``(x_min, y_min, x_max, y_max)``; ``(length, width)`` has the ego at its centre."""
+def check_region(region: object) -> Bounds:
+    """Return a region as ``(x_min, y_min, x_max, y_max)``. ``(length, width)`` has the ego at its centre."""
     expected = "region must be (length, width) or (x_min, y_min, x_max, y_max) in metres"
     try:
         values = np.asarray(region, np.float64)
@@ -29,14 +29,17 @@ def check_region(region: object) -> tuple[float, float, float, float]:
 
 
 def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Indices]:
-    """Cut polylines at the edge of a region; returns the pieces inside, and of which polyline each is a piece.
+    """Cut polylines at the edge of a region.
 
-    The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces; what only
-    touches the edge in a point gives none. If a polyline that repeats its first point as its last (a polygon) is cut,
-    the pieces before and after that point are one. Height is interpolated.
+    The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces. A polyline
+    that only touches the edge in a point gives none. If a polygon (a polyline that repeats its first point as its
+    last) is cut, the pieces before and after that point are joined. Height is interpolated.
+
+    Returns:
+        The pieces inside the region, and for each piece the index of its polyline.
     """
-    box = check_region(region)
-    low, high = np.array(box[:2]), np.array(box[2:])
+    bounds = check_region(region)
+    low, high = np.array(bounds[:2]), np.array(bounds[2:])
     coords, offsets = polylines.coords, polylines.offsets
     outside = np.flatnonzero(((coords[:, :2] < low) | (coords[:, :2] > high)).any(axis=1))
     crossing = np.unique(np.searchsorted(offsets, outside, side="right") - 1)
@@ -50,7 +53,7 @@ def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Ind
 
 
 def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:
-    """The pieces of polylines inside a box, and of which each is one (Liang and Barsky's clipping of all segments)."""
+    """Clip all segments (Liang and Barsky). Returns the pieces, and for each piece the index of its polyline."""
     coords, offsets = polylines.coords, polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
@@ -71,20 +74,25 @@ def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, In
         points[:, :2] = np.clip(points[:, :2], low, high)
     a, b = np.where(enter == 0, start, a), np.where(leave == 1, coords[first + 1], b)
     line = owner[first]
-    new = np.ones(len(kept), np.bool_)  # segments that do not go on with the one before
+    new = np.ones(len(kept), np.bool_)  # segments that begin a new piece
     new[1:] = (line[1:] != line[:-1]) | (enter[1:, 0] > 0) | (a[1:] != b[:-1]).any(axis=1)
-    number = new.cumsum() - 1  # of the piece
-    at = np.arange(len(kept)) + number + 1  # where a segment ends in the list of all points
+    number = new.cumsum() - 1  # the piece of each segment
+    at = np.arange(len(kept)) + number + 1  # the index of a segment's end in the list of all points
     points = np.empty((len(kept) + np.count_nonzero(new), coords.shape[1]))
     points[at] = b
     points[at[new] - 1] = a[new]
-    return _across_the_start(polylines, points, np.sort(np.concatenate([number, number[new]])), line[new])
+    return _join_at_start(polylines, points, np.sort(np.concatenate([number, number[new]])), line[new])
 
 
-def _across_the_start(
-    polylines: Polylines, points: Points, number: Indices, line: Indices
-) -> tuple[Polylines, Indices]:
-    """Pieces of polygons that meet where the polygon begins, made one; ``number`` is the piece of each point."""
+def _join_at_start(polylines: Polylines, points: Points, number: Indices, line: Indices) -> tuple[Polylines, Indices]:
+    """Join the first and the last piece of a polygon if they meet at its first point.
+
+    Args:
+        polylines: The polylines that were cut.
+        points: The points of all pieces.
+        number: The piece of each point.
+        line: The polyline of each piece.
+    """
     begins = np.searchsorted(number, np.arange(len(line) + 1))
     lead = np.flatnonzero(np.diff(line, prepend=-1))  # the first piece of each line
     last = np.append(lead[1:], len(line))[: len(lead)] - 1

@@ -1,8 +1,8 @@
 """Polylines: many sequences of points in two flat arrays.
 
-``coords`` holds all points, ``offsets`` where each polyline starts; polyline ``i`` is
-``coords[offsets[i]:offsets[i + 1]]``. It is the layout of a GeoArrow linestring column and of shapely's ragged arrays.
-Lists of small arrays exist only outside.
+``coords`` holds all points, and ``offsets`` where each polyline starts: polyline ``i`` is
+``coords[offsets[i]:offsets[i + 1]]``. A GeoArrow linestring column and shapely's ragged arrays have the same layout.
+Lists of small arrays exist only at the public border.
 """
 
 import operator
@@ -15,12 +15,12 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.typing import Closed, Flags, Offsets, Points, PolylineLike, PolylinesLike
 
-CLOSED_TOLERANCE = 0.1  # metres; the rule behind the published numbers
+CLOSED_TOLERANCE = 0.1  # metres; the published numbers were computed with this rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polylines:
-    """Many polylines of one dimension.
+    """Many polylines with the same dimension.
 
     >>> lines = Polylines.of([[[0, 0], [1, 0]], [[5, 5]]])
     >>> len(lines), lines.dimension
@@ -34,7 +34,7 @@ class Polylines:
     offsets: Offsets  # (polylines + 1,), from 0 to the number of points
 
     def __post_init__(self) -> None:
-        """Refuse arrays that are not what the kernels rely on."""
+        """Refuse arrays that the kernels cannot work with."""
         coords, offsets = self.coords, self.offsets
         if coords.ndim != 2 or coords.shape[1] < 1 or coords.dtype != np.float64 or not coords.flags.c_contiguous:
             raise InvalidInput(
@@ -43,7 +43,7 @@ class Polylines:
         if offsets.ndim != 1 or offsets.dtype != np.int64 or not len(offsets):
             raise InvalidInput(f"offsets must be an int64 array (polylines + 1,), got {offsets.dtype} {offsets.shape}")
         if offsets[0] != 0 or offsets[-1] != len(coords) or np.any(np.diff(offsets) < 0):
-            raise InvalidInput(f"offsets must rise from 0 to the number of points, {len(coords)}")
+            raise InvalidInput(f"offsets must be ascending, from 0 to the number of points, {len(coords)}")
         check_finite(coords, "coords")
 
     @classmethod
@@ -52,8 +52,8 @@ class Polylines:
 
         Args:
             polylines: The polylines; a ``Polylines`` is returned as it is.
-            name: What to call them in an error message.
-            dimension: The dimension they must have; taken from the first polyline with points if None.
+            name: Their name in an error message.
+            dimension: The expected dimension; that of the first polyline with points if None.
         """
         if isinstance(polylines, Polylines):
             if dimension is not None and len(polylines.coords) and polylines.dimension != dimension:
@@ -65,7 +65,7 @@ class Polylines:
             polylines = polylines.geoms
         elif hasattr(polylines, "geom_type"):
             raise InvalidInput(
-                f"{name} must be a sequence of polylines, got one {polylines.geom_type}. Put it in a list."
+                f"{name} must be a sequence of polylines, got one {polylines.geom_type}", remedy="Put it in a list"
             )
         try:
             items = list(polylines)
@@ -77,11 +77,11 @@ class Polylines:
             if dimension is None and len(points):
                 dimension = points.shape[1]
             arrays.append(points)
-        return cls.join(arrays, [f"{name}[{i}]" for i in range(len(arrays))], 2 if dimension is None else dimension)
+        return cls.pack(arrays, [f"{name}[{i}]" for i in range(len(arrays))], 2 if dimension is None else dimension)
 
     @classmethod
-    def join(cls, arrays: list[Points], names: list[str], dimension: int) -> "Polylines":
-        """Pack what ``as_points`` gave; arrays without points may have any dimension."""
+    def pack(cls, arrays: list[Points], names: list[str], dimension: int) -> "Polylines":
+        """Pack the results of ``as_points``. Arrays without points may have any dimension."""
         offsets = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum([len(points) for points in arrays], out=offsets[1:])
         filled = [points for points in arrays if len(points)]
@@ -90,12 +90,12 @@ class Polylines:
             return cls(coords, offsets)
         except InvalidInput:
             for points, name in zip(arrays, names, strict=True):
-                check_finite(points, name)  # the same complaint, with the name of the polyline
+                check_finite(points, name)  # the same error, with the name of the polyline
             raise
 
     @classmethod
     def unchecked(cls, coords: Points, offsets: Offsets) -> "Polylines":
-        """From arrays made of those of other ``Polylines``, which were checked."""
+        """Make ``Polylines`` from arrays that were taken from other ``Polylines`` and are therefore valid."""
         made = object.__new__(cls)
         object.__setattr__(made, "coords", coords)
         object.__setattr__(made, "offsets", offsets)
@@ -111,41 +111,41 @@ class Polylines:
         return len(self.offsets) - 1
 
     def __getitem__(self, i: int) -> Points:
-        """The points of one polyline, as a view."""
+        """Return the points of one polyline, as a view."""
         i = operator.index(i)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"polyline {i} of {len(self)}")
+            raise IndexError(f"no polyline {i}, there are {len(self)}")
         i %= len(self)
         return self.coords[self.offsets[i] : self.offsets[i + 1]]
 
     def __iter__(self) -> Iterator[Points]:
-        """The points of each polyline, as views."""
+        """Iterate over the points of each polyline, as views."""
         return (self[i] for i in range(len(self)))
 
     def and_then(self, other: "Polylines") -> "Polylines":
-        """These and then others, of the same dimension unless one side has no points."""
+        """Append other polylines. Both must have the same dimension unless one has no points."""
         blocks = [side.coords for side in (self, other) if len(side.coords)] or [self.coords]
         offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
         return Polylines.unchecked(np.concatenate(blocks), offsets)
 
     def pick(self, rows: Offsets) -> "Polylines":
-        """Some of the polylines, in the order given."""
+        """Pick some of the polylines, in the order given."""
         sizes = np.diff(self.offsets)[rows]
         points = ranges(self.offsets[rows], sizes)
         return Polylines.unchecked(self.coords[points], np.concatenate([[0], sizes]).cumsum())
 
     def closed(self, rule: Closed, tolerance: float = CLOSED_TOLERANCE) -> tuple[Flags, Flags]:
-        """Which polylines are closed, and which of them repeat their first point as their last.
+        """Return which polylines are closed, and which of those repeat their first point as their last.
 
-        ``True`` and ``False`` say so for all; then only an exact repetition is a closing point. ``"auto"`` looks at the
-        ends: more than two points, and at most ``tolerance`` metres from the first to the last, which then is the
-        closing point.
+        With ``True`` or ``False``, all or none are closed, and a last point is a closing point only if it equals the
+        first exactly. With ``"auto"``, a polyline is closed if it has more than two points and its last point is at
+        most ``tolerance`` metres from its first; the last point is then the closing point.
         """
         several = np.flatnonzero(np.diff(self.offsets) > 2)
         first, last = self.coords[self.offsets[several]], self.coords[self.offsets[several + 1] - 1]
         repeats = np.zeros(len(self), np.bool_)
         if rule == "auto":
-            with np.errstate(over="ignore"):  # ends too far apart to square are far apart
+            with np.errstate(over="ignore"):  # an overflow to infinity still means "far apart"
                 repeats[several] = np.sqrt(np.square(first - last).sum(axis=1)) <= tolerance
             return repeats, repeats
         if rule:
@@ -154,22 +154,24 @@ class Polylines:
 
 
 def ranges(starts: Offsets, sizes: Offsets) -> Offsets:
-    """``starts[i], starts[i] + 1, ...``, ``sizes[i]`` numbers each, one after the other."""
+    """Concatenate the ranges ``starts[i], starts[i] + 1, ...`` of ``sizes[i]`` numbers each."""
     before = sizes.cumsum() - sizes
     return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
 def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -> Points:
-    """The points of one polyline as a float64 array ``(n, dimension)``; refuses what is not a polyline.
+    """Return the points of one polyline as a float64 array ``(n, dimension)``; refuse anything else.
 
-    ``name`` says in an error message which polyline it is. An empty one has shape ``(0, dimension)``, or ``(0, 2)``.
-    Whether the numbers are finite is left to ``check_finite``, which is cheaper for many polylines at once.
+    ``name`` names the polyline in an error message. An empty polyline has shape ``(0, dimension)``, or ``(0, 2)`` if
+    ``dimension`` is None. This function does not check that numbers are finite: ``check_finite`` does, and is cheaper
+    for many polylines at once.
     """
     kind = getattr(polyline, "geom_type", None)
     if kind is not None:
         polyline = _shapely_coordinates(polyline, kind, name)
     if isinstance(polyline, np.ma.MaskedArray) and np.ma.is_masked(polyline):
-        raise InvalidInput(f"{name} has {np.count_nonzero(polyline.mask)} masked values; fill or remove them first")
+        masked = np.count_nonzero(polyline.mask)
+        raise InvalidInput(f"{name} has {masked} masked values", remedy="Fill or remove them first")
     try:
         points = np.asarray(polyline)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -185,7 +187,8 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
     if points.ndim == 1:
         raise InvalidInput(
             f"{name} is one flat list of {len(points)} numbers, expected points of shape (n, dimension), "
-            "such as [[0, 0], [1, 0]]. One polyline where several are expected goes into a list."
+            "such as [[0, 0], [1, 0]]",
+            remedy="Put a single polyline in a list where several are expected",
         )
     if points.ndim != 2 or points.shape[1] == 0:
         raise InvalidInput(f"{name} has shape {points.shape}, expected (n, dimension)")
@@ -195,7 +198,7 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
 
 
 def check_finite(points: Points, name: str) -> None:
-    """Refuse NaN and infinity, and say where they are."""
+    """Refuse NaN and infinity; the error names the first one."""
     finite = np.isfinite(points)
     if not finite.all():
         i, k = (int(v) for v in np.argwhere(~finite)[0])

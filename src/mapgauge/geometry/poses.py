@@ -1,14 +1,16 @@
-"""Poses: rigid motions as (4, 4) matrices, from a frame's coordinates to the world's."""
+"""Poses: rigid motions as (4, 4) matrices, such as those from frame to world coordinates."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mapgauge.arguments import check_angle
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Points
 
 
 def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
-    """Rigid motions as ``(1 or frames, 4, 4)``."""
+    """Return rigid motions as an array ``(1 or frames, 4, 4)``; refuse anything else."""
     expected = f"poses must be one (4, 4) matrix or {frames} of them, one per frame"
     try:
         motion = np.asarray(poses, np.float64)
@@ -24,12 +26,41 @@ def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
         off += np.abs(motion[:, 3] - (0, 0, 0, 1)).max(axis=1) + (np.linalg.det(turn) < 0)
     bad = np.flatnonzero(~((off < 1e-6) & np.isfinite(motion).all(axis=(1, 2))))
     if len(bad):
-        raise InvalidInput(f"pose {bad[0]} is not a rigid motion (rotation and translation, last row 0 0 0 1)")
+        raise InvalidInput(f"pose {bad[0]} is not a rigid motion (a rotation and a translation, last row 0 0 0 1)")
     return motion
 
 
+def rotation_about_z(degrees: float) -> NDArray[np.float64]:
+    """Return the ``(4, 4)`` motion that turns counter-clockwise seen from above. Quarter turns are exact."""
+    turns = check_angle(degrees) / 90
+    if turns == round(turns):
+        c, s = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(turns) % 4]
+    else:
+        c, s = float(np.cos(np.radians(degrees))), float(np.sin(np.radians(degrees)))
+    motion = np.eye(4)
+    motion[:2, :2] = (c, -s), (s, c)
+    return motion
+
+
+def move_polylines(polylines: Polylines, motions: NDArray[np.float64], owner: NDArray[np.int64]) -> Polylines:
+    """Move polylines by rigid motions.
+
+    Args:
+        polylines: The polylines, of two or three coordinates.
+        motions: ``(1, 4, 4)``, one for all, or ``(n, 4, 4)``.
+        owner: ``(polylines,)``: the motion of each polyline, if there are several.
+    """
+    d = polylines.dimension
+    chosen = owner if len(motions) > 1 else np.zeros_like(owner)
+    which = np.repeat(chosen, np.diff(polylines.offsets))
+    coords = motions[which, :d, 3]
+    for k in range(d):
+        coords += motions[which, :d, k] * polylines.coords[:, k, None]
+    return Polylines(coords, polylines.offsets)
+
+
 def rotations(quaternions: Points) -> NDArray[np.float64]:
-    """The ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``, which need not have unit length."""
+    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``, which need not have unit length."""
     w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1)[:, None]).T
     rows = (
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -40,12 +71,12 @@ def rotations(quaternions: Points) -> NDArray[np.float64]:
 
 
 def motions(quaternions: Points, translations: Points, where: str) -> NDArray[np.float64]:
-    """Rigid motions as ``(n, 4, 4)`` matrices.
+    """Return rigid motions as ``(n, 4, 4)`` matrices.
 
     Args:
         quaternions: ``(n, 4)`` unit quaternions ``w, x, y, z``.
         translations: ``(n, 3)``, metres.
-        where: What to call them in an error message, which appends the index of the first bad one.
+        where: Their name in an error message, which appends the index of the first invalid one.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         length = np.linalg.norm(quaternions, axis=1)
@@ -54,7 +85,7 @@ def motions(quaternions: Points, translations: Points, where: str) -> NDArray[np
         k = int(bad[0])
         raise UnreadableFile(
             f"{where} {k} is not a rotation and a translation: quaternion {quaternions[k].tolist()}, "
-            f"translation {translations[k].tolist()} ({len(bad)} of {len(length)} are bad)"
+            f"translation {translations[k].tolist()} ({len(bad)} of {len(length)} are invalid)"
         )
     made = np.zeros((len(length), 4, 4))
     made[:, :3, :3] = rotations(quaternions)

@@ -38,7 +38,7 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
            [3. , 0. ]])
     """
     points = as_points(x, "x")
-    return resample_polylines(Polylines.join([points], ["x"], points.shape[1]), spacing=spacing, count=count).coords
+    return resample_polylines(Polylines.pack([points], ["x"], points.shape[1]), spacing=spacing, count=count).coords
 
 
 def resample_polylines(polylines: Polylines, *, spacing: float | None = None, count: int | None = None) -> Polylines:

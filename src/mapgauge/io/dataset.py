@@ -19,7 +19,7 @@ import numpy as np
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.files.places import is_url, open_file, parquet_files
-from mapgauge.frames.joining import join
+from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Settings
 from mapgauge.io._parquet_rows import (
@@ -206,7 +206,7 @@ def pieces_of(groups: Iterable[Group]) -> tuple[Piece, ...]:
 
 def read_pieces(pieces: Sequence[Piece], settings: Settings, without: Sequence[str] = ()) -> MapFrames:
     """The frames of some row groups, without some of the columns that need not be there."""
-    return join([_read_piece(piece, settings, without) for piece in pieces])
+    return join_frames([_read_piece(piece, settings, without) for piece in pieces])
 
 
 def _read_piece(piece: Piece, settings: Settings, without: Sequence[str]) -> MapFrames:

@@ -31,7 +31,7 @@ def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protoc
     count = len(groups.confidence)
     thresholds = getattr(protocol, field)
     hits = np.zeros(count, np.uint16)
-    kernels.candidates.hits_of_groups(
+    kernels.hits.hits_of_groups(
         *(groups.bounds, groups.by_confidence, distance(groups, protocol, max(thresholds))),
         *(np.array(thresholds), protocol.strict),
         *(np.empty(count, np.int64), np.empty(count), np.empty(count, np.bool_), hits),
@@ -42,7 +42,7 @@ def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protoc
 def _chamfer(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     distance = np.empty(groups.pairs)
     factor, no_filter = _factor(groups, protocol), protocol.buffers is None
-    kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
     if protocol.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.band.pairs_of_groups(groups.bounds)[near]
@@ -54,9 +54,9 @@ def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     factor = _factor(groups, protocol)
     distance = np.zeros(groups.pairs)
     if protocol.prefilter is not None:
-        kernels.candidates.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
+        kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
         distance[distance >= protocol.prefilter] = np.inf
-    kernels.candidates.frechet_pairs(
+    kernels.frechet.frechet_pairs(
         groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
     )
     return distance

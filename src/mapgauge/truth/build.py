@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding, summed
-from mapgauge.frames.joining import join
+from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.crossings import MERGES
@@ -125,7 +125,7 @@ def build(
             raise
     if not scenes:
         raise InvalidInput("no scene to cut truth for")
-    frames = join([finished[k] for k in range(len(scenes))])
+    frames = join_frames([finished[k] for k in range(len(scenes))])
     findings = (*dataset.findings, *summed(frames.findings, "maps"), *_empty(frames))
     if rules.forward == "y":
         frames = frames.rotate(90)
