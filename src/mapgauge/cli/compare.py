@@ -9,8 +9,8 @@ from mapgauge.cli import gate
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, say, show_table
-from mapgauge.cli.reading import names_of
-from mapgauge.cli.summary import TITLES, titled
+from mapgauge.cli.reading import file_names
+from mapgauge.cli.summary import titled
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def compare(
     Values and differences have confidence intervals from the bootstrap, over scenes if the results know them.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    names = names_of(results, name)
+    names = file_names(results, name)
     if samples < 1 or not 0 < level < 1 or seed < 0:
         o.refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
     conditions = gate.conditions_of(fail_if, len(results))
@@ -79,8 +79,10 @@ def show_comparison(
     elif form == "csv":
         write_csv(list(_rows(comparison)))
     else:
+        from mapgauge.results.comparison import plain_keys
+
         for k, class_name in enumerate(classes):
-            keys = [key for key in comparison.estimates[0][class_name] if "@" not in key]
+            keys = plain_keys(comparison.estimates[0][class_name])
             rows = [
                 [name, *(str(found[class_name][key]) for key in keys)]
                 for name, found in zip(comparison.names, comparison.estimates, strict=True)
@@ -100,10 +102,12 @@ def show_comparison(
 
 
 def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
+    from mapgauge.metrics.table import title_of
+
     for (first, second), found in comparison.differences.items():
         rows = [
             [
-                TITLES.get(key, key),
+                title_of(key),
                 f"{(value := found[class_name][key]).value:+.3f} [{value.low:+.3f}, {value.high:+.3f}]",
                 "told apart" if value.told_apart else "cannot be told apart",
             ]

@@ -77,6 +77,6 @@ def _convert(
 
 def with_scenes_of(frames: "MapFrames", scenes: Mapping[str, str] | None) -> "MapFrames":
     """The frames with their scenes, if some are given."""
-    from mapgauge.evaluation.evaluate import with_scenes
+    from mapgauge.scoring.prepare import with_scenes
 
     return frames if scenes is None else with_scenes(frames, scenes)

@@ -1,6 +1,5 @@
 """``mapgauge evaluate``: from two files to an answer."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,8 +8,8 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import paint, progress, say, show_findings, warn, warn_of
-from mapgauge.cli.pieces import Pieces, tell_inputs
-from mapgauge.cli.reading import Reading, check_classes, check_files, in_words, names_of, read_scenes
+from mapgauge.cli.reading import Reading, check_classes, check_files, file_names, in_words, read_scenes
+from mapgauge.cli.streaming import Streaming, tell_inputs
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target, result_files
 
@@ -79,7 +78,7 @@ def evaluate(
     settings = o.settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
     chosen = o.metrics_of(settings, metrics)
 
-    from mapgauge.evaluation.evaluate import check_rings
+    from mapgauge.scoring.prepare import check_rings
 
     rings = o.valid("--ranges", check_rings, o.numbers("--ranges", ranges))
     reading = Reading.of(
@@ -92,15 +91,15 @@ def evaluate(
         certain=certain,
         degenerate=degenerate,
     )
-    names = names_of(predictions, name)
+    names = file_names(predictions, name)
     targets = result_files(output, names)
     check_target(page)
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     quiet = form != "text"
     check_files(*predictions, truth)
-    pieces = Pieces.of(engine, scheduler, work, resume, on_error)
-    streamed = pieces.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
+    streaming = Streaming.of(engine, scheduler, work, resume, on_error)
+    streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
     from mapgauge import evaluate as evaluate_frames
 
@@ -112,10 +111,10 @@ def evaluate(
     for called, path, target in zip(names, predictions, targets, strict=True):
         common: dict[str, Any] = {"metrics": chosen, "unknown": unknown, "workers": workers}
         if y is None:
-            found = pieces.evaluate(
+            found = streaming.evaluate(
                 *(path, truth, called if len(names) > 1 else "", settings),
                 **common,
-                rings=rings,
+                ranges=rings,
                 degenerate=degenerate,
                 classes=classes,
             )
@@ -136,7 +135,7 @@ def evaluate(
             show_findings(new)
         if target is not None:
             found.save(target)
-        results.append(found if page or streamed else replace(found, data=None))
+        results.append(found if page or streamed else found.with_data(None))
     show_results(form, results, names)
     errors = sum(finding.level == "error" for finding in told)
     if errors and not quiet:

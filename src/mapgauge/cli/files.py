@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.datasets import convert_all, with_scenes_of
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.output import paint, say, show_findings, warn
-from mapgauge.cli.reading import Reading, check_files, describe, in_words, read_scenes
+from mapgauge.cli.reading import Reading, check_files, contents_of, in_words, read_scenes
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target
 
@@ -35,7 +35,7 @@ def inspect(
         return
     frames = Reading(format=format, degenerate=degenerate).predictions(file)
     if json:
-        write_json(describe(frames) | {"findings": [asdict(finding) for finding in frames.findings]})
+        write_json(contents_of(frames) | {"findings": [asdict(finding) for finding in frames.findings]})
         return
 
     from mapgauge.io import FORMATS

@@ -68,7 +68,7 @@ def parse(text: str) -> Condition:
     >>> parse("pld > +0.005")
     Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
     """
-    from mapgauge.scoring.score import METRICS
+    from mapgauge.metrics.table import METRICS
 
     found = _CONDITION.fullmatch(text.strip())
     if not found:
@@ -80,9 +80,10 @@ def parse(text: str) -> Condition:
     if metric not in METRICS:
         refuse(OPTION, f"{text!r}: no metric {metric!r}. Known: {', '.join(METRICS)}")
     above, relative, apart = found["sign"] == ">", found["limit"][0] in "+-", found["apart"] is not None
-    part = metric == "pld" and len(rest) > 1  # of which less is not always better: more matched points cost more too
-    if not part and above != (metric == "pld"):
-        better, other = ("lower", ">") if metric == "pld" else ("higher", "<")
+    row = METRICS[metric]
+    part = any(word == value.part for word in rest[1:] for value in row.values)  # less of a part is not always better
+    if not part and above != row.lower_is_better:
+        better, other = ("lower", ">") if row.lower_is_better else ("higher", "<")
         refuse(OPTION, f"{text!r} would fail on what is good: {better} {metric} is better. Write {metric} {other} ...")
     if apart and not relative:
         refuse(OPTION, f"{text!r}: only a difference can be told apart. Give the limit a sign, such as +0.005")
@@ -130,7 +131,7 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
 
 def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     """The differences of a method from the first, by their flat keys."""
-    from mapgauge.results.flat import flat_key
+    from mapgauge.metrics.table import flat_key
 
     found = comparison.differences[comparison.names[0], comparison.names[k]]
     return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}
@@ -143,7 +144,7 @@ def report(verdicts: Sequence[Verdict], baseline: str) -> bool:
         warn(f"gate: {_reason(verdict, baseline)}")
     if not failed:
         checked = dict.fromkeys(verdict.condition.text for verdict in verdicts)
-        warn(f"gate holds: nothing meets {' or '.join(checked)}")
+        warn(f"gate passed: no condition was met ({'; '.join(checked)})")
     return not failed
 
 

@@ -7,6 +7,7 @@ from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, show_table
 
 if TYPE_CHECKING:
+    from mapgauge.metrics.metric import Metric, Setting
     from mapgauge.protocols import Protocol
 
 
@@ -30,15 +31,22 @@ def protocols(json: JsonOption = False) -> None:
         return
     for protocol in PROTOCOLS.values():
         say(f"{protocol.name:<21}{protocol.about}", indent=" " * 21)
-    header = ["protocol", "sampling", "PLD cutoff", "Chamfer-AP", "Fréchet-AP"]
+    header = ["protocol", "sampling", *(f"{metric.title} {setting.word}s" for metric, setting in _with_settings())]
     show_table(Table("Settings, in metres", header, [_row(protocol) for protocol in PROTOCOLS.values()]))
 
 
 def _row(protocol: "Protocol") -> list[str]:
-    sampling = "as in the file"
-    if protocol.spacing is not None:
-        sampling = f"every {protocol.spacing:g} m"
-    elif protocol.count is not None:
-        sampling = f"{protocol.count} points"
-    lengths = (protocol.cutoffs, protocol.chamfer, protocol.frechet)
-    return [protocol.name, sampling, *(", ".join(map(str, values)) or "-" for values in lengths)]
+    settings = (metric.settings(protocol) for metric, _ in _with_settings())
+    return [protocol.name, protocol.sampling, *(", ".join(map(str, values)) or "-" for values in settings)]
+
+
+def _with_settings() -> "list[tuple[Metric, Setting]]":
+    """The metrics that some protocol has settings for."""
+    from mapgauge.metrics.table import METRICS
+    from mapgauge.protocols import PROTOCOLS
+
+    return [
+        (metric, metric.setting)
+        for metric in METRICS.values()
+        if metric.setting is not None and any(metric.settings(protocol) for protocol in PROTOCOLS.values())
+    ]

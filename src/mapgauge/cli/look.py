@@ -9,7 +9,7 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.output import progress, say, warn, warn_of
-from mapgauge.cli.reading import Reading, check_classes, check_files, names_of
+from mapgauge.cli.reading import Reading, check_classes, check_files, file_names
 from mapgauge.cli.targets import check_target
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput, MapgaugeError
@@ -78,7 +78,7 @@ def show(
         certain=certain,
         degenerate=degenerate,
     )
-    names = names_of(predictions, name)
+    names = file_names(predictions, name)
     check_target(output)
 
     from mapgauge import evaluate, plot
@@ -124,12 +124,13 @@ def show(
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
-    """The main values of one frame alone, for each method."""
-    alone = [method.of_frames([method.tokens.index(token)]).mean for method in methods]
-    return [
-        {key: value for key in method.metrics if (value := mean[key]) is not None}
-        for method, mean in zip(methods, alone, strict=True)
-    ]
+    """The main values of one frame, for each method: the values of ``Results.frames``, and the frame's mean AP."""
+    corners = []
+    for method in methods:
+        alone = method.of_frames([method.tokens.index(token)])
+        values = alone.mean | alone.frames(sort="token")[0]
+        corners.append({key: value for key in method.metrics if (value := values[key]) is not None})
+    return corners
 
 
 def _only(frames: "MapFrames", token: str, *, needed: bool = False) -> "MapFrames":
@@ -204,7 +205,7 @@ def report(
         certain=certain,
         degenerate=degenerate,
     )
-    names = names_of(results, name)
+    names = file_names(results, name)
     check_target(output)
 
     from mapgauge.report import write_report
@@ -216,21 +217,26 @@ def report(
 
 
 def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> "Results":
-    """Results with the geometry they came from, or without, and then the reason is told.
+    """Results with the geometry they came from; without it, and a warning, if the recorded files cannot be used.
 
-    Files given must be the right ones; recorded ones may be gone, or have changed since.
+    Files given as options must be the right ones. Recorded files may be gone, or may have changed since.
     """
     from mapgauge import load_results
 
     results = load_results(path)
-    x, y = (
-        recorded if given is None else given
-        for given, recorded in ((predictions, Path(results.inputs[0].name)), (truth, Path(results.inputs[1].name)))
-    )
     try:
+        if predictions is None and truth is None and results.data is not None:
+            return results  # a work folder knows its own files
+        x, y = (
+            Path(recorded.name) if given is None else given
+            for given, recorded in zip((predictions, truth), results.inputs, strict=True)
+        )
         return load_results(path, reading.predictions(x), reading.truth(y))
     except MapgaugeError as error:
         if predictions is not None or truth is not None:
             raise
-        warn(f"{path}: frames are not drawn: {error}. Give --predictions and --truth, with the options of then")
-        return results
+        warn(
+            f"{path}: frames are not drawn: {error.for_shell()}. "
+            "Give --predictions and --truth, with the options used originally"
+        )
+        return results.with_data(None)

@@ -45,7 +45,7 @@ def _protocols() -> list[str]:
 
 
 def _metrics() -> list[str]:
-    from mapgauge.scoring.score import METRICS
+    from mapgauge.metrics.table import METRICS
 
     return list(METRICS)
 
@@ -261,7 +261,7 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
     try:
         return function(*arguments, **keywords)
     except InvalidInput as error:
-        refuse(option, one_line(str(error)))
+        refuse(option, one_line(error))
 
 
 def listed(values: Sequence[str] | None) -> list[str]:
@@ -332,9 +332,6 @@ def settings_of(
 
 def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
     """The metrics asked for, all of which the protocol can compute."""
-    from mapgauge.evaluation.evaluate import chosen_metrics
+    from mapgauge.metrics.table import chosen_metrics
 
-    chosen = listed(metrics) if metrics is not None else None
-    if chosen and "pld" in chosen and not protocol.cutoffs:
-        refuse("--metrics", f"the protocol {protocol.name} has no cutoff for pld. Give one: --cutoff 1.5")
-    return valid("--metrics", chosen_metrics, protocol, chosen)
+    return valid("--metrics", chosen_metrics, protocol, None if metrics is None else listed(metrics))

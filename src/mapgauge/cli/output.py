@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
-from mapgauge.cli.words import in_options, printable
+from mapgauge.cli.words import printable
 from mapgauge.frames.findings import Finding
 
 _STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
@@ -94,7 +94,7 @@ def show_table(table: Table, *, gap: bool = True) -> None:
 def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
     """One line for each finding."""
     for finding in findings:
-        text = in_options(printable(str(finding))).removeprefix(finding.level)
+        text = printable(finding.for_shell()).removeprefix(finding.level)
         target = sys.stdout if stream is None else stream
         width = width_of(target)
         if width:

@@ -109,10 +109,10 @@ def place(path: Path) -> str | Path:
     return getattr(path, "url", None) or path
 
 
-def names_of(paths: Sequence[Path], given: Texts) -> list[str]:
+def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
     """What to call each file: what was given, or its name without suffixes, with as many folders as tell them apart.
 
-    >>> names_of([Path("runs/a/submission.json"), Path("runs/b/submission.json.gz")], None)
+    >>> file_names([Path("runs/a/submission.json"), Path("runs/b/submission.json.gz")], None)
     ['a/submission', 'b/submission']
     """
     names = listed(given)
@@ -133,7 +133,7 @@ def _stem(path: Path) -> str:
     return bare.stem
 
 
-def describe(frames: "MapFrames") -> dict[str, Any]:
+def contents_of(frames: "MapFrames") -> dict[str, Any]:
     """What is in a file, as plain values."""
     import numpy as np
 
@@ -170,7 +170,7 @@ def _spread(values: "np.ndarray[Any, Any]") -> dict[str, float] | None:
 
 def in_words(frames: "MapFrames") -> list[str]:
     """What is in a file, in a few short lines."""
-    found = describe(frames)
+    found = contents_of(frames)
     counts = printable(", ".join(f"{count} {name}" for name, count in found["classes"].items()))
     empty = f" ({found['empty_frames']} empty)" if found["empty_frames"] else ""
     spread, points, extent = found["confidence"], found["points_per_instance"], found["extent"]

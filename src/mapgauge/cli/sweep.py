@@ -8,7 +8,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, progress, show_table, warn, warn_of
-from mapgauge.cli.reading import Reading, check_classes, check_files, names_of
+from mapgauge.cli.reading import Reading, check_classes, check_files, file_names
 from mapgauge.cli.summary import titled
 from mapgauge.cli.targets import check_target
 from mapgauge.display.tables import number
@@ -84,10 +84,11 @@ def sweep(
         certain=certain,
         degenerate=degenerate,
     )
-    names = names_of(predictions, name)
+    names = file_names(predictions, name)
     check_target(figure)
 
     from mapgauge import sweep as sweep_settings
+    from mapgauge.evaluation.sweeps import region_of
 
     check_files(*predictions, truth)
     y = reading.truth(truth)
@@ -115,7 +116,7 @@ def sweep(
     if form == "json":
         write_json(rows)
     elif form == "csv":
-        write_csv([row | {"region": _region_text(row)} for row in rows])
+        write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
     else:
         table = _table(rows, settings.name)
         if form == "latex":
@@ -129,18 +130,16 @@ def sweep(
         warn(f"figure in {figure}")
 
 
-def _region_text(row: dict[str, Any]) -> str:
-    return "" if row["region"] is None else "x".join(f"{side:g}" for side in row["region"])
-
-
 def _table(rows: list[dict[str, Any]], protocol: str) -> Table:
+    from mapgauge.evaluation.sweeps import region_of, sampling_of
+
     keys = [key for key in rows[0] if key not in (*_SETTINGS, "name")]
     several = len({row["name"] for row in rows}) > 1
     body = [
         [
             *([row["name"]] if several else []),
-            _region_text(row) or "as is",
-            _sampling(row),
+            region_of(row),
+            sampling_of(row),
             "-" if row["cutoff"] is None else f"{row['cutoff']:g} m",
             *(number(row[key]) for key in keys),
         ]
@@ -148,9 +147,3 @@ def _table(rows: list[dict[str, Any]], protocol: str) -> Table:
     ]
     header = [*(["name"] if several else []), "region", "sampling", "cutoff", *map(titled, keys)]
     return Table(f"Means over classes ({protocol})", header, body, len(header) - len(keys))
-
-
-def _sampling(row: dict[str, Any]) -> str:
-    if row["spacing"] is not None:
-        return f"{row['spacing']:g} m"
-    return "as is" if row["count"] is None else f"N = {row['count']}"

@@ -22,7 +22,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import UnreadableFile
-from mapgauge.io._json import collector_paused
+from mapgauge.files.garbage import gc_paused as collector_paused
 
 # Of a value, with everything in it counted as often as it is used: 67 million, more for large files. Six thousand
 # frames that share one list of 75 polylines have 27 million.

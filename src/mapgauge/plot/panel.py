@@ -3,7 +3,7 @@
 What is told by colour is also told otherwise: truth is wide and pale, a prediction thin; what has no partner is dashed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -95,7 +95,7 @@ def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str],
         width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
         for j, line in enumerate(found.truth):
             alone = panel.marks and j not in matched[1]
-            at = view.drawn(_closed(line.points))
+            at = view.drawn(_joined(line.points, found.truth_closed, j))
             axes.add_line(truth_line(at, colours[line.class_name], width, alone=alone, name=f"truth-{j}-{place}"))
     if panel.truth and panel.predictions:
         for match in found.matches:
@@ -105,7 +105,8 @@ def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str],
     if panel.predictions:
         for i in np.argsort([_sure(line) for line in found.predictions], kind="stable").tolist():
             line, alone = found.predictions[i], i not in matched[0]
-            at, colour, name = view.drawn(_closed(line.points)), colours[line.class_name], f"prediction-{i}-{place}"
+            at, colour = view.drawn(_joined(line.points, found.predictions_closed, i)), colours[line.class_name]
+            name = f"prediction-{i}-{place}"
             axes.add_line(prediction_line(at, colour, alone=alone, opacity=_opacity(line), name=name))
     if panel.marks:
         _mark_unmatched(axes, view, panel, colours, place)
@@ -135,14 +136,9 @@ def _dress(axes: Axes, view: View, name: str, *, first: bool) -> None:
         axes.set_title(name, fontsize=NORMAL, color=INK, pad=3)
 
 
-def _closed(points: Points) -> Points:
-    """The points to draw. Assignments have no closing points, so ends that are one step apart are joined again."""
-    if len(points) < 4:
-        return points
-    steps = np.sqrt(np.square(np.diff(points, axis=0)).sum(axis=1))
-    gap = float(np.sqrt(np.square(points[0] - points[-1]).sum()))
-    closed = gap <= 1.5 * float(np.median(steps)) and 6 * gap <= float(steps.sum())
-    return np.concatenate([points, points[:1]]) if closed else points
+def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
+    """The points to draw. Assignments have no closing points, so those of closed lines are added again."""
+    return np.concatenate([points, points[:1]]) if place < len(closed) and closed[place] else points
 
 
 def _sure(line: Instance) -> float:

@@ -15,16 +15,20 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from mapgauge.display.colours import PART_COLOURS, colours_of
+import numpy as np
+
+from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
-from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.metric import Metric, SumRows
+from mapgauge.metrics.table import title_of
+from mapgauge.report.columns import column_keys, first_value, frame_numbers
 from mapgauge.report.drawings import Arrays, choose, drawings
 from mapgauge.report.pack import pack
-from mapgauge.report.scalars import hit_keys, scalars
 from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
 from mapgauge.results.results import Results
+from mapgauge.results.values import lists_of_frames
 
 FRAMES = 200
 SCRIPTS = ("data.js", "list.js", "histogram.js", "drawing.js", "explorer.js")  # one scope, in this order
@@ -67,7 +71,8 @@ def write_report(
     drawn = list(chosen) if all(method.data is not None for method in methods) else []
     arrays: Arrays = {}
     for k, method in enumerate(methods):
-        columns = scalars(method) | (drawings(method, drawn) if drawn else {})
+        columns = {f"value.{key}": column for key, column in frame_numbers(method).items()}
+        columns |= drawings(method, drawn) if drawn else {}
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     directory, data = pack(arrays)
     heading, colour = title or "mapgauge report", colours_of(first.class_names)
@@ -76,12 +81,12 @@ def write_report(
         "methods": comparison.names,
         "classes": first.class_names,
         "colours": [colour[name] for name in first.class_names],
-        "parts": [{"key": key, "colour": PART_COLOURS[key]} for key in Parts._fields],
+        "columns": column_keys(first),
+        "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
         "tokens": first.tokens,
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
-        "pld": "pld" in first.metrics,
-        "order": first.protocol.order,
-        "hits": hit_keys(first),
+        "sort": first_value(first),
+        "shares": "pld" in first.metrics and first.protocol.order == 1,
         "drawn": drawn,
         "kinds": [chosen[frame] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
@@ -103,6 +108,18 @@ def _in_order_of(first: Results, method: Results) -> Results:
     return method.of_frames([place[token] for token in first.tokens])
 
 
+def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:
+    """What the page needs to know about a metric: its main value, what is shown beside it, and its parts."""
+    there = rows.values(np.zeros(len(rows.columns)), results.protocol)
+    return {
+        "key": metric.main.key,
+        "title": metric.title,
+        "lower": metric.lower_is_better,
+        "headlines": [value.key for value in metric.with_role("headline") if value.key in there],
+        "parts": [{"key": key, "colour": colour} for key, colour in part_colours(metric).items() if key in there],
+    }
+
+
 def _said_of_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int]) -> str:
     """What the page says of the frames that it can draw."""
     total = len(methods[0].tokens)
@@ -114,10 +131,11 @@ def _said_of_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int
         )
     if len(drawn) == total:
         return f"All {total:,} frames can be drawn."
+    key = first_value(methods[0])
     how = (
-        f"a quarter each of the worst, the best, the median and random ones, by PLD of {name}"
-        if "pld" in methods[0].metrics
-        else "chosen at random"
+        "chosen at random"
+        if key is None
+        else f"a quarter each of the worst, the best, the median and random ones, by {title_of(key)} of {name}"
     )
     return (
         f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list. The values of all "

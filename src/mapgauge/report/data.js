@@ -1,10 +1,8 @@
-// What the page holds: names and settings as JSON, numbers as typed arrays, and values derived from them.
+// What the page holds: names and settings as JSON, numbers as typed arrays.
 
 const meta = JSON.parse(document.getElementById("meta").textContent);
 const frameCount = meta.tokens.length;
 const classCount = meta.classes.length;
-const SUMS = 6; // of PLD, by frame and class: five parts and the mass
-const MASS = 5;
 
 const TYPES = { int16: Int16Array, int32: Int32Array, uint8: Uint8Array, float32: Float32Array };
 const arrays = {};
@@ -20,24 +18,13 @@ async function unpack() {
   }
 }
 
-// The columns of the list. Text columns have no numbers to compute with.
-const pldKeys = !meta.pld
-  ? []
-  : meta.order === 1
-    ? ["pld", "localisation", "detection", ...meta.parts.map((part) => part.key)]
-    : ["pld"];
-const numberKeys = [...pldKeys, "predictions", "truth", ...meta.hits];
+// The columns of the list. Their titles come with the data; text columns have no numbers to compute with.
+const columnOf = Object.fromEntries(meta.columns.map((column) => [column.key, column]));
+const numberKeys = meta.columns.map((column) => column.key);
 const columnKeys = ["token", ...(meta.scenes ? ["scene"] : []), ...numberKeys];
-const METRIC_NAMES = { ap_chamfer: "Chamfer", ap_frechet: "Fréchet", ap_sospa: "SOSPA" };
 
-function labelOf(key) {
-  if (key === "pld") return "PLD";
-  if (!key.startsWith("hits:")) return key.replaceAll("_", " ");
-  const [metric, threshold] = key.slice(5).split("@");
-  return `${METRIC_NAMES[metric] ?? metric} hits at ${threshold}`;
-}
-
-const isWhole = (key) => key.startsWith("hits:") || key === "predictions" || key === "truth";
+const labelOf = (key) => columnOf[key]?.title ?? key.replaceAll("_", " ");
+const isWhole = (key) => columnOf[key]?.whole ?? false;
 
 function shown(key, value, signed) {
   if (Number.isNaN(value)) return "-";
@@ -45,60 +32,27 @@ function shown(key, value, signed) {
   return signed && value > 0 ? `+${text}` : text;
 }
 
-// Which classes a choice of the list means: one, or all of them pooled.
-const classesOf = (name) => (name === "" ? meta.classes.map((_, c) => c) : [meta.classes.indexOf(name)]);
-
-// Values of one frame, as Results.frames has them; NaN where there is nothing to have a value.
-function frameValues(method, frame, classes, out = {}) {
-  let predictions = 0;
-  let truth = 0;
-  for (const c of classes) {
-    predictions += arrays[`${method}.predicted`][frame * classCount + c];
-    truth += arrays[`${method}.true`][frame * classCount + c];
-  }
-  out.predictions = predictions;
-  out.truth = truth;
-  meta.hits.forEach((key, h) => {
-    out[key] = 0;
-    for (const c of classes) out[key] += arrays[`${method}.hits`][(h * frameCount + frame) * classCount + c];
-  });
-  if (meta.pld) {
-    const sums = sumsOf(method, frame, classes);
-    const value = sums.slice(0, MASS).reduce((a, b) => a + b, 0) ** (1 / meta.order);
-    const mass = sums[MASS] ** (1 / meta.order);
-    const factor = mass > 0 ? 2 / (mass + value) : 0;
-    const there = predictions + truth > 0;
-    out.pld = there ? Math.min(value * factor, 1) : NaN;
-    if (meta.order === 1) {
-      meta.parts.forEach((part, k) => (out[part.key] = there ? sums[k] * factor : NaN));
-      out.localisation = out[meta.parts[0].key];
-      out.detection = there ? (value - sums[0]) * factor : NaN;
-    }
-  }
-  return out;
+// The numbers of all frames, for all classes pooled ("") or for one class.
+function numbersOf(method, key, className) {
+  const start = (className === "" ? 0 : 1 + meta.classes.indexOf(className)) * frameCount;
+  return arrays[`${method}.value.${key}`].subarray(start, start + frameCount);
 }
 
-function sumsOf(method, frame, classes) {
-  const sums = new Array(SUMS).fill(0);
-  for (const c of classes) {
-    for (let k = 0; k < SUMS; k++) sums[k] += arrays[`${method}.parts`][(frame * classCount + c) * SUMS + k];
-  }
-  return sums;
+// The numbers of one frame by key.
+function frameValues(method, frame, className) {
+  return Object.fromEntries(numberKeys.map((key) => [key, numbersOf(method, key, className)[frame]]));
 }
 
 // All columns of the list. `choice` is a method ("0"), or two of them ("1-0"): the first minus the second.
 function columnsOf(choice, className) {
-  const classes = classesOf(className);
   const [first, second] = choice.split("-");
-  const columns = Object.fromEntries(numberKeys.map((key) => [key, new Float64Array(frameCount)]));
-  const one = {};
-  const other = {};
-  for (let frame = 0; frame < frameCount; frame++) {
-    frameValues(first, frame, classes, one);
-    if (second !== undefined) frameValues(second, frame, classes, other);
-    for (const key of numberKeys) columns[key][frame] = second === undefined ? one[key] : one[key] - other[key];
-  }
-  return columns;
+  const difference = (key) => {
+    const minus = numbersOf(second, key, className);
+    return Float64Array.from(numbersOf(first, key, className), (value, frame) => value - minus[frame]);
+  };
+  return Object.fromEntries(
+    numberKeys.map((key) => [key, second === undefined ? Float64Array.from(numbersOf(first, key, className)) : difference(key)]),
+  );
 }
 
 // Where a frame is among those that can be drawn; -1 if it cannot.

@@ -178,15 +178,16 @@ function applyView(panel, view) {
   panel.scale.textContent = `${length} m`;
 }
 
+const COSTS = ["matched points", "unmatched points", "confidence"]; // what a match costs, as `matches.costs` has it
+
 // What there is to say of an instance, line by line.
 function describe(method, frame, instance) {
   const said = [`${instance.side === "truth" ? "truth" : "prediction"} ${instance.number}, ${meta.classes[instance.label]}`];
   if (instance.side !== "truth") said.push(`confidence ${instance.confidence.toFixed(3)}`);
   if (!meta.matched) return said;
-  const normalised = meta.pld && meta.order === 1;
-  const total = normalised ? sumsOf(method, frame, [instance.label]).reduce((a, b) => a + b, 0) : 2;
-  const share = (cost) => (total > 0 ? (2 * cost) / total : 0).toFixed(4);
-  const of = normalised ? "in the PLD of the class" : "cost";
+  const scale = arrays[`${method}.scale`][drawnAt[frame] * classCount + instance.label];
+  const share = (cost) => (cost * scale).toFixed(4);
+  const of = meta.shares ? "in the PLD of the class" : "cost";
   if (!instance.match) {
     const kind = instance.side === "truth" ? "missed" : "false";
     said.push(`no partner: ${kind}`, `${of}: ${share(instance.confidence / 2)}`);
@@ -199,7 +200,7 @@ function describe(method, frame, instance) {
     `distance ${distance.toFixed(3)} (normalised SOSPA)`,
     `${pairs.x.length} matched points, without partner ${prediction.line.x.length - pairs.x.length} + ${truth.line.x.length - pairs.x.length}`,
     `${of}: ${share(costs[0] + costs[1] + costs[2])}`,
-    ...costs.map((cost, k) => `${labelOf(meta.parts[k].key)} ${share(cost)}`),
+    ...costs.map((cost, k) => `${COSTS[k]} ${share(cost)}`),
   );
   return said;
 }

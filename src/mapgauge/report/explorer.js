@@ -6,8 +6,8 @@ const DEFAULTS = () => ({
   frame: -1,
   method: "0", // or "1-0": the second minus the first
   of: "", // a class, or all of them
-  sort: meta.pld ? "pld" : "token",
-  down: meta.pld,
+  sort: meta.sort ?? "token",
+  down: meta.sort !== null,
   text: "",
   scene: "",
   only: false,
@@ -137,19 +137,22 @@ function showFrame() {
   const kind = drawnAt[frame] >= 0 ? meta.kinds[drawnAt[frame]] : "all";
   $$("chosen").textContent = [meta.tokens[frame], meta.scenes?.[frame], kind === "all" ? null : kind].filter(Boolean).join(" · ");
   const several = meta.methods.length > 1;
-  const head = ["class", ...(several ? ["method"] : []), ...(pldKeys.length > 1 ? ["parts"] : []), ...numberKeys.filter((key) => !meta.parts.some((part) => part.key === key))];
+  const bars = meta.metrics.filter((metric) => metric.parts.length);
+  const isPart = (key) => bars.some((metric) => metric.parts.some((part) => part.key === key));
+  const barKey = (metric) => `parts of ${metric.title}`;
+  const head = ["class", ...(several ? ["method"] : []), ...bars.map(barKey), ...numberKeys.filter((key) => !isPart(key))];
   const body = [];
   for (const name of ["", ...meta.classes]) {
     meta.methods.forEach((method, m) => {
-      const values = frameValues(m, frame, classesOf(name));
+      const values = frameValues(m, frame, name);
       const names = [name || "all", ...(several ? [method] : [])];
-      const cells = head.slice(names.length).map((key) => (key === "parts" ? element("td", {}, barOf(values)) : element("td", { textContent: shown(key, values[key]) })));
+      const cells = head.slice(names.length).map((key) => {
+        const metric = bars.find((one) => barKey(one) === key);
+        return metric ? element("td", {}, barOf(metric, values)) : element("td", { textContent: shown(key, values[key]) });
+      });
       const heads = names.map((text) => element("th", { scope: "row", textContent: text }));
       body.push(element("tr", {}, ...heads, ...cells));
-      if (name === "") panels[m].values.textContent = meta.pld ? `PLD ${shown("pld", values.pld)}` : "";
-      if (name === "" && pldKeys.length > 1) {
-        panels[m].values.textContent += ` = localisation ${shown("", values.localisation)} + detection ${shown("", values.detection)}`;
-      }
+      if (name === "") panels[m].values.textContent = meta.metrics.map((metric) => sentenceOf(metric, values)).join("; ");
     });
   }
   const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : "", textContent: labelOf(key) })));
@@ -158,9 +161,15 @@ function showFrame() {
   $$("frame-values").replaceChildren(region);
 }
 
-function barOf(values) {
+// A value and what it is made of: "PLD 0.877 = localisation 0.2 + detection 0.677".
+function sentenceOf(metric, values) {
+  const parts = metric.headlines.map((key) => `${labelOf(key)} ${shown(key, values[key])}`);
+  return `${metric.title} ${shown(metric.key, values[metric.key])}${parts.length ? ` = ${parts.join(" + ")}` : ""}`;
+}
+
+function barOf(metric, values) {
   let at = 0;
-  const boxes = meta.parts.map(({ key, colour }) => {
+  const boxes = metric.parts.map(({ key, colour }) => {
     const width = 100 * (values[key] || 0);
     const box = drawn("rect", { class: "part", x: at, y: 1, width, height: 14, fill: colour }, drawn("title", {}, `${labelOf(key)} ${shown(key, values[key])}`));
     at += width;

@@ -5,19 +5,13 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from mapgauge.display.colours import PART_COLOURS
+from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
-from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.metric import HitRows, Metric
+from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.results.comparison import Comparison, Difference, Estimate
 from mapgauge.results.results import Results
-from mapgauge.scoring.score import thresholds_of
 
-TITLES = {
-    "pld": "PLD (lower is better)",
-    "ap_chamfer": "Chamfer-AP (higher is better)",
-    "ap_frechet": "Fréchet-AP (higher is better)",
-    "ap_sospa": "SOSPA-AP (higher is better)",
-}
 LEVELS = ("error", "warning", "note")
 
 
@@ -41,18 +35,11 @@ def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
     settings = first.protocol
-    sampled = (
-        f"points every {settings.spacing:g} m"
-        if settings.spacing is not None
-        else "points as they are"
-        if settings.count is None
-        else f"{settings.count} points per polyline"
-    )
-    cutoff = f", cutoff {settings.cutoffs[0]:g} m" if "pld" in first.metrics else ""
+    stated = [row.stated(settings) for row in map(METRICS.__getitem__, first.metrics) if not _is_ap(row)]
     files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     return (
         f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
-        f"Protocol {escape(settings.name)}: {sampled}{cutoff}. "
+        f"Protocol {escape(settings.name)}: {', '.join([settings.sampling, *filter(None, stated)])}. "
         '<a href="#explorer">Go to the frames</a></p>'
     )
 
@@ -88,7 +75,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
     for metric in first.metrics:
-        keys = _keys(first, metric)
+        keys = _keys(first, METRICS[metric])
         rows = [
             [
                 escape(name),
@@ -98,10 +85,10 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             for name in (*first.class_names, "mean")
             for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
-        header = ["class", *(["method"] if several else []), *(_label(key, metric) for key in keys)]
-        tables.append(_table(TITLES[metric], header, rows, heads=1 + several))
+        header = ["class", *(["method"] if several else []), *(escape(column_title(key)) for key in keys)]
+        tables.append(_table(_caption(METRICS[metric]), header, rows, heads=1 + several))
     for (one, other), found in comparison.differences.items():
-        keys = [metric for metric in first.metrics if metric in found["mean"]]
+        keys = [METRICS[metric].main.key for metric in first.metrics if METRICS[metric].main.key in found["mean"]]
         if keys:
             rows = [
                 [escape(name), *(_difference(found[name].get(key)) for key in keys)]
@@ -109,22 +96,22 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 if name in found
             ]
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
-            tables.append(_table(caption, ["class", *(TITLES[key].split(" (")[0] for key in keys)], rows))
+            tables.append(_table(caption, ["class", *map(title_of, keys)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
 
-def _keys(results: Results, metric: str) -> list[str]:
-    if metric == "pld":
-        split = ["localisation", "detection"] if results.protocol.order == 1 else []
-        more = [f"pld@{cutoff}" for cutoff in results.protocol.cutoffs] if len(results.protocol.cutoffs) > 1 else []
-        return ["pld", *split, *more, *(key for key in results.mean if key.startswith("pld:"))]
-    return [metric, *(f"{metric}@{threshold}" for threshold in thresholds_of(results.protocol, metric))]
+def _caption(metric: Metric) -> str:
+    return f"{escape(metric.title)} ({metric.better})"
 
 
-def _label(key: str, metric: str) -> str:
-    """A key as the head of a column in the table of its metric."""
-    name = key.replace(metric, "PLD" if metric == "pld" else "AP", 1)
-    return name.replace("@", " at ").replace(":", " at ")
+def _is_ap(metric: Metric) -> bool:
+    return isinstance(metric.rows, HitRows)
+
+
+def _keys(results: Results, metric: Metric) -> list[str]:
+    """The keys of a metric's table: the value, what is shown beside it, further settings, rings."""
+    found = value_keys(metric, results.protocol, results.ranges, "main", "headline")
+    return [str(key) for key in found if results.mean.get(str(key)) is not None or key.name == metric.main.key]
 
 
 def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
@@ -148,50 +135,56 @@ def _is_known(found: Estimate | Difference) -> bool:
 
 
 def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """The five parts of PLD as stacked bars, and the same as numbers."""
+    """The parts of each metric that has some, as stacked bars, and the same as numbers."""
     first = methods[0]
-    if "pld" not in first.metrics:
-        return "<p>PLD was not computed, so there are no parts to show.</p>"
-    if first.protocol.order != 1:
-        return "<p>The normalised value splits into parts for order 1 only.</p>"
+    split = [metric for metric in map(METRICS.__getitem__, first.metrics) if metric.with_role("part")]
+    if not split:
+        return "<p>No metric that splits into parts was computed.</p>"
+    return "".join(_bars_of(metric, methods, names) for metric in split)
+
+
+def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> str:
+    first, several, title = methods[0], len(methods) > 1, escape(metric.title)
+    colours = part_colours(metric)
+    if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
+        return f"<p>{title} does not split into parts with these settings (order {first.protocol.order:g}).</p>"
+    words = {value.key: escape(value.words) for value in metric.values}
     legend = "".join(
         f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
-        f'fill="{PART_COLOURS[part]}"/></svg> {part.replace("_", " ")}</li>'
-        for part in Parts._fields
+        f'fill="{colour}"/></svg> {words[part]}</li>'
+        for part, colour in colours.items()
     )
     rows = [
         (name, called, result.mean if name == "mean" else result.classes[name])
         for name in (*first.class_names, "mean")
         for called, result in zip(names, methods, strict=True)
     ]
-    several = len(methods) > 1
     cells = [
         [
             escape(name),
             *([escape(called)] if several else []),
-            _bar(values),
-            *(number(values[part]) for part in Parts._fields),
+            _bar(values, colours, words),
+            *(number(values[part]) for part in colours),
         ]
         for name, called, values in rows
     ]
-    header = ["class", *(["method"] if several else []), "PLD from 0 to 1"]
-    header += [part.replace("_", " ") for part in Parts._fields]
-    caption = "Five parts of normalised PLD; they add up to it"
+    header = ["class", *(["method"] if several else []), f"{title} from 0 to 1", *(words[part] for part in colours)]
+    caption = f"Parts of {title}; they add up to it"
     return f'<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=1 + several)
 
 
-def _bar(values: dict[str, float | None]) -> str:
-    """One stacked bar, 0 to 1. The numbers stand beside it, so a screen reader need not hear of it."""
-    parts = [values[part] for part in Parts._fields]
-    if any(part is None for part in parts):
+def _bar(values: dict[str, float | None], colours: dict[str, str], words: dict[str, str]) -> str:
+    """One stacked bar from 0 to 1. The numbers stand beside it, so it is hidden from screen readers."""
+    parts = {part: values[part] for part in colours}
+    if any(part is None for part in parts.values()):
         return number(None)
     at = 0.0
     boxes = []
-    for part, value in zip(Parts._fields, parts, strict=True):
+    for part, value in parts.items():
         width = 100 * (value or 0)
         boxes.append(
-            f'<rect class="part" x="{at:.2f}" y="1" width="{width:.2f}" height="14" fill="{PART_COLOURS[part]}">'
-            f"<title>{part.replace('_', ' ')} {value:.3f}</title></rect>"
+            f'<rect class="part" x="{at:.2f}" y="1" width="{width:.2f}" height="14" fill="{colours[part]}">'
+            f"<title>{words[part]} {value:.3f}</title></rect>"
         )
         at += width
     return (

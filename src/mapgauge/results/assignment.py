@@ -1,12 +1,13 @@
 """Who was assigned to whom in one frame, and which points were matched: what explains a number, and what is drawn."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from mapgauge import kernels
 from mapgauge.distances.sospa import align_two_lines
-from mapgauge.frames.groups import group
+from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import Instance, MapFrames
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Pairs
@@ -34,37 +35,54 @@ class Assignment:
     predictions: list[Instance]
     truth: list[Instance]
     matches: list[Match]
+    predictions_closed: list[bool] = field(default_factory=list)  # which predictions were compared as closed lines
+    truth_closed: list[bool] = field(default_factory=list)
 
 
-def match_frame(predictions: MapFrames, truth: MapFrames, frame: int, protocol: Protocol, cutoff: float) -> Assignment:
-    """The optimal assignment of one frame of aligned sides, all classes."""
+def match_frame(
+    predictions: MapFrames, truth: MapFrames, frame: int, protocol: Protocol, cutoff: float | None
+) -> Assignment:
+    """The optimal assignment of one frame of aligned sides, all classes.
+
+    Args:
+        predictions: Aligned with the truth.
+        truth: The frames.
+        frame: Index of the frame.
+        protocol: All settings.
+        cutoff: Of SOSPA, metres; nothing is matched if None.
+    """
     part = slice(frame, frame + 1)
     x, y = predictions.between(part), truth.between(part)
     groups = group(x, y, protocol)
     ends = groups.polylines.offsets[1:] - groups.repeats
     points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
-    sides: tuple[list[Instance], list[Instance]] = ([], [])
-    matches: list[Match] = []
-    for class_name, (begin, split, end) in zip(truth.classes, groups.bounds.tolist(), strict=True):
-        first = (len(sides[0]), len(sides[1]))
-        for side, frames, rows in ((0, x, range(begin, split)), (1, y, range(split, end))):
+    found = Assignment(truth.tokens[frame], [], [], [], [], [])
+    for c, (class_name, (begin, split, end)) in enumerate(zip(truth.classes, groups.bounds.tolist(), strict=True)):
+        if cutoff is not None:
+            found.matches.extend(_matches(found, class_name, groups.pick(np.array([c])), protocol, cutoff))
+        for instances, closed, frames, rows in (
+            (found.predictions, found.predictions_closed, x, range(begin, split)),
+            (found.truth, found.truth_closed, y, range(split, end)),
+        ):
             certain = frames.confidence is None
-            sides[side].extend(
+            instances.extend(
                 Instance(class_name, points[i], None if certain else float(groups.confidence[i])) for i in rows
             )
-        polylines = groups.polylines.pick(np.arange(begin, end))
-        starts = polylines.offsets[:-1].astype(np.uint64)
-        stops = (polylines.offsets[1:] - groups.repeats[begin:end]).astype(np.uint64)
-        lines = kernels.lines.index_lines(np.ascontiguousarray(polylines.coords.T), starts, stops)
-        closed = groups.closed[begin:end]
-        _, truth_of = kernels.pld.pld_of_lines(
-            *(lines, closed, groups.confidence[begin:end], split - begin, protocol.directed, cutoff, protocol.order)
-        )
-        for i in np.flatnonzero(truth_of >= 0).tolist():
-            j = int(truth_of[i])
-            two = [i, split - begin + j]
-            pair = kernels.lines.index_lines(lines.points, starts[two], stops[two])
-            cyclic = bool(closed[two].any())
-            alignment = align_two_lines(pair, cyclic, protocol.directed, cutoff, protocol.order)
-            matches.append(Match(class_name, first[0] + i, first[1] + j, alignment.normalised, alignment.pairs))
-    return Assignment(truth.tokens[frame], *sides, matches)
+            closed.extend(groups.closed[rows.start : rows.stop].tolist())
+    return found
+
+
+def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Protocol, cutoff: float) -> Iterator[Match]:
+    """The matches of one class; indices count from the instances of the classes before it."""
+    lines, closed, (_, split, _) = groups.lines, groups.closed, groups.bounds[0].tolist()
+    _, truth_of = kernels.pld.pld_of_lines(
+        *(lines, closed, groups.confidence, split, protocol.directed, cutoff, protocol.order)
+    )
+    starts, stops = lines.span[:, 0], lines.span[:, 1]
+    for i in np.flatnonzero(truth_of >= 0).tolist():
+        j = int(truth_of[i])
+        two = [i, split + j]
+        pair = kernels.lines.index_lines(lines.points, starts[two], stops[two])
+        alignment = align_two_lines(pair, bool(closed[two].any()), protocol.directed, cutoff, protocol.order)
+        first = len(before.predictions), len(before.truth)
+        yield Match(class_name, first[0] + i, first[1] + j, alignment.normalised, alignment.pairs)

@@ -1,4 +1,4 @@
-"""Evaluation piece by piece, as the options say: of Parquet, on this machine or on a cluster."""
+"""Streamed evaluation of Parquet data sets as the options ask for it, on this machine or on a cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from mapgauge.cli.reading import Reading, check_classes, place
 from mapgauge.cli.words import printable
 
 if TYPE_CHECKING:
-    from mapgauge.evaluation.streaming import OnError
+    from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class Streaming:
     """How the work is spread, and what is kept of it."""
 
     engine: str | None  # a name, or the address of a scheduler
@@ -28,7 +28,9 @@ class Pieces:
     on_error: "OnError"
 
     @classmethod
-    def of(cls, engine: str | None, scheduler: str | None, work: Path | None, resume: bool, on_error: str) -> "Pieces":
+    def of(
+        cls, engine: str | None, scheduler: str | None, work: Path | None, resume: bool, on_error: str
+    ) -> "Streaming":
         """From options as they were given."""
         if scheduler is not None and engine not in (None, "dask"):
             refuse("--scheduler", f"is for --engine dask, not {engine}")
@@ -65,7 +67,7 @@ class Pieces:
         **settings: Any,
     ) -> "Results":
         """Evaluate two data sets; with several predictions, each has a folder of its name."""
-        from mapgauge.evaluation.streaming import evaluate_stream
+        from mapgauge import evaluate
         from mapgauge.io.dataset import open_dataset
 
         sides = place(predictions), place(truth)
@@ -74,9 +76,9 @@ class Pieces:
         folder = None if self.work is None else self.work / name.replace("/", "-")
         try:
             with progress(f"evaluating {name or sides[0]}", "rows") as advance:
-                return evaluate_stream(
+                return evaluate(
                     *(sides[0], sides[1], protocol),
-                    engine=self.engine or "threads",
+                    engine=self.engine,
                     work=folder,
                     resume=self.resume and folder is not None and folder.exists(),
                     on_error=self.on_error,

@@ -1,0 +1,53 @@
+"""Numbers of every frame, as the page's list of frames shows them.
+
+The page does no arithmetic of metrics. It gets a column for each value, for all classes pooled and for each class, as
+``Results.frames`` computes them.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.table import METRICS, title_of
+from mapgauge.results.frame_table import frame_columns
+from mapgauge.results.results import Results
+from mapgauge.results.values import COUNTS, lists_of_frames
+
+
+def column_keys(results: Results) -> list[dict[str, Any]]:
+    """The columns of the list: key, title, and whether they hold whole numbers."""
+    values = [
+        {"key": value.key, "title": value.words, "whole": False}
+        for metric, rows in lists_of_frames(results.metrics)
+        for value in metric.with_role("main", "headline", "part")
+        if value.key in rows.values(np.zeros(len(rows.columns)), results.protocol)
+    ]
+    hits = [
+        ValueKey(name, at, hits=True) for name in results.scores.hits for at in METRICS[name].settings(results.protocol)
+    ]
+    counts = [{"key": key, "title": key, "whole": True} for key in COUNTS]
+    return [*values, *counts, *({"key": str(key), "title": title_of(key), "whole": True} for key in hits)]
+
+
+def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
+    """Each column as ``(1 + classes, frames)``: all classes pooled, then each class; NaN where there is no value."""
+    classes = len(results.class_names)
+    choices = [list(range(classes)), *([c] for c in range(classes))]
+    found = [frame_columns(results.scores, results.metrics, results.protocol, chosen) for chosen in choices]
+    numbers: dict[str, NDArray[Any]] = {}
+    for column in column_keys(results):
+        key = column["key"]
+        if column["whole"]:
+            numbers[key] = np.array([columns[key] for columns in found], np.int32)
+        else:
+            there = [np.add(columns["predictions"], columns["truth"]) > 0 for columns in found]
+            values = np.array([columns[key] for columns in found], np.float32)
+            numbers[key] = np.where(there, values, np.float32(np.nan))
+    return numbers
+
+
+def first_value(results: Results) -> str | None:
+    """The main value that frames are ranked by: of the first metric with a value for single frames, if there is one."""
+    return next((metric.main.key for metric, _ in lists_of_frames(results.metrics)), None)
