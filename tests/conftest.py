@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# There is no deadline, because the first call of a kernel compiles it for seconds. CI tries the same examples every time.
-# Other runs try new examples each time, and MAPGAUGE_EXAMPLES sets their number.
+# There is no deadline, because the first call of a kernel compiles it for seconds. CI tries the same examples every
+# time. Other runs try new examples each time, and MAPGAUGE_EXAMPLES sets their number.
 settings.register_profile(
     "mapgauge",
     deadline=None,
