@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer (with venv and pip) and make, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-# The build for processors is enough for the tests: where this means one for graphics cards, name another requirement.
+# The CPU build is enough for the tests. Pass another requirement (make test TORCH=...) where this one installs the CUDA build.
 TORCH ?= torch==2.13.0
 MAPGAUGE_FUZZ_CASES ?= 1000000
 MAPGAUGE_FUZZ_FILES ?= 5000
@@ -49,7 +49,7 @@ clean:
 	rm -rf demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# pip is brought up to date because dependency groups need one of 2025.
+# Dependency groups need pip 25.1.
 .venv/bin/python .venv-bench/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "mapgauge needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 1; }

@@ -1,8 +1,8 @@
 """How fast is truth cut from the maps of Argoverse 2?
 
-Run it with ``make bench-truth``. The maps are those of two logs beside the repository (``../shared/data/av2``), or,
-where those are absent, a made-up town. The baseline, ``plain_truth.py``, cuts every element of the map for every frame.
-Both must give the same lines. What is compared takes turns, and the best time of each counts.
+Run it with ``make bench-truth``. The maps are those of two logs (``av2`` in the folder ``MAPGAUGE_TEST_DATA``), or,
+where those are absent, of a made-up town. The baseline, ``plain_truth.py``, cuts every element of the map for every
+frame. Both must give the same lines. What is compared takes turns, and the best time of each counts.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from typing import TypeAlias
 import shapely
 from benchmarks import plain_truth
 from benchmarks.tables import heading, machine, row
+from tests.shared_data import DATA
 from tests.truth.av2_city import At, Line, Town, rectangle
 
 import mapgauge as mg
@@ -28,7 +29,7 @@ from mapgauge.truth.from_argoverse2.scenes import Argoverse2
 from mapgauge.truth.rules import Rules, rules_named
 from mapgauge.truth.selection import Selection
 
-LOGS = Path(__file__).parents[2] / "shared" / "data" / "av2"
+LOGS = DATA / "av2"
 Region: TypeAlias = tuple[float, float]
 
 REGIONS = ((60.0, 30.0), (100.0, 50.0))

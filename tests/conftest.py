@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Compiling a kernel takes seconds, once; that is no reason to fail an example. CI tries the same examples every time;
-# at home each run tries others, and MAPGAUGE_EXAMPLES asks for more of them.
+# There is no deadline, because the first call of a kernel compiles it for seconds. CI tries the same examples every
+# time. Other runs try new examples each time, and MAPGAUGE_EXAMPLES sets their number.
 settings.register_profile(
     "mapgauge",
     deadline=None,

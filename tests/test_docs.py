@@ -53,6 +53,8 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 def test_the_first_page_lists_every_page_once() -> None:
     listed = [page for _, pages in contents_of(text_of(DOCS / "index.md")) for page in pages]
+    decisions = contents_of(text_of(DOCS / "decisions/index.md"))  # which has a list of its own
+    listed += [f"decisions/{page}" for _, pages in decisions for page in pages]
     assert sorted(listed) == sorted(set(listed))
     assert set(listed) == {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} - {"index"}
 

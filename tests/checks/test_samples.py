@@ -2,20 +2,19 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.checks.world import codes, none, one, placed
+from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.checks import check
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 SIZES = {"60x30": (60.0, 30.0), "100x50": (100.0, 50.0)}
 
 pytestmark = [
-    pytest.mark.skipif(not DATA.exists(), reason="the sample files (../shared/data) are not here"),
+    needs_data("sample_60x30", "sample_100x50"),
     pytest.mark.parametrize("region", SIZES),
 ]
 

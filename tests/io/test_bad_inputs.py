@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.shared_data import SURVEY
 
 import mapgauge as mg
 
-SURVEY = Path(__file__).parents[3] / "shared" / "BAD_INPUTS.md"
 TOKENS = tuple(f"frame-{letter}" for letter in "abcdefghijkl")
 PED, DIVIDER, BOUNDARY = 0, 1, 2
 
@@ -221,5 +221,5 @@ def test_no_bad_input_passes_in_silence(tmp_path: Path, case: str) -> None:
 
 def test_every_case_of_the_survey_is_here() -> None:
     if not SURVEY.exists():
-        pytest.skip("the survey (../shared/BAD_INPUTS.md) is not here")
+        pytest.skip(f"{SURVEY} not found")
     assert set(CASES) == set(re.findall(r"^\| (\d\d) ", SURVEY.read_text(), re.MULTILINE))

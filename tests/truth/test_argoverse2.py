@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather
+from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, OTHER_LOG, START, At, Line, seen_from, town, write_poses
 
 import mapgauge as mg
@@ -430,8 +431,7 @@ def test_what_is_not_there_is_refused(root: Path, tmp_path: Path) -> None:
         argoverse2(root, rules="maptr")
 
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-real = pytest.mark.skipif(not (DATA / "av2").exists(), reason="the logs (../shared/data/av2) are not here")
+real = needs_data("av2")
 
 
 @pytest.fixture(scope="module", params=["streammapnet", "maptrv2"])
@@ -475,6 +475,7 @@ def distance_to(line: Points, points: Points) -> Points:
 
 
 @real
+@needs_data("sample_60x30")
 def test_truth_cut_from_the_same_logs_by_others_agrees() -> None:
     """Crossings and boundaries; which lines are dividers depends on the rules."""
     theirs = mg.read(DATA / "sample_60x30" / "tmp_gts_av2_60x30.pkl")
