@@ -57,7 +57,11 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 
 def test_the_first_page_lists_every_page_once() -> None:
-    listed = [page for _, pages in contents_of(text_of(DOCS / "index.md")) for page in pages]
+    """Directly, or through the first page of a folder."""
+    listed = []
+    for index in DOCS.rglob("index.md"):
+        pages = [page for _, pages in contents_of(text_of(index)) for page in pages]
+        listed += [(index.parent / page).relative_to(DOCS).as_posix() for page in pages]
     assert sorted(listed) == sorted(set(listed))
     assert set(listed) == {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} - {"index"}
 
