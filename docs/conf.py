@@ -100,7 +100,7 @@ def _directives(names: str) -> str:
 
 
 def _name_files(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Replace links to repository files outside these pages by the names of the files. The links work on a code host."""
+    """Replace links to files outside these pages by the names of the files. The links work on a code host."""
     pages = Path(app.srcdir).resolve()
 
     def named(link: re.Match[str]) -> str:
