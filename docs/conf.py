@@ -1,4 +1,4 @@
-"""How Sphinx builds these pages: ``make docs`` writes them to ``site/``. Nothing in them is loaded from the network."""
+"""The Sphinx configuration. ``make docs`` writes the site to ``site/``. Its pages load nothing from the network."""
 
 import ast
 import importlib
@@ -47,7 +47,7 @@ LISTS = re.compile(r"^`[\w.]+`(?:,\s`[\w.]+`)*$", re.M)  # of names, on the page
 
 
 def setup(app: "Sphinx") -> None:
-    """What these pages need beyond Sphinx, so that they are good to read on a code host as well."""
+    """Register what these pages need beyond Sphinx, so that the same Markdown also reads well on a code host."""
     app.connect("source-read", _add_contents)
     app.connect("source-read", _add_interface)
     app.connect("source-read", _name_files)
@@ -59,7 +59,7 @@ def setup(app: "Sphinx") -> None:
 
 
 def contents_of(index: str) -> list[tuple[str, list[str]]]:
-    """The pages that the first page links to, by the heading of the table they stand in, or none, in their order."""
+    """The pages that an index page links to, in order, grouped by the heading of their table (empty outside tables)."""
     heading, found = "", []
     for line in index.splitlines():
         if not line.startswith("|"):
@@ -71,15 +71,15 @@ def contents_of(index: str) -> list[tuple[str, list[str]]]:
 
 
 def _add_contents(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Hand Sphinx the tables of the first page as its tree of pages, so that there is one list of them."""
-    if name == "index":
+    """Hand Sphinx the links of the first page, and of the first page of a folder, as its tree of pages."""
+    if name.split("/")[-1] == "index":
         for heading, pages in contents_of(source[0]):
             options = [":hidden:", *([f":caption: {heading.capitalize()}"] if heading else [])]
             source[0] += "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
 
 
 def _add_interface(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Below each list of names on the page of the interface, their documentation."""
+    """Add the documentation of the names below each list on the page of the interface."""
     if name == "reference/api":
         source[0] = LISTS.sub(lambda found: found[0] + _directives(found[0]), source[0])
 
@@ -90,9 +90,9 @@ def _directives(names: str) -> str:
         module, _, thing = f"mapgauge.{name}".rpartition(".")
         try:
             importlib.import_module(module)
-        except MissingDependency:  # torch, say, is not needed to build these pages
+        except MissingDependency:  # torch, for example, is not needed to build these pages
             continue
-        # With brackets Sphinx does not look for a signature, which it cannot find for errors.
+        # Brackets keep Sphinx from looking for a signature, which it cannot find for errors.
         is_class = thing[0].isupper()
         lines.append(f".. autoclass:: {module}.{thing}()" if is_class else f".. autofunction:: {module}.{thing}")
         lines += ["   :members:", ""] if is_class else [""]
@@ -100,7 +100,7 @@ def _directives(names: str) -> str:
 
 
 def _name_files(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Links to files of the repository that are no pages work on a code host; here the files are named."""
+    """Replace links to files outside these pages by the names of the files. The links work on a code host."""
     pages = Path(app.srcdir).resolve()
 
     def named(link: re.Match[str]) -> str:
@@ -111,7 +111,7 @@ def _name_files(app: "Sphinx", name: str, source: list[str]) -> None:
 
 
 def _trim_code(app: "Sphinx", tree: "nodes.document") -> None:
-    """An example ends with an empty line, which doctest needs and a reader does not."""
+    """Remove the empty line at the end of an example. doctest needs it, a reader does not."""
     from docutils.nodes import Text, literal_block
 
     for block in tree.findall(literal_block):
@@ -120,7 +120,7 @@ def _trim_code(app: "Sphinx", tree: "nodes.document") -> None:
 
 
 def _mathml(self: "HTML5Translator", node: "nodes.Node", *, as_block: bool) -> str:
-    r"""An equation in the language of browsers. ``\cr`` ends a row, because code hosts take ``\\`` for an escape."""
+    r"""An equation as MathML. ``\cr`` ends a row, because code hosts take ``\\`` for an escape."""
     from docutils.utils.math import MathError, latex2mathml
     from sphinx.util import logging
 
@@ -149,7 +149,7 @@ def _equation(self: "HTML5Translator", node: "nodes.math_block") -> None:
 def _signature(
     app: "Sphinx", what: str, name: str, thing: Any, options: Any, arguments: str | None, returned: str | None
 ) -> tuple[str, str] | None:
-    """The signature as the source has it: names of types say more than what they stand for. Fields have their list."""
+    """The signature as written in the source, where types have names. Fields are listed separately."""
     if what in ("class", "exception"):
         made_by = None if fields_of(thing) else definition_of(vars(thing).get("__init__"))
         return (_parameters(made_by) if isinstance(made_by, ast.FunctionDef) else ""), ""
@@ -163,7 +163,7 @@ def _signature(
 
 
 def _parameters(definition: ast.FunctionDef) -> str:
-    """The parameters of a function, without that for the object it belongs to."""
+    """The parameters of a function, without ``self`` or ``cls``."""
     parameters = definition.args
     if parameters.args and parameters.args[0].arg in ("self", "cls"):
         parameters.args = parameters.args[1:]
@@ -171,7 +171,7 @@ def _parameters(definition: ast.FunctionDef) -> str:
 
 
 def definition_of(thing: Any) -> ast.stmt | None:
-    """The syntax tree of a class or a function, if there is source of it."""
+    """The syntax tree of a class or a function, or None without source."""
     try:
         return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     except (OSError, TypeError):
@@ -179,14 +179,14 @@ def definition_of(thing: Any) -> ast.stmt | None:
 
 
 class Field(NamedTuple):
-    """What the source says of a field of a class."""
+    """The type of a field of a class, and the comment beside it."""
 
     kind: str
     comment: str
 
 
 def fields_of(kind: type) -> dict[str, Field]:
-    """The fields of a class as its source has them, each with its type and the comment beside it."""
+    """The fields of a class in the order of its source, each with its type and the comment beside it."""
     definition = definition_of(kind)
     if not isinstance(definition, ast.ClassDef):
         return {}
@@ -200,7 +200,7 @@ def fields_of(kind: type) -> dict[str, Field]:
 
 
 def _add_fields(app: "Sphinx", what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Below the text about a class, its fields: a field's description is the comment beside it."""
+    """Add the fields of a class below its docstring. The description of a field is the comment beside it."""
     if what == "class" and (fields := fields_of(thing)):
         lines += ["", ".. rubric:: Fields", ""]
         for field, (kind, comment) in fields.items():
@@ -209,5 +209,5 @@ def _add_fields(app: "Sphinx", what: str, name: str, thing: Any, options: Any, l
 
 
 def _skip_fields(app: "Sphinx", what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Fields are in their own list."""
+    """Skip fields: they have their own list."""
     return True if inspect.ismemberdescriptor(thing) or type(thing).__name__ == "_tuplegetter" else None

@@ -1,6 +1,6 @@
-"""The pictures that need matplotlib and a browser: ``python docs/figures.py`` writes ``docs/images/``.
+"""The pictures that need matplotlib and a browser: ``python docs/figures.py`` writes them to ``docs/images/``.
 
-The figure and the report are those of ``mapgauge demo``; the screenshot is taken by the system's Chromium.
+The figure and the report are those of ``mapgauge demo``. The system's Chromium takes the screenshot.
 """
 
 import shutil
@@ -16,26 +16,29 @@ from mapgauge.report import write_report
 
 IMAGES = Path(__file__).parent / "images"
 TOKEN = "scene-0003-2"
-KEYS = ("pld", "ap_chamfer", "ap_frechet")
+
+
+def values_of(results: mg.Results, token: str) -> dict[str, float]:
+    """The numbers above the drawing of a frame: its pooled PLD, and its AP as the mean over classes."""
+    of_frame = results.by(lambda name: name == token)[True]
+    (row,) = (row for row in results.frames() if row["token"] == token)
+    keys = ("ap_chamfer", "ap_frechet")
+    return {"pld": row["pld"]} | {key: value for key in keys if (value := of_frame.mean[key]) is not None}
 
 
 def draw_frame() -> None:
     """One frame with its matches, as ``mapgauge show`` draws it."""
     predictions, truth = demo_world(40, predictions=25)
     results = mg.evaluate(predictions, truth)
-    of_frame = results.by(lambda token: token == TOKEN)[True]
-    values = {key: value for key in KEYS if (value := of_frame.mean[key]) is not None}
-    figure = plot.frame(results.assignment(TOKEN), region=(60, 30), values=values)
+    figure = plot.frame(results.assignment(TOKEN), region=(60, 30), values=values_of(results, TOKEN))
     plot.save(figure, IMAGES / "frame.svg")
 
 
 def draw_worst() -> None:
-    """The frame of the tutorial, as ``mapgauge show`` draws it, small."""
+    """The worst frame of the tutorial, as ``mapgauge show`` draws it, at a low resolution."""
     results = mg.evaluate(*demo_world(80))
     token = results.frames(count=1)[0]["token"]
-    of_frame = results.by(lambda name: name == token)[True]
-    values = {key: value for key in KEYS if (value := of_frame.mean[key]) is not None}
-    figure = plot.frame(results.assignment(token), region=(60, 30), values=values, title=token)
+    figure = plot.frame(results.assignment(token), region=(60, 30), values=values_of(results, token), title=token)
     figure.savefig(IMAGES / "worst.png", dpi=130, metadata={"Software": None})
 
 

@@ -1,4 +1,4 @@
-"""The documentation says what is so: tables, links, pictures and commands are compared with the code."""
+"""The tables, links, pictures and commands of the documentation agree with the code."""
 
 import importlib
 import importlib.util
@@ -14,15 +14,20 @@ from types import ModuleType
 import pytest
 from docs.conf import LISTS, contents_of, fields_of
 from docs.pictures import IMAGES, PICTURES
+from docs.pictures.rooms import ROOMS as PICTURED
+from tests.evaluation import twin
+from tests.test_architecture import ROOMS
 
 import mapgauge as mg
 from mapgauge.cli import main
+from mapgauge.kernels import reference
 from mapgauge.protocols import PROTOCOLS, Protocol
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-MODULES = ("plot", "report", "demo", "truth", "flat", "torch", "mmengine")
+MODULES = ("plot", "report", "demo", "truth", "results.flat", "torch", "mmengine")
+OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 
 def text_of(path: Path) -> str:
@@ -40,7 +45,7 @@ def headings_of(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", prose_of(page))):
         if target.startswith(("http://", "https://")):
@@ -52,16 +57,18 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 
 def test_the_first_page_lists_every_page_once() -> None:
-    listed = [page for _, pages in contents_of(text_of(DOCS / "index.md")) for page in pages]
-    decisions = contents_of(text_of(DOCS / "decisions/index.md"))  # which has a list of its own
-    listed += [f"decisions/{page}" for _, pages in decisions for page in pages]
+    """Directly, or through the first page of a folder."""
+    listed = []
+    for index in DOCS.rglob("index.md"):
+        pages = [page for _, pages in contents_of(text_of(index)) for page in pages]
+        listed += [(index.parent / page).relative_to(DOCS).as_posix() for page in pages]
     assert sorted(listed) == sorted(set(listed))
     assert set(listed) == {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} - {"index"}
 
 
 def test_every_picture_is_shown_and_says_what_it_shows() -> None:
     shown = {}
-    for page in [*PAGES, ROOT / "README.md"]:
+    for page in [*PAGES, *OTHERS]:
         for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text_of(page)):
             shown[(page.parent / target).resolve()] = words
     assert set(shown) == set(IMAGES.iterdir())
@@ -76,6 +83,10 @@ def test_a_picture_is_what_the_code_draws_now(name: str) -> None:
     assert re.sub(number, "", drawn) == re.sub(number, "", kept)
     for new, old in zip(re.finditer(number, drawn), re.finditer(number, kept), strict=True):
         assert float(new[0]) == pytest.approx(float(old[0]), abs=1.01 * 10.0 ** -len(new[1]))
+
+
+def test_the_picture_of_the_rooms_has_all_of_them_in_the_order_of_their_imports() -> None:
+    assert [name for row in PICTURED.values() for name in row] == ROOMS
 
 
 def table(header: str, rows: list[str]) -> str:
@@ -124,6 +135,35 @@ def test_the_page_of_the_interface_lists_every_public_name_once() -> None:
         except mg.MissingDependency:  # torch, say
             listed = [name for name in listed if not name.startswith(f"{module}.")]
     assert sorted(listed) == sorted(public)
+
+
+TABLES_OF_EQUATIONS = re.findall(r"(?:^\|.*\n)+", text_of(DOCS / "reference/equations.md"), re.M)[1:]
+NAMES_OF_EQUATIONS = sorted(
+    {name for rows in TABLES_OF_EQUATIONS for name in re.findall(r"`([\w.:]+)`", rows) if set(".:") & set(name)}
+)
+
+
+@pytest.mark.parametrize("name", NAMES_OF_EQUATIONS)
+def test_a_name_in_the_table_of_equations_exists(name: str) -> None:
+    if "::" in name:
+        file, function = name.split("::")
+        (path,) = (ROOT / "tests").rglob(f"{file}.py")
+        assert re.search(rf"^def {function}\(", text_of(path), re.M)
+        return
+    room, *parts = name.split(".")
+    thing: object = {"reference": reference, "twin": twin}.get(room)
+    if thing is None:
+        thing = importlib.import_module(f"mapgauge.{room}.{parts.pop(0)}")
+    for part in parts:
+        thing = getattr(thing, part)
+
+
+def test_the_table_of_equations_has_every_equation_and_a_test_for_each() -> None:
+    rows = [row.split("|") for rows in TABLES_OF_EQUATIONS[:2] for row in rows.splitlines()[2:]]
+    numbers = re.findall(r"eq\. (\d+)(?: and (\d+))?", " ".join(row[1] for row in rows))
+    assert {int(number) for pair in numbers for number in pair if number} == set(range(1, 14))
+    for row in rows:
+        assert all("`" in cell for cell in row[3:6]), row
 
 
 def said(command: str, folder: Path) -> str:

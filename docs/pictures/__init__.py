@@ -1,6 +1,6 @@
-"""The pictures of the documentation, as SVG. Every pair, mark and number in them is computed by mapgauge.
+"""The pictures of the documentation, as SVG.
 
-Nothing is needed beyond numpy and mapgauge.
+mapgauge computes every pair, mark and number in them. They need only numpy and mapgauge.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,6 +9,7 @@ from pathlib import Path
 from docs.pictures.charts import draw_confidence, draw_frames, draw_offsets, draw_prices
 from docs.pictures.drawing import Drawing
 from docs.pictures.polylines import draw_alignment, draw_chamfer_and_frechet, draw_cutoffs, draw_cyclic
+from docs.pictures.rooms import draw_rooms
 from docs.pictures.sets import draw_figure_1, draw_groupings, draw_parts, draw_table_1
 
 IMAGES = Path(__file__).parents[1] / "images"
@@ -25,5 +26,6 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {
     "offsets": draw_offsets,
     "parts": draw_parts,
     "prices": draw_prices,
+    "rooms": draw_rooms,
     "table-1": draw_table_1,
 }

@@ -1,4 +1,4 @@
-"""Charts of what settings, confidences and frames do to a number."""
+"""Charts of how settings, confidences and frames change a number."""
 
 import numpy as np
 from docs.pictures.drawing import BLUE, GREEN, INK, ORANGE, SKY, VERMILION, Axis, Chart, Drawing
@@ -9,7 +9,7 @@ CUTOFF = 1.5  # metres
 
 
 def draw_prices() -> Drawing:
-    """What a pair of points costs, over its distance: by cutoff, and by order."""
+    """The cost of a pair of points over its distance, for several cutoffs and orders."""
     drawing = Drawing(700, 300, "What cutoff and order do to the price of a pair of points", "Two charts.")
     x = np.linspace(0, 3, 61).tolist()
     left = Chart(
@@ -42,7 +42,7 @@ def draw_prices() -> Drawing:
 
 
 def draw_offsets() -> Drawing:
-    """A map that is right but for one offset: AP falls in steps, PLD rises from the first centimetre."""
+    """AP and PLD over the offset of an otherwise perfect map."""
     truth = mg.MapFrames.of({"a": {"divider": [[[-20, y], [20, y]] for y in (-4, 0, 4)]}})
     settings = mg.protocol("paper-60x30", classes=["divider"])
     offsets = np.linspace(0, 1.8, 181)
@@ -69,7 +69,7 @@ def draw_offsets() -> Drawing:
 
 
 def draw_confidence() -> Drawing:
-    """PLD of a frame over the confidence of one of its predictions: of a false alarm, and of matches near and far."""
+    """PLD of a frame over the confidence of one prediction: a false alarm, a near match and a far match."""
     lane = mg.resample([[0, 0], [20, 0]], spacing=0.5)
     others = [lane + np.array([0, 4 * k]) for k in (1, 2, 3)]
     drawing = Drawing(700, 320, "PLD over a confidence", "PLD over the confidence of a false alarm and of matches.")
@@ -103,7 +103,7 @@ FRAMES = ((10, 0.1, 0), (8, 0.2, 0), (8, 0.1, 1), (2, 0.6, 0), (1, None, 0), (1,
 
 
 def draw_frames() -> Drawing:
-    """Frames as bars: as high as their PLD, as wide as they weigh in the pooled value."""
+    """Frames as bars. The height is the PLD, and the width is the weight in the pooled value."""
     results = []
     for lines, offset, false in FRAMES:
         truth = [mg.resample([[0, 4 * k], [20, 4 * k]], spacing=0.5) for k in range(lines)]

@@ -1,4 +1,4 @@
-"""SVG elements, the way from metres to pixels, and line charts: what the pictures are made of."""
+"""The building blocks of the pictures: SVG elements, the mapping from metres to pixels, and line charts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -100,7 +100,7 @@ class Drawing:
 
 
 class View(NamedTuple):
-    """From metres to pixels, the vertical axis turned upwards."""
+    """The mapping from metres to pixels, with the vertical axis upwards."""
 
     left: float  # pixels, where the first coordinate is 0
     bottom: float  # pixels, where the second coordinate is 0
@@ -113,7 +113,7 @@ class View(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """From where to where, and what is written beside it."""
+    """An axis: its label, its range and its ticks."""
 
     label: str
     low: float
@@ -122,7 +122,7 @@ class Axis(NamedTuple):
 
 
 class Chart:
-    """A box with two axes, and curves in it."""
+    """A box with two axes and curves."""
 
     def __init__(self, drawing: Drawing, box: tuple[float, float, float, float], x: Axis, y: Axis) -> None:
         """Draw the axes around a box of (left, top, width, height) in pixels."""
@@ -141,14 +141,14 @@ class Chart:
         drawing.text(left - 26, top - 14, y.label, 12.5)
 
     def at(self, values: Points | Sequence[Sequence[float]]) -> Points:
-        """Pixels of some (x, y)."""
+        """The pixels of (x, y) values."""
         left, top, width, height = self.box
         u = left + width * (np.asarray(values)[:, 0] - self.x.low) / (self.x.high - self.x.low)
         v = top + height * (self.y.high - np.asarray(values)[:, 1]) / (self.y.high - self.y.low)
         return np.stack([u, v], axis=1)
 
     def curve(self, x: Iterable[float], value: Callable[[float], float], colour: str, width: float = 2.4) -> Points:
-        """The values of a function, and their pixels."""
+        """Draw the values of a function, and return their pixels."""
         pixels = self.at([(at, value(at)) for at in x])
         self.drawing.curve(pixels, colour, width)
         return pixels
@@ -161,7 +161,7 @@ def road_edge(start: tuple[float, float], length: float, bend: float, spacing: f
 
 
 def normals(points: Points) -> Points:
-    """Unit vectors to the left of the walk along the points."""
+    """Unit vectors to the left of the direction of travel along the points."""
     step = np.gradient(points, axis=0)
     left = np.stack([-step[:, 1], step[:, 0]], axis=1)
     turned: Points = left / np.linalg.norm(left, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Pictures of two polylines: what SOSPA, Chamfer and Fréchet distance make of them."""
+"""Pictures of two polylines, compared by SOSPA, Chamfer and Fréchet distance."""
 
 import numpy as np
 from docs.pictures.drawing import (
@@ -23,7 +23,7 @@ CUTOFF = 1.5  # metres
 
 
 def drifting() -> tuple[Points, Points]:
-    """A prediction that drifts away, has an outlier and goes on for too long, and its truth."""
+    """A prediction that drifts away, has an outlier and is too long, and its truth."""
     truth = road_edge((0.0, 0.0), 16.0, 1.4, 1.0)
     beyond = road_edge((0.12, 0.0), 18.4, 1.4, 1.0)
     drift = 0.36 + 0.64 * np.sin(np.linspace(0.0, 2.2, len(beyond))) ** 4
@@ -32,7 +32,7 @@ def drifting() -> tuple[Points, Points]:
 
 
 def draw_alignment() -> Drawing:
-    """What SOSPA matches, and what it costs."""
+    """The points that SOSPA matches, and their cost."""
     prediction, truth = drifting()
     found = mg.sospa_align(prediction, truth, cutoff=CUTOFF)
 
@@ -82,7 +82,7 @@ def _legend_of_alignment(drawing: Drawing, view: View) -> None:
 
 
 def _bar_of_alignment(drawing: Drawing, found: mg.Alignment, points: int) -> None:
-    """What SOSPA is made of, on a bar as long as the SOSPA of polylines of which nothing is matched."""
+    """The terms of SOSPA, on a bar whose length is the SOSPA if nothing is matched."""
     left, top, width, height = 46.0, 264.0, 608.0, 18.0
     nothing = CUTOFF / 2 * points
     gaps = found.value - found.matched_points
@@ -127,7 +127,7 @@ def draw_cutoffs() -> Drawing:
 
 
 def draw_cyclic() -> Drawing:
-    """A crossing and the same crossing drawn from another corner, with and without regard for the first point."""
+    """A crossing and the same crossing drawn from another corner, compared as open and as closed lines."""
     outline = np.array([[0.0, 0.0], [5.0, 0.6], [4.6, 3.4], [-0.4, 2.8], [0.0, 0.0]])
     truth = mg.resample(outline, spacing=0.7)[:-1]
     prediction = np.roll(truth, -len(truth) // 2, axis=0) + np.array([0.3, 0.25])
@@ -154,7 +154,7 @@ def draw_cyclic() -> Drawing:
 
 
 def draw_chamfer_and_frechet() -> Drawing:
-    """What each of three distances looks at, between the same two polylines."""
+    """The points that determine each of three distances between the same two polylines."""
     truth = road_edge((0.0, 0.0), 9.5, 2.4, 1.0)
     prediction = road_edge((0.1, 0.0), 9.5, 2.4, 1.0) + np.array([0.0, 0.5])
     prediction[[3, 6]] = prediction[[6, 3]]  # two points in the wrong order

@@ -1,4 +1,4 @@
-"""Pictures of two sets of polylines: the parts of PLD, the two readings of Loc and Det, and what AP cannot see."""
+"""Pictures of two sets of polylines: the parts of PLD, the groupings of Loc and Det, and what AP cannot see."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ CUTOFF = 1.5  # metres
 
 
 class Part(NamedTuple):
-    """How one of the five parts of PLD is shown."""
+    """The name, the label and the colour of one of the five parts of PLD."""
 
     name: str
     label: str
@@ -94,7 +94,7 @@ def draw_parts() -> Drawing:
 
 
 def _below(pixels: Points, gap: float) -> tuple[float, float]:
-    """Where to write below the middle of a polyline."""
+    """The place for a text below the middle of a polyline."""
     middle = pixels[len(pixels) // 2]
     return float(middle[0]), float(middle[1]) + gap
 
@@ -135,7 +135,7 @@ def _bar_of_parts(drawing: Drawing, result: mg.PldResult) -> None:
 
 
 def draw_groupings() -> Drawing:
-    """Three predictions of one truth, and what is localisation and what detection in each of the two readings."""
+    """Three predictions of one truth, with Loc and Det in both groupings."""
     truth = road_edge((0.0, 0.0), 9.0, 0.5, 0.5)
     cases = {
         "in the wrong place": truth + 0.5 * normals(truth),
