@@ -8,7 +8,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.evaluate import prepare
 from mapgauge.frames.findings import Finding, summed
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Settings
+from mapgauge.io._options import ReadOptions
 from mapgauge.io.dataset import open_dataset
 from mapgauge.results.folder import Folder, records_of
 from mapgauge.results.results import Input, Results
@@ -64,7 +64,7 @@ class StreamedResults(Results):
         for side, digest in zip(sides, self.folder.about.digests, strict=True):
             if side.digest != digest:
                 raise InvalidInput(f"{side.path}: changed since it was evaluated")
-        x, y = (side.read(Settings(None, "drop", {})) for side in sides)
+        x, y = (side.read(ReadOptions(None, "drop")) for side in sides)
         return prepare(x, y, self.protocol, "ignore")[:2]
 
 

@@ -16,8 +16,8 @@ from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Settings
-from mapgauge.io.dataset import Piece, keys_of, read_pieces
+from mapgauge.io._options import ReadOptions
+from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.score import Scores, score
 from mapgauge.scoring.totals import Sums
@@ -105,9 +105,9 @@ def findings_of(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     return check(predictions, truth, region=job.protocol.region, classes=job.protocol.classes)
 
 
-def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:
+def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
     """The frames in some row groups that belong to the chunk, sorted by their keys."""
-    frames = read_pieces(pieces, Settings(None, job.degenerate, {}), without=("timestamp", "track", "pose"))
+    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=("timestamp", "track", "pose"))
     keys = keys_of(frames, job.by_scene)
     mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
     return frames.at(mine)
