@@ -1,4 +1,4 @@
-"""Optional packages, imported on first use. A missing one is an error that names the extra to install."""
+"""Imports optional packages on first use. The error for a missing package names the extra to install."""
 
 from importlib import import_module
 from typing import Any
@@ -10,9 +10,9 @@ def require(module: str, purpose: str, extra: str) -> Any:
     """Import an optional module.
 
     Args:
-        module: Its name, such as ``"pyarrow.parquet"``.
-        purpose: What needs it, for the error message.
-        extra: The extra of mapgauge that installs it.
+        module: The name of the module, such as ``"pyarrow.parquet"``.
+        purpose: The feature that needs the module, for the error message.
+        extra: The extra of mapgauge that installs the package.
 
     >>> require("no_such_package", "this example", "example")
     Traceback (most recent call last):
@@ -24,29 +24,29 @@ def require(module: str, purpose: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingDependency(
-            f"{purpose} needs {package}. Install it with: pip install 'mapgauge[{extra}]'"
-        ) from error
+        raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
 
 
 def pyarrow_modules() -> tuple[Any, Any]:
-    """``pyarrow`` and ``pyarrow.parquet``. Importing them takes a quarter of a second."""
+    """Return ``pyarrow`` and ``pyarrow.parquet``. Importing them takes a quarter of a second."""
     require("pyarrow.compute", "Parquet", "parquet")
     return require("pyarrow", "Parquet", "parquet"), require("pyarrow.parquet", "Parquet", "parquet")
 
 
 def fsspec_module() -> Any:
-    """``fsspec``, which opens URLs."""
+    """Return ``fsspec``, which opens URLs."""
     return require("fsspec", "reading from a URL", "dask")
 
 
 def zstd_module() -> Any:
-    """The zstd module of the standard library (Python 3.14), or its backport."""
+    """Return the zstd module of the standard library (Python 3.14) or its backport."""
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return import_module(name)
         except ImportError:
             continue
-    raise MissingDependency(
-        "zstd files need backports.zstd on Python below 3.14. Install it with: pip install 'mapgauge[zstd]'"
-    )
+    raise MissingDependency("zstd files need backports.zstd on Python below 3.14", remedy=_install("zstd"))
+
+
+def _install(extra: str) -> str:
+    return f"Install it with: pip install 'mapgauge[{extra}]'"

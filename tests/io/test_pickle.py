@@ -71,7 +71,7 @@ def dumps_in_python(value: Any, protocol: int) -> bytes:
 
 
 def load(data: bytes) -> Any:
-    return unpickle(data, lambda message: UnreadableFile(f"file.pkl: {message}"))
+    return unpickle(data, lambda message, *, remedy=None: UnreadableFile(f"file.pkl: {message}", remedy=remedy))
 
 
 def refusal(data: bytes) -> str:
@@ -222,7 +222,7 @@ def test_what_is_not_admitted_is_refused_by_name_and_does_not_run(
         ("numpy.core.multiarray", "fromfile"),
         ("numpy.core.multiarray", "_reconstruct.__globals__"),
         ("collections", "OrderedDict.__init__.__globals__"),
-        ("mapgauge.files.pickles", "_ADMITTED"),
+        ("mapgauge.files.pickle_values", "ADMITTED"),
         ("os\\nsystem", "\u202e" * 200),
     ],
 )

@@ -1,7 +1,6 @@
 """Files as such: missing, empty, cut off, compressed, changing, of no known format."""
 
 import gzip
-import importlib
 import json
 import os
 import pickle
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 import mapgauge as mg
+from mapgauge import dependencies
 from mapgauge.dependencies import zstd_module
 
 TEXT = json.dumps({"results": {"t0": {"vectors": [[[0, 0], [9, 0]]], "scores": [0.8], "labels": [1]}}})
@@ -108,7 +108,7 @@ def test_zstd_without_its_package_says_what_to_install(tmp_path: Path, monkeypat
     def absent(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr(importlib, "import_module", absent)
+    monkeypatch.setattr(dependencies, "import_module", absent)
     with pytest.raises(mg.MissingDependency, match=r"pip install 'mapgauge\[zstd\]'"):
         mg.read(tmp_path / "a")
 

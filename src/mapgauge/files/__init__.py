@@ -1,1 +1,1 @@
-"""Bytes on disk and behind URLs: reading, decompression, safe unpickling, atomic writing."""
+"""Files as bytes, locally or behind URLs: reading, decompression, safe unpickling, atomic writing."""

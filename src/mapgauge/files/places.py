@@ -1,4 +1,4 @@
-"""Where files are: on this machine, or behind any URL that fsspec knows (``s3://``, ``gs://``, ``hdfs://`` ...)."""
+"""Local paths, and URLs that fsspec supports (``s3://``, ``gs://``, ``hdfs://`` ...)."""
 
 import os
 import re
@@ -7,8 +7,9 @@ from typing import Any
 
 from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import MapgaugeError, UnreadableFile
+from mapgauge.files.source import Content
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # two letters at least: C:/ is a drive
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters: C:/ is a drive
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -28,51 +29,67 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
 
 
 def streams(path: str | os.PathLike[str]) -> bool:
-    """Whether a path can be read row group by row group: a data set, or one Parquet file."""
+    """Whether a path can be read row group by row group: a data set, or one Parquet file.
+
+    Pass ``opened(path)`` if ``read`` follows: the file is then opened only once.
+    """
+    if isinstance(path, Content):
+        return path.is_parquet
     if is_dataset(path):
         return True
     try:
         with Path(path).open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
-        return False  # reading says what is wrong, better
+        return False  # reading the file gives a better error
+
+
+def opened(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """Return the ``Content`` of a single local file, and a data set or a URL unchanged.
+
+    ``streams`` and ``read`` accept the result. Together they open the file once.
+    """
+    return path if isinstance(path, Content) or is_dataset(path) else Content(path)
 
 
 def is_folder_target(path: str | os.PathLike[str]) -> bool:
-    """Whether a path to write to means a data set: it ends with a slash, or is a folder."""
+    """Whether a path to write to means a data set: it ends with a slash or is an existing folder."""
     text = os.fspath(path)
     return text.endswith(("/", os.sep)) or (not is_url(text) and Path(text).is_dir())
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
-    """The Parquet file that a path names, or all those in the folder that it names, sorted."""
+    """Return the Parquet file at a path, or all Parquet files in the folder at that path, sorted."""
     try:
         if is_url(path):
             fs, root = fsspec_module().core.url_to_fs(path)
             found = [root] if fs.isfile(root) else _visible(fs.find(root), root)
             files = [fs.unstrip_protocol(name) for name in found]
         else:
-            folder = Path(path).absolute()  # a worker may be in another folder
+            folder = Path(path).absolute()  # a worker may run in another folder
             files = [str(folder)]
             if folder.is_dir():
                 files = _visible([file.as_posix() for file in folder.rglob("*.parquet")], folder.as_posix())
             elif not folder.exists():
-                raise UnreadableFile(f"{path}: there is no such file or folder")
-    except (OSError, ValueError, ImportError) as error:  # fsspec imports what a protocol needs
+                raise UnreadableFile(f"{path}: no such file or folder")
+    except (OSError, ValueError, ImportError) as error:  # fsspec imports the package for a protocol
         raise UnreadableFile(f"{path}: cannot be listed: {error}") from error
     if not files:
-        raise UnreadableFile(f"{path}: no Parquet files in this folder. Write some with: mapgauge convert IN {path}/")
+        raise UnreadableFile(
+            f"{path}: no Parquet files in this folder",
+            remedy=f"Write some with: mapgauge convert IN {path}/",
+        )
     return files
 
 
 def _visible(files: list[str], root: str) -> list[str]:
-    """Parquet files that are not hidden by a dot or an underscore, as tools that write data sets have it."""
+    """Leave out names that begin with a dot or an underscore; tools that write data sets hide files this way."""
     inside = [(file.removeprefix(root).strip("/"), file) for file in files if file.endswith(".parquet")]
     return [file for name, file in sorted(inside) if not any(part[0] in "._" for part in name.split("/"))]
 
 
 def open_file(path: str) -> Any:
-    """A file to read pieces of: a stream that pyarrow takes."""
+    """Open a file as a stream for pyarrow, which reads parts of it."""
     pa, _ = pyarrow_modules()
     try:
         return fsspec_module().open(path, "rb").open() if is_url(path) else pa.OSFile(path)

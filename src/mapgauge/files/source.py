@@ -1,9 +1,10 @@
-"""A file's bytes: found, decompressed, and the same at the end of reading as at its beginning."""
+"""The content of one file: its bytes, decompressed, and the document in them."""
 
 import gzip
 import json
 import os
 import re
+import stat
 import zlib
 from functools import cached_property
 from pathlib import Path
@@ -15,77 +16,116 @@ from mapgauge.files.pickles import unpickle
 
 Kind: TypeAlias = Literal["json", "pickle", "parquet", "other"]
 
-_HEAD = 1 << 16  # bytes in which the keys of a JSON file are looked for first
+_HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
 _KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
 _GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 
 
 class Content:
-    """One file to read: its bytes, and as what they can be taken."""
+    """One file to read.
+
+    The file is opened once, when its bytes are first needed, and closed again before the first of them is used. A
+    ``Content`` is also a path: ``read`` accepts it and does not open the file again.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Look at the file; its bytes are read when they are needed."""
+        """Check that the file exists and is not empty, without opening it."""
         self.path = Path(path)
+        self._compressed = False
         try:
-            if self.path.is_dir():
-                raise self.error("this is a directory, expected a file. Give the file inside it")
-            with self.path.open("rb") as file:
-                self._start = file.read(8)
-        except UnreadableFile:
-            raise
+            status = self.path.stat()
+            if stat.S_ISDIR(status.st_mode):
+                raise self.error("this is a directory, expected a file", remedy="Give the file inside it")
+            if not os.access(self.path, os.R_OK):
+                raise self.error("cannot be read: permission denied")
         except FileNotFoundError:
             folder = self.path.parent
-            where = "is not there either" if not folder.is_dir() else "has no file of this name"
-            raise self.error(f"no such file ({folder} {where})") from None
+            found = "does not contain it" if folder.is_dir() else "does not exist"
+            raise self.error(f"no such file (the folder {folder} {found})") from None
+        except UnreadableFile:
+            raise
         except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
             raise self.error(f"cannot be read: {_reason(error)}") from error
-        if not self._start:
+        if not status.st_size and stat.S_ISREG(status.st_mode):
             raise self.error("the file is empty")
 
+    def __fspath__(self) -> str:
+        """Return the path as text."""
+        return os.fspath(self.path)
+
     def error(self, message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
-        """An error that begins with the path."""
+        """Return an error whose message begins with the path."""
         return UnreadableFile(f"{self.path}: {message}", remedy=remedy)
 
     @cached_property
     def data(self) -> bytes:
         """All bytes, decompressed."""
+        return self._decompressed(self._read(unless=None))
+
+    @cached_property
+    def is_parquet(self) -> bool:
+        """Whether the file is an uncompressed Parquet file, which can be read row group by row group.
+
+        Only the first bytes of a Parquet file are read. Any other file can only be read completely, so this reads it
+        at once and keeps the bytes in ``data``.
+        """
+        if "data" not in self.__dict__:
+            data = self._read(unless=_PARQUET)
+            if data == _PARQUET:
+                return True
+            self.data = self._decompressed(data)
+            return False
+        return self.data.startswith(_PARQUET) and not self._compressed
+
+    def _read(self, unless: bytes | None) -> bytes:
+        """Read the file in one go; if it begins with ``unless``, read no further and return that."""
         # Not a memory map: if the file shrank while it is mapped, the process would be killed.
         try:
-            with self.path.open("rb") as file:
+            with self.path.open("rb", buffering=0) as file:
                 before = os.fstat(file.fileno())
-                data = file.read()
+                if unless is not None:
+                    if file.read(len(unless)) == unless:
+                        return unless
+                    file.seek(0)
+                data = file.readall()
                 after = os.fstat(file.fileno())
         except OSError as error:
             raise self.error(f"cannot be read: {_reason(error)}") from error
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or len(data) != after.st_size:
-            raise self.error("the file changed while it was read. Is something still writing it? Try again")
+            raise self.error(
+                "the file changed while it was read", remedy="Wait until nothing writes to it, then try again"
+            )
+        if not data:
+            raise self.error("the file is empty")
+        return data
+
+    def _decompressed(self, data: bytes) -> bytes:
+        self._compressed = data.startswith((_GZIP, _ZSTD))
         try:
             if data.startswith(_GZIP):
                 return gzip.decompress(data)
             if data.startswith(_ZSTD):
                 return _unzstd(data)
         except (OSError, EOFError, zlib.error, ValueError) as error:
-            raise self.error(f"broken compression: {error}. Was it copied or downloaded completely?") from error
+            raise self.error(
+                f"broken compression: {error}", remedy="Check that it was copied or downloaded completely"
+            ) from error
         return data
-
-    @property
-    def compressed(self) -> bool:
-        """Whether the file on disk is gzip or zstd."""
-        return self._start.startswith((_GZIP, _ZSTD))
 
     @cached_property
     def kind(self) -> Kind:
-        """What the bytes look like."""
-        start = self.data[:64] if self.compressed else self._start
+        """The kind of file, judged by its first bytes."""
+        start = self.data[:64]
         if start.startswith(_PARQUET):
             return "parquet"
         if start.startswith(b"PK\x03\x04"):
             raise self.error(
-                "a zip archive; torch.save writes such files. Save numpy arrays with pickle.dump, or unpack it"
+                "a zip archive, as torch.save writes it; expected JSON, a pickle or Parquet",
+                remedy="Save numpy arrays with pickle.dump, or unpack the archive",
             )
         if start[:3] == b"\xef\xbb\xbf" or start.lstrip(b" \t\r\n")[:1] in (b"{", b"["):
             return "json"
-        # Protocols 2 and later name themselves; 0 and 1 begin with an opcode for a container, as in b"(dp0".
+        # Protocols 2 and later begin with b"\x80"; 0 and 1 begin with an opcode for a container, as in b"(dp0".
         if start[:1] == b"\x80" or start[:1] in (b"(", b"]", b"}"):
             return "pickle"
         return "other"
@@ -97,11 +137,11 @@ class Content:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys near the beginning of a JSON file; all of them once ``look_further`` was called."""
+        """Keys near the beginning of a JSON file; all keys once ``look_further`` was called."""
         return self._keys_within(_HEAD)
 
     def look_further(self) -> None:
-        """Look for keys in the whole file: its beginning did not say what it is."""
+        """Search the whole file for keys, because its beginning was not enough to recognise the format."""
         self.keys = self._keys_within(len(self.text))
 
     def _keys_within(self, end: int) -> frozenset[str]:
@@ -110,9 +150,9 @@ class Content:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as plain objects: the way for pickles, and for JSON that is not as it should be.
+        """The whole file as plain objects, for pickles and for JSON that does not follow the schema.
 
-        JSON objects come as lists of pairs behind a ``Pairs``, so that a key that occurs twice is not lost.
+        JSON objects are ``Pairs``, so that a key that occurs twice is not lost.
         """
         if self.kind == "pickle":
             return unpickle(self.data, self.error)
@@ -121,16 +161,16 @@ class Content:
         except UnicodeDecodeError as error:
             raise self.error(f"not JSON: not UTF-8 text ({error.reason} at byte {error.start})") from error
         except json.JSONDecodeError as error:
-            end = (
-                " The file ends too early: was it written or copied completely?"
-                if error.pos >= len(self.text) - 1
-                else ""
-            )
-            raise self.error(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}.{end}") from error
+            ends = error.pos >= len(self.text) - 1
+            raise self.error(
+                f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+                + (", where the file ends" if ends else ""),
+                remedy="Check that it was written or copied completely" if ends else None,
+            ) from error
         except RecursionError as error:
-            raise self.error("not a map: the JSON is nested too deeply") from error
+            raise self.error("the JSON is nested too deeply for a map") from error
         except ValueError as error:  # a whole number of thousands of digits
-            raise self.error(f"not a map: {str(error)[:100]}") from error
+            raise self.error(f"not JSON that can be read: {str(error)[:100]}") from error
 
 
 class Pairs(dict[str, Any]):
@@ -142,7 +182,7 @@ class Pairs(dict[str, Any]):
         self.all = pairs if len(pairs) > len(self) else None
 
     def every(self) -> list[tuple[str, Any]]:
-        """All keys and values, in order, also those that occur again."""
+        """Return all keys and values in order, including repeated keys."""
         return list(self.items()) if self.all is None else self.all
 
 

@@ -1,4 +1,4 @@
-"""Atomic writing: a file is there completely or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 import gzip
 import os
@@ -9,9 +9,9 @@ from mapgauge.errors import MapgaugeError
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write a file so that it is there completely or not at all, compressed if its name says so."""
+    """Write a file completely or not at all; the suffixes ``.gz`` and ``.zst`` compress it."""
     if path.suffix == ".gz":
-        data = gzip.compress(data, compresslevel=6, mtime=0)  # no time stamp: equal data, equal file
+        data = gzip.compress(data, compresslevel=6, mtime=0)  # no time stamp: equal data give equal files
     elif path.suffix == ".zst":
         data = zstd_module().compress(data)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -1,6 +1,6 @@
-"""Files: one module per format, one row in ``FORMATS`` for each; ``read`` and ``write``.
+"""File formats: one module and one or two rows of ``FORMATS`` for each; ``read`` and ``write``.
 
-A format is recognised by what is in the file, never by its name.
+A format is recognised by the content of the file, never by its name.
 """
 
 import os
@@ -8,18 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.places import is_dataset
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
-from mapgauge.io._collect import Classes, Settings, class_table
 from mapgauge.io._format import Format
+from mapgauge.io._options import Classes, ReadOptions, class_table
 from mapgauge.io.dataset import open_dataset
 from mapgauge.typing import Degenerate
 
-# The order matters only where one file could be taken for two: the first that recognises it reads it.
+# The order matters only for a file that two formats recognise: the first one reads it.
 FORMATS: Mapping[str, Format] = {
     row.name: row
     for row in (
@@ -50,17 +51,19 @@ def read(
     """Read a result file or a ground-truth file.
 
     Args:
-        path: The file; it may be compressed with gzip or zstd. Of Parquet also a folder, or a URL that fsspec knows.
-        format: Its format by name (``mapgauge.io.FORMATS`` has the list); recognised by content if None.
-        classes: What the file's numeric labels mean, if not what its format says: a list of names, ``{id: name}`` or
-            ``{name: id}``.
-        degenerate: What to do with instances that are no polyline (fewer than two points, a coordinate or a confidence
-            that is not finite): ``"strict"`` refuses the file, ``"drop"`` leaves them out and counts them in a finding.
-        options: What only some formats take: ``part`` and ``unshrink`` (vectormapnet), ``tracks``
-            (streammapnet-truth), ``properties`` (geojson).
+        path: The file, which may be compressed with gzip or zstd. For Parquet also a folder, or a URL that fsspec
+            supports.
+        format: The name of the format; ``mapgauge.io.FORMATS`` lists them. If None, it is recognised by content.
+        classes: The names of the numeric labels, if they differ from those of the format: a list of names,
+            ``{id: name}`` or ``{name: id}``.
+        degenerate: What to do with degenerate instances, which have fewer than two points, or a coordinate or a
+            confidence that is not finite. ``"strict"`` refuses the file. ``"drop"`` leaves them out and counts them in
+            a finding.
+        options: Options of single formats: ``part`` and ``unshrink`` (vectormapnet), ``tracks`` (streammapnet-truth),
+            ``properties`` (geojson).
 
     Returns:
-        The frames, with what the reader noticed in ``findings``.
+        The frames. Their ``findings`` say what the reader noticed.
 
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
@@ -73,32 +76,31 @@ def read(
     if degenerate not in ("strict", "drop"):
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
     if format in (None, "parquet") and classes is None and not options and is_dataset(path):
-        return open_dataset(path).read(Settings(None, degenerate, {}))
-    content = Content(path)
+        return open_dataset(path).read(ReadOptions(degenerate=degenerate))
+    content = path if isinstance(path, Content) else Content(path)
     row = recognise(content) if format is None else format_named(format)
     unknown = [name for name in options if name not in row.options]
     if unknown:
         takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"
-        raise InvalidInput(f"{content.path}: no option {', '.join(unknown)} for the format {row.name}; {takes}")
-    settings = Settings(None if classes is None else class_table(classes), degenerate, options)
-    return row.read(content, settings)
+        raise InvalidInput(f"{content.path}: the format {row.name} has no option {', '.join(unknown)}; {takes}")
+    return row.read(content, ReadOptions(None if classes is None else class_table(classes), degenerate, options))
 
 
 def recognise(content: Content) -> Format:
-    """The format of a file, by what is in it."""
+    """Return the format of a file, judged by its content."""
     for _ in range(2):
         for row in FORMATS.values():
             if row.recognise(content):
                 return row
         content.look_further()
-    known = ", ".join(FORMATS)
     raise content.error(
-        f"{_looks_like(content)}, but none of the known formats ({known}). Pass format= to be told what is missing"
+        f"unknown format: {_looks_like(content)}. Known: {', '.join(FORMATS)}",
+        remedy=Remedy("Pass format= to see what is missing", "Pass --format or --truth-format to see what is missing"),
     )
 
 
 def format_named(name: str) -> Format:
-    """A row of the table by its name."""
+    """Return a row of the table by its name."""
     if name not in FORMATS:
         raise InvalidInput(f"unknown format {name!r}. Known: {', '.join(FORMATS)}")
     return FORMATS[name]
@@ -114,10 +116,10 @@ def write(
     """Write frames to a file, completely or not at all.
 
     Args:
-        frames: What to write.
-        path: The file. ``.gz`` and ``.zst`` at its end compress it.
-        format: The format by name. If None it follows from the suffix: ``.parquet`` and ``.geojson`` have one meaning.
-        classes: The numeric ids to write for the class names, if not those of the format.
+        frames: The frames to write.
+        path: The file. The suffixes ``.gz`` and ``.zst`` compress it.
+        format: The name of the format. If None, the suffix ``.parquet`` or ``.geojson`` decides.
+        classes: The numeric ids to write for the class names, if they differ from those of the format.
 
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
@@ -130,15 +132,18 @@ def write(
     target = Path(path)
     row = format_to_write(target, format)
     try:
-        assert row.write is not None  # format_to_write saw to it
-        data = row.write(frames, None if classes is None else class_table(classes))
+        assert row.write is not None  # format_to_write checked it
+        with gc_paused():
+            data = row.write(frames, None if classes is None else class_table(classes))
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{target}: {error.object!r} is a name that UTF-8 cannot hold. Rename it") from error
+        raise InvalidInput(
+            f"{target}: the name {error.object!r} cannot be written as UTF-8", remedy="Rename it"
+        ) from error
     save(target, data)
 
 
 def format_to_write(path: Path, format: str | None) -> Format:
-    """The format that was named, or the one that the suffix of a file says."""
+    """Return the format with a name, or the format that the suffix of a file means."""
     able = ", ".join(row.name for row in FORMATS.values() if row.write)
     if format is not None:
         row = format_named(format)
@@ -148,7 +153,10 @@ def format_to_write(path: Path, format: str | None) -> Format:
     bare = path.name.removesuffix(".gz").removesuffix(".zst")
     meant = [row for row in FORMATS.values() if row.suffix and bare.endswith(row.suffix)]
     if len(meant) != 1:
-        raise InvalidInput(f"{path}: which format? Pass format= with one of: {able}")
+        raise InvalidInput(
+            f"{path}: which format?",
+            remedy=Remedy(f"Pass format= with one of: {able}", f"Pass --to with one of: {able}"),
+        )
     return meant[0]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Settings
+from mapgauge.io._options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +13,9 @@ class Format:
     """One file format: everything the rest of the package knows about it."""
 
     name: str
-    about: str  # one line for people: which files of which projects
+    about: str  # one line: which files of which projects
     recognise: Callable[[Content], bool]
-    read: Callable[[Content, Settings], MapFrames]
+    read: Callable[[Content, ReadOptions], MapFrames]
     write: Callable[[MapFrames, dict[int, str] | None], bytes] | None = None
-    suffix: str = ""  # of files that can be nothing else
+    suffix: str = ""  # a suffix that only files of this format have
     options: tuple[str, ...] = ()  # further keywords of ``read``

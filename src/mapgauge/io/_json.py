@@ -1,13 +1,11 @@
-"""The fast way through large JSON files.
+"""Reads large JSON files fast.
 
-msgspec finds its way through the document by its schema and hands over lists of points as they stand in the file; a
-kernel reads those. All of it works on sound files only and otherwise gives ``None``: then the file is read again as
-plain objects, slowly, by code that can say what is wrong and where.
+msgspec decodes the document by its schema and leaves lists of points undecoded. A kernel parses those into arrays. All
+functions here handle sound files only and return ``None`` for any other file. The caller then reads the file again as
+plain objects, which is slow, but can say what is wrong and where.
 """
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -15,35 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.files.garbage import gc_paused
 from mapgauge.typing import Points
 
 T = TypeVar("T")
-_CHUNK = 1 << 22  # bytes of text that one call of the kernel reads
+_BLOCK = 1 << 22  # bytes of text that one call of the kernel parses
 
 
 class PointLists(NamedTuple):
-    """Many lists of polylines."""
+    """The points of many lists of polylines."""
 
-    counts: NDArray[np.int64]  # (lists,): polylines of each
-    sizes: NDArray[np.int64]  # (polylines,): points of each
+    counts: NDArray[np.int64]  # (lists,): number of polylines of each
+    sizes: NDArray[np.int64]  # (polylines,): number of points of each
     coords: Points  # (points, dimension)
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Python's garbage collector would look at the growing heap again and again, and find no garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def decode(text: bytes, schema: type[T]) -> T | None:
-    """The document, or None if it does not follow the schema."""
-    with collector_paused():
+    """Return the document, or None if it does not follow the schema."""
+    with gc_paused():
         try:
             return msgspec.json.decode(text, type=schema)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -51,18 +38,18 @@ def decode(text: bytes, schema: type[T]) -> T | None:
 
 
 def read_points(lists: Sequence[msgspec.Raw], *, polylines: bool = False) -> PointLists | None:
-    """Parse lists of polylines, ``[[[x, y], ...], ...]`` each, or None if one of them is something else.
+    """Parse lists of polylines, each ``[[[x, y], ...], ...]``; return None if one of them is something else.
 
-    With ``polylines`` each is one polyline, ``[[x, y], ...]``; ``counts`` then means nothing.
+    With ``polylines`` each of them is one polyline, ``[[x, y], ...]``, and ``counts`` has no meaning.
     """
     parts: list[PointLists] = []
     start = 0
     while start < len(lists):
         stop, size = start, 0
-        while stop < len(lists) and size < _CHUNK:
+        while stop < len(lists) and size < _BLOCK:
             size += len(memoryview(lists[stop]))
             stop += 1
-        text = b",".join(lists[start:stop])  # Raw is a buffer, and join takes those
+        text = b",".join(lists[start:stop])  # Raw supports the buffer protocol, which is all that join needs
         part = _parse(b"[" + text + b"]" if polylines else text)
         if part is None or len({p.coords.shape[1] for p in (*parts[:1], part) if len(p.coords)}) > 1:
             return None

@@ -1,4 +1,4 @@
-"""Poses in the files of the field: a translation, and a rotation as a quaternion or a matrix."""
+"""Poses as result files hold them: a translation, and a rotation as a quaternion or a matrix."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,15 +11,15 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import check_poses, rotations
-from mapgauge.io._collect import EXAMPLES
+from mapgauge.io._columns import EXAMPLES
 
 
 def with_poses(frames: MapFrames, parts: Sequence[tuple[Any, Any]]) -> MapFrames:
-    """Frames with their poses if each of them has one; a finding if only some have.
+    """Return the frames with their poses if every frame has one, and with a finding if only some have one.
 
     Args:
         frames: The frames.
-        parts: Translation and rotation of each, None where there is none. A rotation is a matrix ``(3, 3)`` or a
+        parts: The translation and the rotation of each frame, or None. A rotation is a matrix ``(3, 3)`` or a
             quaternion ``w, x, y, z``.
     """
     if all(translation is None and rotation is None for translation, rotation in parts):
@@ -34,7 +34,7 @@ def with_poses(frames: MapFrames, parts: Sequence[tuple[Any, Any]]) -> MapFrames
 
 
 def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
-    """From a frame's coordinates to the world's, ``(4, 4)``; None if these are not the numbers of a pose."""
+    """Return the matrix ``(4, 4)`` from the frame to the world, or None if the values are not a pose."""
     pose = np.eye(4)
     try:
         turn = np.asarray(rotation, np.float64)
@@ -47,7 +47,7 @@ def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
 
 
 def _rotation(given: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rotation matrix, from a matrix or a unit quaternion ``w, x, y, z``."""
+    """Return the rotation matrix, given as a matrix or as a unit quaternion ``w, x, y, z``."""
     if given.shape != (4,):
         return np.reshape(given, (3, 3))
     if not abs(np.linalg.norm(given) - 1) < 1e-3:

@@ -1,7 +1,7 @@
-"""Parquet data sets: one file or a folder of them, here or behind a URL, read by row group.
+"""Parquet data sets: one file or a folder of files, local or behind a URL, read by row group.
 
-Only footers are read to open one. They say which frames each row group holds: the first and last key, which is the
-scene and the token, or the token alone. ``docs/reference/parquet.md`` describes the columns.
+Opening a data set reads only the footers. They give the first and the last key of each row group. A key is the scene
+and the token of a frame, or the token alone. ``docs/reference/parquet.md`` describes the columns.
 """
 
 import hashlib
@@ -17,61 +17,47 @@ from urllib.parse import unquote
 import numpy as np
 
 from mapgauge.dependencies import pyarrow_modules
-from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.places import is_url, open_file, parquet_files
 from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Settings
-from mapgauge.io._parquet_rows import (
-    Metadata,
-    Rows,
-    about_of,
-    broken,
-    broken_errors,
-    open_footer,
-    read_group,
-)
-from mapgauge.io.parquet import frames_of
+from mapgauge.io._options import ReadOptions
+from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.io._parquet_file import Metadata, about_of, broken, broken_errors, open_footer, read_group
+from mapgauge.io.parquet import frames_from_columns
 
-Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty where frames meet by token alone
+Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
 
-_SCENE = "scene="  # of a folder's name: the scene of all files in it
-_STREAMS = 8  # footers read at once: they are small, and far away
+_SCENE = "scene="  # begins the name of a folder whose files all belong to one scene
+_STREAMS = 8  # number of footers read at the same time: they are small, but may be far away
 
 
 class Group(NamedTuple):
-    """A row group: where it is, and the keys of its frames."""
+    """A row group: its place, its size and the keys of its frames."""
 
     file: str
-    number: int  # in its file
+    number: int  # index in its file
     rows: int
     size: int  # bytes, uncompressed
     first: Key
     last: Key
 
 
-class Piece(NamedTuple):
-    """Row groups of a file: what a worker is told to read."""
+class RowGroups(NamedTuple):
+    """Some row groups of one file, which a worker reads."""
 
     file: str
     groups: tuple[int, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Some row groups of a file, as errors name them."""
-
-    file: str
-    groups: tuple[int, ...] = ()
-
-    def error(self, message: str) -> UnreadableFile:
+    def error(self, message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+        """Return an error whose message begins with the file and the row groups."""
         where = f" (row group {', '.join(map(str, self.groups))})" if self.groups else ""
-        return UnreadableFile(f"{self.file}{where}: {message}")
+        return UnreadableFile(f"{self.file}{where}: {message}", remedy=remedy)
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """What the footers of a data set say."""
+    """A data set, described by its footers."""
 
     path: str
     files: tuple[str, ...]
@@ -79,22 +65,22 @@ class DataSet:
     classes: tuple[str, ...]
     confidence: bool
     scenes: bool
-    digest: str  # of all footers: another one means that the data changed
-    findings: tuple[Any, ...]  # that were noted when it was written
+    digest: str  # of all footers: a different digest means that the data changed
+    findings: tuple[Any, ...]  # stored when the data set was written
 
-    def read(self, settings: Settings | None = None) -> MapFrames:
-        """All of it, in memory."""
-        frames = read_pieces(pieces_of(self.groups), settings or Settings(None, "strict", {}))
+    def read(self, options: ReadOptions | None = None) -> MapFrames:
+        """Read the whole data set into memory."""
+        frames = read_row_groups(row_groups_of(self.groups), options or ReadOptions())
         return replace(frames, name=self.path)
 
 
 def open_dataset(path: str | os.PathLike[str]) -> DataSet:
-    """Look at a data set: list its files, and read their footers."""
+    """Open a data set: list its files and read their footers."""
     files = parquet_files(path)
     with ThreadPoolExecutor(min(_STREAMS, len(files))) as pool:
         footers = list(pool.map(_footer, files))
     digest = hashlib.blake2b(digest_size=16)
-    root = str(path if is_url(path) else Path(path).absolute())  # the data set is the same wherever it lies
+    root = str(path if is_url(path) else Path(path).absolute())  # the digest does not depend on where the data set is
     for file, footer in zip(files, footers, strict=True):
         digest.update(f"{file.removeprefix(root)}\0{footer.digest}\0".encode())
     for name in ("dimension", "confidence", "scenes"):
@@ -102,7 +88,7 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
         odd = next((k for k, value in enumerate(values) if value != values[0]), None)
         if odd is not None:
             raise InvalidInput(
-                f"{path}: its files differ in {name}: {values[0]} in {files[0]}, {values[odd]} in {files[odd]}"
+                f"{path}: the files differ in {name}: {values[0]} in {files[0]}, {values[odd]} in {files[odd]}"
             )
     return DataSet(
         str(path),
@@ -127,16 +113,16 @@ class _Footer(NamedTuple):
 
 
 def _footer(file: str) -> _Footer:
-    """What the footer of one file says."""
-    place = _Place(file)
+    """Read the footer of one file."""
+    error = RowGroups(file, ()).error
     try:
         with open_file(file) as stream:
-            footer, schema = open_footer(place, stream)
-            about = about_of(place, schema)
+            footer, schema = open_footer(error, stream)
+            about = about_of(error, schema)
             keys = [_keys(file, stream, footer, schema, index) for index in range(footer.num_row_groups)]
             classes = _classes(stream, footer, schema, about)
-    except broken_errors() as error:
-        raise broken(place, error) from error
+    except broken_errors() as cause:
+        raise broken(error, cause) from cause
     groups = []
     for index, (first, last) in enumerate(keys):
         group = footer.row_group(index)
@@ -158,7 +144,7 @@ def _footer(file: str) -> _Footer:
 
 
 def _keys(file: str, stream: Any, footer: Any, schema: Any, index: int) -> tuple[Key, Key]:
-    """The first and the last key of a row group: from its statistics, or from its rows where it has none."""
+    """Return the first and the last key of a row group, from its statistics or, without statistics, from its rows."""
     group = footer.row_group(index)
     known = {}
     for k in range(group.num_columns):
@@ -181,7 +167,7 @@ def _keys(file: str, stream: Any, footer: Any, schema: Any, index: int) -> tuple
 
 
 def _classes(stream: Any, footer: Any, schema: Any, about: Metadata | None) -> tuple[str, ...]:
-    """The classes of a file: as our writer noted them; in files of others, those that occur."""
+    """Return the classes of a file: those in its metadata, or those that occur in a file of another program."""
     if about is not None:
         return about.classes
     _, pq = pyarrow_modules()
@@ -194,40 +180,40 @@ def _classes(stream: Any, footer: Any, schema: Any, about: Metadata | None) -> t
 
 
 def _scene_of(file: str) -> str | None:
-    """The scene that the folders of a file name, as in ``scene=0103/part-0.parquet``."""
+    """Return the scene in the path of a file, as in ``scene=0103/part-0.parquet``; None if there is none."""
     return next((unquote(part[len(_SCENE) :]) for part in file.split("/") if part.startswith(_SCENE)), None)
 
 
-def pieces_of(groups: Iterable[Group]) -> tuple[Piece, ...]:
-    """Row groups, file by file."""
+def row_groups_of(groups: Iterable[Group]) -> tuple[RowGroups, ...]:
+    """Return row groups by file."""
     by_file = groupby(sorted(groups, key=lambda group: (group.file, group.number)), key=lambda group: group.file)
-    return tuple(Piece(file, tuple(group.number for group in part)) for file, part in by_file)
+    return tuple(RowGroups(file, tuple(group.number for group in part)) for file, part in by_file)
 
 
-def read_pieces(pieces: Sequence[Piece], settings: Settings, without: Sequence[str] = ()) -> MapFrames:
-    """The frames of some row groups, without some of the columns that need not be there."""
-    return join_frames([_read_piece(piece, settings, without) for piece in pieces])
+def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: Sequence[str] = ()) -> MapFrames:
+    """Read the frames of some row groups, without some of the optional columns."""
+    return join_frames([_read(part, options, without) for part in parts])
 
 
-def _read_piece(piece: Piece, settings: Settings, without: Sequence[str]) -> MapFrames:
-    place = _Place(piece.file, piece.groups)
-    with open_file(piece.file) as stream:
-        footer, schema = open_footer(place, stream)
+def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapFrames:
+    with open_file(part.file) as stream:
+        footer, schema = open_footer(part.error, stream)
         tables = []
-        for index in piece.groups:
+        for index in part.groups:
             try:
                 tables.append(read_group(stream, footer, schema, index, without))
-            except broken_errors() as error:
-                raise broken(_Place(piece.file, (index,)), error) from error
-    frames = frames_of(Rows(place, schema, tables, whole=False, without=without), settings, piece.file)
-    scene = _scene_of(piece.file)
+            except broken_errors() as cause:
+                raise broken(RowGroups(part.file, (index,)).error, cause) from cause
+    columns = ParquetColumns(part.error, schema, tables, whole=False, without=without)
+    frames = frames_from_columns(columns, options, part.file)
+    scene = _scene_of(part.file)
     if frames.scenes is None and scene is not None:
         frames = replace(frames, scenes=(scene,) * len(frames))
     return frames
 
 
 def keys_of(frames: MapFrames, by_scene: bool) -> "np.ndarray[Any, np.dtype[np.object_]]":
-    """The key of each frame."""
+    """Return the key of each frame."""
     scenes = frames.scenes if by_scene and frames.scenes is not None else ("",) * len(frames)
     keys = np.empty(len(frames), np.object_)
     keys[:] = list(zip(scenes, frames.tokens, strict=True))

@@ -1,7 +1,7 @@
-"""Writing Parquet data sets: a folder of files, sorted so that predictions and truth meet piece by piece.
+"""Writes Parquet data sets: folders of files that can be streamed together.
 
-Frames are sorted by scene and token, or by token where no scenes are known, and a scene lies in one file. Two data
-sets written so have row groups whose ranges follow each other, so that streaming reads both side by side.
+Frames are sorted by scene and token, or by token if there are no scenes, and a scene is in one file. The row groups of
+two such data sets have ranges of keys in the same order, so that streaming reads both data sets side by side.
 """
 
 import os
@@ -21,35 +21,37 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import parquet
 from mapgauge.io.dataset import keys_of
 
-FILE_ROWS = 1 << 20  # of a file, about: a hundred megabytes of predictions
-_UNFINISHED = ".unfinished"  # hidden, so that nobody reads half a data set
+FILE_ROWS = 1 << 20  # approximate number of rows of a file: a hundred megabytes of predictions
+_UNFINISHED = ".unfinished"  # hidden, so that an unfinished data set is not read
 
 
 class DatasetWriter:
-    """A data set being written: files appear in it when ``finish`` is called, all at once."""
+    """A data set that is being written. All files appear in it when ``finish`` is called."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Make the folder, which must not hold Parquet files yet."""
+        """Create the folder, which must not contain Parquet files."""
         self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
         if not is_url(self.path):
             self._make()
         elif _exists(self.path):
-            raise InvalidInput(f"{self.path}: there is something already. Give another URL")
+            raise InvalidInput(f"{self.path}: files exist already at this URL", remedy="Give another URL")
 
     def _make(self) -> None:
         folder = Path(self.path)
         if folder.is_dir() and next(folder.rglob("*.parquet"), None) is not None:
             hidden = all(_UNFINISHED in file.parts for file in folder.rglob("*.parquet"))
             if not hidden:
-                raise InvalidInput(f"{folder}: this folder has Parquet files already. Give another one, or empty it")
+                raise InvalidInput(
+                    f"{folder}: this folder contains Parquet files already", remedy="Give another folder, or empty it"
+                )
         try:
             shutil.rmtree(folder / _UNFINISHED, ignore_errors=True)
             (folder / _UNFINISHED).mkdir(parents=True)
         except OSError as error:
-            raise MapgaugeError(f"{folder}: this folder cannot be made: {error.strerror or error}") from error
+            raise MapgaugeError(f"{folder}: this folder cannot be created: {error.strerror or error}") from error
 
     def add(self, frames: MapFrames, name: str = "part", workers: int | None = None) -> list[str]:
-        """Write frames to files that begin with a name, in threads; say which files."""
+        """Write frames to files whose names begin with ``name``, in threads; return the names of the files."""
         ordered = sorted_frames(frames)
 
         def write(numbered: tuple[int, slice]) -> str:
@@ -66,16 +68,16 @@ class DatasetWriter:
             return list(pool.map(write, enumerate(_files(ordered))))
 
     def finish(self) -> None:
-        """Let the files appear."""
+        """Make the files visible."""
         if is_url(self.path):
-            return  # there is no cheap way to rename there: a failed run calls ``remove``
+            return  # renaming is not cheap there: a failed run calls ``remove``
         folder = Path(self.path)
         for file in sorted((folder / _UNFINISHED).iterdir()):
             file.replace(folder / file.name)
         (folder / _UNFINISHED).rmdir()
 
     def remove(self) -> None:
-        """Forget what was written."""
+        """Delete what was written."""
         if is_url(self.path):
             fs, root = fsspec_module().core.url_to_fs(self.path)
             if fs.exists(root):
@@ -85,13 +87,13 @@ class DatasetWriter:
 
 
 def sorted_frames(frames: MapFrames) -> MapFrames:
-    """Frames by scene and token, or by token."""
+    """Return the frames sorted by scene and token, or by token."""
     keys = keys_of(frames, by_scene=True)
     return frames.at(sorted(range(len(keys)), key=keys.__getitem__))
 
 
 def _files(frames: MapFrames) -> Iterator[slice]:
-    """Runs of frames, one for each file: whole scenes, about ``FILE_ROWS`` rows. Without frames, one empty file."""
+    """Return the run of frames of each file: whole scenes, about ``FILE_ROWS`` rows. No frames give one empty file."""
     ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), 1).cumsum()])
     scenes = frames.scenes
     starts = [0]
@@ -107,4 +109,4 @@ def _exists(url: str) -> bool:
         fs, root = fsspec_module().core.url_to_fs(url)
         return bool(fs.exists(root) and fs.find(root))
     except (OSError, ValueError, ImportError) as error:
-        raise MapgaugeError(f"{url}: cannot be looked at: {error}") from error
+        raise MapgaugeError(f"{url}: cannot be listed: {error}") from error

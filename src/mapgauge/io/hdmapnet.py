@@ -1,4 +1,4 @@
-"""HDMapNet's results, which its export scripts also write for truth, with a confidence of 1.
+"""HDMapNet's results. Its export scripts write the truth in the same format, with a confidence of 1.
 
 ::
 
@@ -12,39 +12,37 @@ import re
 
 import msgspec
 
-from mapgauge.errors import InvalidInput
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content, Pairs
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector, Settings
+from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import collector_paused
-from mapgauge.io._written import confidences_of, ids_of
+from mapgauge.io._options import ReadOptions
+from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 
 CLASSES = ("divider", "ped_crossing", "boundary")  # its authors call the last one contours
+_REQUIRED = ("pts", "type", "confidence_level")
 _FRAMES_ARE_LISTS = re.compile(rb'"results"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[')
-_HEAD = 1 << 16  # bytes in which the first frame begins
+_HEAD = 1 << 16  # the first frame begins within this number of bytes
 
 
 def _is_results(content: Content) -> bool:
     return content.kind == "json" and _FRAMES_ARE_LISTS.search(content.text, 0, _HEAD) is not None
 
 
-def _read(content: Content, settings: Settings) -> MapFrames:
-    collector = Collector(
-        str(content.path),
-        RESULTS.name,
-        settings,
-        locate=lambda frame, token, instance: f'$.results["{token}"][{instance}].pts',
-        classes=CLASSES,
-        confidence=True,
-    )
+def _locate(frame: int, token: str, instance: int) -> str:
+    return f'$.results["{token}"][{instance}].pts'
+
+
+def _read(content: Content, options: ReadOptions) -> MapFrames:
     if content.kind == "pickle":
-        raise collector.error("a pickle, expected JSON. Dump it with a name that ends in .json")
+        raise content.error("a pickle, expected JSON", remedy="Export it to a name that ends in .json")
     document = content.document
     results = document.get("results") if isinstance(document, dict) else None
     if not isinstance(results, Pairs):
-        raise collector.error('no object "results" at the top, expected {"results": {token: [instance, ...]}}')
-    with collector_paused():
+        raise content.error('no object "results" at the top, expected {"results": {token: [instance, ...]}}')
+    collector = Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+    with gc_paused():
         for token, instances in results.every():
             _add_frame(collector, token, instances)
     return collector.finish()
@@ -52,50 +50,35 @@ def _read(content: Content, settings: Settings) -> MapFrames:
 
 def _add_frame(collector: Collector, token: str, instances: object) -> None:
     where = f'$.results["{token}"]'
-    collector.frame(collector.text(token, f"{where}: the token"))
+    collector.add_frame(collector.check.text(token, f"{where}: the token"))
     if isinstance(instances, dict) and "map" in instances:
-        raise collector.error(f"{where} is a raster, expected a list of instances. Export with vectors instead")
+        raise collector.error(f"{where} is a raster, expected a list of instances", remedy="Export vectors instead")
     if not isinstance(instances, list):
         raise collector.error(f"{where} is not a list of instances")
     for i, instance in enumerate(instances):
         place = f"{where}[{i}]"
         if not isinstance(instance, dict):
-            raise collector.error(f"{place} is not an object with pts, type and confidence_level")
-        missing = [key for key in ("pts", "type", "confidence_level") if key not in instance]
+            raise collector.error(f"{place} is not an object with {', '.join(_REQUIRED)}")
+        missing = [key for key in _REQUIRED if key not in instance]
         if missing:
             raise collector.error(f"{place} has no {', '.join(missing)}")
-        points = instance["pts"]
-        if isinstance(points, list) and instance.get("pts_num", len(points)) != len(points):
-            collector.odd_count(place)
-        collector.instance(
-            points,
-            class_name=collector.class_of(instance["type"], f"{place}.type"),
-            confidence=collector.number(instance["confidence_level"], f"{place}.confidence_level"),
-            where=f"{place}.pts",
-        )
+        collector.add_vector(instance, collector.class_of(instance["type"], f"{place}.type"), place)
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     ids = ids_of(frames, CLASSES, classes, RESULTS.name)
-    confidence = confidences_of(frames, RESULTS.name)
-    if len(frames.index) < len(frames):
-        raise InvalidInput(f"{RESULTS.name} has one entry per token, and some tokens occur more than once")
+    confidence = iter(confidences_of(frames, RESULTS.name))
+    label = iter(frames.label.tolist())
+    check_tokens_differ(frames, RESULTS.name)
     entries = []
-    for i, token in enumerate(frames.tokens):
-        instances = []
-        for k in range(*frames.offsets[i : i + 2].tolist()):
-            points = frames.polylines[k].tolist()
-            number = ids[int(frames.label[k])]
-            instances.append({"pts": points, "pts_num": len(points), "type": number, "confidence_level": confidence[k]})
+    for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
+        instances = [
+            {"pts": points, "pts_num": len(points), "type": ids[next(label)], "confidence_level": next(confidence)}
+            for points in lines
+        ]
         entries.append(msgspec.json.encode(token) + b":" + msgspec.json.encode(instances))
-    # Its evaluator asks the meta data whether the file has vectors.
+    # HDMapNet's evaluator looks in the metadata to see whether the file has vectors.
     return b'{"meta":{"vector":true},"results":{' + b",\n".join(entries) + b"}}"
 
 
-RESULTS = Format(
-    "hdmapnet",
-    "predictions: JSON of HDMapNet",
-    _is_results,
-    _read,
-    _write,
-)
+RESULTS = Format("hdmapnet", "predictions: JSON of HDMapNet", _is_results, _read, _write)

@@ -1,4 +1,4 @@
-"""MapTR's files, which MapTRv2 and most of the field write too.
+"""MapTR's files. MapTRv2 and most other methods write the same format.
 
 Results, ``nuscmap_results.json`` and ``av2map_results.json``, and truth, ``*_map_anns*.json``::
 
@@ -6,9 +6,9 @@ Results, ``nuscmap_results.json`` and ``av2map_results.json``, and truth, ``*_ma
     {"GTs": [{"sample_token": token, "vectors": [instance, ...]}, ...]}
     instance = {"pts": [[x, y], ...], "pts_num": 20, "cls_name": "divider", "type": 0, "confidence_level": 0.9}
 
-Coordinates are metres; on nuScenes in the frame of the LiDAR, x to the right, y forward (``.rotate(-90)`` makes that x
-forward), on Argoverse 2 in the frame of the ego vehicle, x forward. ``cls_name`` says the class; ``type`` counts only
-where there is no name, or where the caller gives a table of ids.
+Coordinates are metres. On nuScenes they are in the frame of the LiDAR, x to the right, y forward (``.rotate(-90)``
+makes x point forward). On Argoverse 2 they are in the frame of the ego vehicle, x forward. ``cls_name`` is the class.
+``type`` is used only if there is no name, or if the caller gives a table of ids.
 """
 
 from typing import Any
@@ -16,14 +16,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector, Settings
+from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import collector_paused, decode, read_points
-from mapgauge.io._written import confidences_of, ids_of
+from mapgauge.io._json import decode, read_points
+from mapgauge.io._options import ReadOptions
+from mapgauge.io._writing import confidences_of, ids_of, points_by_frame
 
 CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
 
@@ -71,32 +73,27 @@ def _is_truth(content: Content) -> bool:
     return content.kind == "json" and "GTs" in content.keys
 
 
-def _read_results(content: Content, settings: Settings) -> MapFrames:
-    return _read(content, settings, "results", RESULTS.name)
+def _read_results(content: Content, options: ReadOptions) -> MapFrames:
+    return _read(content, options, "results", RESULTS.name)
 
 
-def _read_truth(content: Content, settings: Settings) -> MapFrames:
-    return _read(content, settings, "GTs", TRUTH.name)
+def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
+    return _read(content, options, "GTs", TRUTH.name)
 
 
-def _read(content: Content, settings: Settings, key: str, name: str) -> MapFrames:
+def _read(content: Content, options: ReadOptions, key: str, name: str) -> MapFrames:
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f"$.{key}[{frame}].vectors[{instance}].pts (token {token})"
+
     def collector() -> Collector:
-        return Collector(
-            str(content.path),
-            name,
-            settings,
-            locate=lambda frame, token, instance: f"$.{key}[{frame}].vectors[{instance}].pts (token {token})",
-            classes=CLASSES,
-            rare=RARE,
-            confidence=key == "results",
-        )
+        return Collector(content, name, options, locate, CLASSES, rare=RARE, confidence=key == "results")
 
     sound = _read_sound_json(content, collector(), key)
     return _read_objects(content, collector(), key) if sound is None else sound
 
 
 def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFrames | None:
-    """The fast way, for a file without any fault."""
+    """Read a file without faults, fast."""
     document: Any = decode(content.text, _Results if key == "results" else _Truth)
     if document is None:
         return None
@@ -113,7 +110,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     code = {kind: collector.codes.setdefault(class_name, len(collector.codes)) for kind, class_name in names.items()}
     collector.tokens += [frame.sample_token for frame in frames]
     index = np.repeat(np.arange(len(frames)), [len(frame.vectors) for frame in frames])
-    collector.columns(
+    collector.add_columns(
         index,
         np.array([code[vector.cls_name, vector.type] for vector in vectors], np.int64),
         np.array([vector.confidence_level for vector in vectors], np.float64) if key == "results" else None,
@@ -123,12 +120,12 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
     for i in np.flatnonzero((stated >= 0) & (stated != points.sizes)).tolist():
         first = int(np.searchsorted(index, index[i]))
-        collector.odd_count(collector.locate(int(index[i]), collector.tokens[index[i]], i - first))
+        collector.note_wrong_count(collector.locate(int(index[i]), collector.tokens[index[i]], i - first))
     return _finish(collector, set(kinds))
 
 
 def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames:
-    """The thorough way, for a file with a fault."""
+    """Read a file with a fault, slowly."""
     document = content.document
     if not isinstance(document, dict) or key not in document:
         raise collector.error(
@@ -136,17 +133,21 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
         )
     if isinstance(document[key], dict):
         raise collector.error(
-            f"$.{key} is an object, expected a list of frames. StreamMapNet's files have one: format='streammapnet'"
+            f"$.{key} is an object, as in StreamMapNet's files, expected a list of frames",
+            remedy=Remedy(
+                "Pass format='streammapnet' for files of StreamMapNet",
+                "Pass --format streammapnet for files of StreamMapNet",
+            ),
         )
     if not isinstance(document[key], list):
         raise collector.error(f"$.{key} is not a list of frames")
     kinds: set[tuple[str, Any]] = set()
-    with collector_paused():
+    with gc_paused():
         for i, frame in enumerate(document[key]):
             where = f"$.{key}[{i}]"
             if not isinstance(frame, dict) or "sample_token" not in frame or "vectors" not in frame:
                 raise collector.error(f"{where} is not an object with sample_token and vectors")
-            collector.frame(collector.text(frame["sample_token"], f"{where}.sample_token"))
+            collector.add_frame(collector.check.text(frame["sample_token"], f"{where}.sample_token"))
             if not isinstance(frame["vectors"], list):
                 raise collector.error(f"{where}.vectors is not a list")
             for k, vector in enumerate(frame["vectors"]):
@@ -155,7 +156,7 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
 
 
 def _add(collector: Collector, vector: Any, where: str) -> tuple[str, Any]:
-    """One instance; returns its name and its number."""
+    """Add an instance, and return its class name and its number."""
     if not isinstance(vector, dict) or "pts" not in vector:
         raise collector.error(f"{where} is not an object with pts")
     if collector.has_confidence and "confidence_level" not in vector:
@@ -163,46 +164,41 @@ def _add(collector: Collector, vector: Any, where: str) -> tuple[str, Any]:
     class_name, number = vector.get("cls_name", ""), vector.get("type")
     if not isinstance(class_name, str):
         raise collector.error(f"{where}.cls_name is not a text")
-    points = vector["pts"]
-    if isinstance(points, list) and vector.get("pts_num", len(points)) != len(points):
-        collector.odd_count(where)
-    collector.instance(
-        points,
-        class_name=_class_name(collector, class_name, number, where),
-        confidence=vector.get("confidence_level"),
-        where=f"{where}.pts",
-    )
+    collector.add_vector(vector, _class_name(collector, class_name, number, where), where)
     return class_name, number if isinstance(number, int | float) else None
 
 
 def _class_name(collector: Collector, class_name: str, number: Any, where: str) -> str:
-    """The class of an instance: its name, or its number by the caller's table or for want of a name."""
-    if class_name and collector.settings.classes is None:
+    """Return the class of an instance: its name, or its number if there is no name or the caller gave a table."""
+    if class_name and collector.options.classes is None:
         return class_name
     return collector.class_of(number, f"{where}.type")
 
 
 def _finish(collector: Collector, kinds: set[tuple[str, Any]]) -> MapFrames:
-    """Names and numbers must tell the same story: public evaluators go by the number, we by the name."""
+    """Return the frames, with a finding if names and numbers disagree.
+
+    Public evaluators use the number, mapgauge uses the name.
+    """
     named = {(name, number) for name, number in kinds if name and number is not None}
     if len({name for name, _ in named}) != len(named) or len({number for _, number in named}) != len(named):
         pairs = ", ".join(f"{name} {number}" for name, number in sorted(named, key=str))
-        text = f"{collector.name}: cls_name and type contradict each other ({pairs}); classes are taken by name"
+        text = f"{collector.name}: cls_name and type contradict each other ({pairs}); the name was used"
         collector.findings.append(Finding("warning", "class-ids", text, len(named)))
     return collector.finish()
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None, key: str, name: str) -> bytes:
     ids = ids_of(frames, CLASSES + RARE, classes, name)
-    confidence = confidences_of(frames, name) if key == "results" else []
+    confidence = confidences_of(frames, name) if key == "results" else [None] * len(frames.label)
+    instances = zip(frames.label.tolist(), confidence, strict=True)
     entries = []
-    for i, token in enumerate(frames.tokens):
+    for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
         vectors = []
-        for k in range(*frames.offsets[i : i + 2].tolist()):
-            points = frames.polylines[k].tolist()
-            label = int(frames.label[k])
+        for points in lines:
+            label, certainty = next(instances)
             vector = {"pts": points, "pts_num": len(points), "cls_name": frames.classes[label], "type": ids[label]}
-            vectors.append(vector | ({"confidence_level": confidence[k]} if confidence else {}))
+            vectors.append(vector if certainty is None else vector | {"confidence_level": certainty})
         entries.append(msgspec.json.encode({"sample_token": token, "vectors": vectors}))
     meta = b'"meta":{},' if key == "results" else b""
     return b"{" + meta + f'"{key}":['.encode() + b",\n".join(entries) + b"]}"

@@ -1,38 +1,42 @@
-"""MapTracker's files of tracks, which name what is the same thing in several frames.
+"""MapTracker's files of tracks. A track is the same object in several frames.
 
-Predictions, ``pos_predictions.pkl``, and what ``prepare_pred_tracks.py`` makes of the results of other methods
+Predictions are ``pos_predictions.pkl``, or the output of ``prepare_pred_tracks.py`` for other methods
 (``pos_predictions_5.pkl``): a list of frames, each ::
 
     {"vectors": [points, ...], "labels": [...], "scores": [...], "global_ids": [...],
      "scene_name": "scene-0003", "local_idx": 7,
      "meta": {"token": ..., "ego2global_translation": ..., "ego2global_rotation": ...}}
 
-The points of a polyline may be one row ``x, y, x, y, ...``. Truth, ``*_gt_tracks.pkl``, has ids and no points::
+The points of a polyline may be a flat row ``x, y, x, y, ...``. Truth, ``*_gt_tracks.pkl``, has ids and no points::
 
     {scene_name: {"sample_ids": [frame in the data set, ...], "instance_ids": [{label: {instance: id}}, ...]}}
 
-Ids are counted for each scene, those of the truth for each class too. So a track is named ``scene/class/id``.
+Ids are unique within a scene, those of the truth only within a scene and a class. A track is therefore named
+``scene/class/id``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mapgauge.errors import UnreadableFile
-from mapgauge.files.pickles import member, sequence
+from mapgauge.errors import Remedy
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import EXAMPLES, Collector, Settings
+from mapgauge.io._collect import Collector
+from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
-from mapgauge.io._json import collector_paused
+from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._pose import with_poses
+from mapgauge.io._values import ValueChecker
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _LISTS = ("vectors", "labels", "scores", "global_ids")
 _IDS = ("sample_ids", "instance_ids")
+_OTHER_TRUTH = "Check that the tracks were made for this truth"
 
 
 def _is_tracks(content: Content) -> bool:
@@ -41,54 +45,44 @@ def _is_tracks(content: Content) -> bool:
     return all(isinstance(frame, dict) and all(key in frame for key in _LISTS) for frame in content.document[:1] or [0])
 
 
-def _read_tracks(content: Content, settings: Settings) -> MapFrames:
-    collector = Collector(
-        str(content.path),
-        TRACKS.name,
-        settings,
-        locate=lambda frame, token, instance: f"[{frame}].vectors[{instance}]",
-        classes=CLASSES,
-        confidence=True,
-    )
-    error = collector.error
+def _locate(frame: int, token: str, instance: int) -> str:
+    return f"[{frame}].vectors[{instance}]"
+
+
+def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
     document = content.document
     if not isinstance(document, list):
-        raise error(f"a {type(document).__name__}, expected a list of frames with {', '.join(_LISTS)}")
+        raise content.error(f"a {type(document).__name__}, expected a list of frames with {', '.join(_LISTS)}")
+    collector = Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
+    check = collector.check
     poses: list[tuple[Any, Any]] = []
     without_token: list[str] = []
-    with collector_paused():
+    with gc_paused():
         for number, frame in enumerate(document):
             where = f"[{number}]"
-            lists = {key: sequence(member(frame, key, where, error), f"{where}.{key}", error) for key in _LISTS}
-            collector.same_length(where, **lists)
-            scene = collector.text(member(frame, "scene_name", where, error), f"{where}.scene_name")
+            lists = check.sequences(frame, _LISTS, where)
+            scene = check.text(check.member(frame, "scene_name", where), f"{where}.scene_name")
             meta = frame.get("meta")
             meta = meta if isinstance(meta, dict) else {}
             if "token" in meta:
-                token = collector.text(meta["token"], f"{where}.meta.token")
+                token = check.text(meta["token"], f"{where}.meta.token")
             else:
-                token = f"{scene}_{_whole(member(frame, 'local_idx', where, error), f'{where}.local_idx', error)}"
+                token = f"{scene}_{check.whole(check.member(frame, 'local_idx', where), f'{where}.local_idx')}"
                 without_token.append(token)
-            collector.frame(token, scene=scene)
+            collector.add_frame(token, scene=scene)
             poses.append((meta.get("ego2global_translation"), meta.get("ego2global_rotation")))
             for i, (points, label, score, track) in enumerate(zip(*lists.values(), strict=True)):
                 class_name = collector.class_of(label, f"{where}.labels[{i}]")
-                name = f"{scene}/{class_name}/{_whole(track, f'{where}.global_ids[{i}]', error)}"
-                collector.instance(points, class_name=class_name, confidence=score, track=name, flat=True)
+                name = f"{scene}/{class_name}/{check.whole(track, f'{where}.global_ids[{i}]')}"
+                collector.add_instance(points, class_name, confidence=score, track=name, flat=True)
     if without_token:
         text = (
-            f"{collector.name}: {len(without_token)} of {len(document)} frames have no meta.token and are named by "
-            "scene and number, which are not the tokens of a truth file"
+            f"{collector.name}: {len(without_token)} of {len(document)} frames have no meta.token. Their tokens were "
+            "made from scene and index and do not match the tokens of a truth file"
         )
         examples = tuple(without_token[:EXAMPLES])
         collector.findings.append(Finding("note", "tokens-made-up", text, len(without_token), examples))
     return with_poses(collector.finish(), poses)
-
-
-def _whole(value: Any, where: str, error: Callable[[str], UnreadableFile]) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise error(f"{where} is a {type(value).__name__}, expected a whole number")
-    return int(value)
 
 
 def _is_truth_tracks(content: Content) -> bool:
@@ -103,76 +97,76 @@ def _has_ids(document: Any) -> bool:
     )
 
 
-def _read_truth_tracks(content: Content, settings: Settings) -> MapFrames:
+def _read_truth_tracks(content: Content, options: ReadOptions) -> MapFrames:
+    call = f'mapgauge.read("tmp_gts_....pkl", tracks="{content.path}")'
     raise content.error(
-        "this file has ids of tracks and no geometry. Read the truth that it was made for together with it: "
-        f'mapgauge.read("tmp_gts_....pkl", tracks="{content.path}")'
+        "this file has ids of tracks and no geometry",
+        remedy=Remedy(
+            f"Read the truth that it was made for together with it: {call}",
+            f"In Python, read the truth that it was made for together with it, and convert it: {call}",
+        ),
     )
 
 
 def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] | None = None) -> MapFrames:
-    """Give the instances of a truth file (``tmp_gts_*.pkl``) the names of their tracks.
+    """Return the frames of a truth file (``tmp_gts_*.pkl``) with the tracks of their instances.
 
-    Frames are counted as in the truth file, and instances among those of their class in their frame. A file that does
-    not fit instance by instance was made for other truth and is refused. It may leave out whole frames: their instances
-    have no track then, a finding counts them, and scenes are not set.
+    Frames are numbered as in the truth file, and instances within their class and frame. A file that does not match
+    every instance was made for other truth and is refused. It may leave out whole frames: their instances then have no
+    track, a finding counts them, and scenes are not set.
 
     Args:
         frames: The truth.
         content: The file with the ids, ``*_gt_tracks.pkl``.
-        table: The names of the numeric labels; the classes of the truth in their order if None.
+        table: The names of the numeric labels. If None, the classes of the truth in their order.
     """
     document = content.document if content.kind == "pickle" else None
     if not isinstance(document, dict) or not _has_ids(document):
         raise content.error("not a file of truth tracks, expected {scene: {sample_ids, instance_ids}}")
-    error = content.error
+    check = ValueChecker(content.error)
     names = dict(enumerate(frames.classes)) if table is None else table
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
     for scene, entry in document.items():
         if not isinstance(scene, str) or not scene:
-            raise error(f"a scene's name is a {type(scene).__name__}, expected a text")
+            raise content.error(f"the name of a scene is a {type(scene).__name__}, expected a text")
         where = f'["{scene}"]'
-        samples, instances = (sequence(member(entry, key, where, error), f"{where}.{key}", error) for key in _IDS)
-        if len(samples) != len(instances):
-            raise error(f"{where} has {len(samples)} sample_ids and {len(instances)} instance_ids; expected as many")
-        for k, (position, groups) in enumerate(zip(samples, instances, strict=True)):
-            frame = _whole(position, f"{where}.sample_ids[{k}]", error)
+        lists = check.sequences(entry, _IDS, where)
+        for k, (position, groups) in enumerate(zip(*lists.values(), strict=True)):
+            frame = check.whole(position, f"{where}.sample_ids[{k}]")
             if not 0 <= frame < len(frames):
-                raise error(
-                    f"{where}.sample_ids[{k}] is {frame}, but the last frame of {frames.name} is {len(frames) - 1}. "
-                    "Were the tracks made for other truth?"
+                raise content.error(
+                    f"{where}.sample_ids[{k}] is {frame}, but the last frame of {frames.name} is {len(frames) - 1}",
+                    remedy=_OTHER_TRUTH,
                 )
             if scenes[frame]:
-                raise error(f"{where}.sample_ids[{k}] is {frame}, which the scene {scenes[frame]} has too")
+                raise content.error(f"{where}.sample_ids[{k}] is {frame}, which also belongs to scene {scenes[frame]}")
             scenes[frame] = scene
-            ids = _ids_by_class(groups, names, f"{where}.instance_ids[{k}]", error)
-            _name_tracks(tracks, frames, frame, ids, scene, f"{where}.instance_ids[{k}]", error)
+            ids = _ids_by_class(groups, names, f"{where}.instance_ids[{k}]", check)
+            _name_tracks(tracks, frames, frame, ids, scene, f"{where}.instance_ids[{k}]", check)
     uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
     findings = frames.findings
     if uncovered:
-        text = f"{content.path}: {len(uncovered)} of {len(frames)} frames of the truth are in no scene, without tracks"
-        findings += (Finding("warning", "frames-without-tracks", text, len(uncovered), tuple(uncovered[:EXAMPLES])),)
+        count, examples = len(uncovered), tuple(uncovered[:EXAMPLES])
+        text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
+        findings += (Finding("warning", "frames-without-tracks", text, count, examples),)
     track = np.array(tracks, np.str_)
     return replace(frames, track=track, scenes=None if uncovered else tuple(scenes), findings=findings)
 
 
-def _ids_by_class(
-    groups: Any, names: Mapping[int, str], where: str, error: Callable[[str], UnreadableFile]
-) -> dict[str, dict[int, int]]:
-    """The ids of one frame by class and by the instance's number in it."""
+def _ids_by_class(groups: Any, names: Mapping[int, str], where: str, check: ValueChecker) -> dict[str, dict[int, int]]:
+    """Return the ids of one frame by class and by the index of the instance within its class."""
     if not isinstance(groups, dict):
-        raise error(f"{where} is a {type(groups).__name__}, expected {{label: {{instance: id}}}}")
+        raise check.error(f"{where} is a {type(groups).__name__}, expected {{label: {{instance: id}}}}")
     ids: dict[str, dict[int, int]] = {}
     for key, group in groups.items():
-        label = _whole(key, f"{where}: a label", error)
+        label = check.whole(key, f"{where}: a label")
         if label not in names:
-            known = ", ".join(f"{number} {name}" for number, name in names.items())
-            raise error(f"{where}: unknown label {label}. Known: {known}")
+            raise check.error(f"{where}: unknown label {label}. Known: {known_ids(names)}")
         if not isinstance(group, dict):
-            raise error(f"{where}[{label}] is a {type(group).__name__}, expected {{instance: id}}")
+            raise check.error(f"{where}[{label}] is a {type(group).__name__}, expected {{instance: id}}")
         ids[names[label]] = {
-            _whole(i, f"{where}[{label}]: an instance", error): _whole(value, f"{where}[{label}]: an id", error)
+            check.whole(i, f"{where}[{label}]: an instance"): check.whole(value, f"{where}[{label}]: an id")
             for i, value in group.items()
         }
     return ids
@@ -185,9 +179,9 @@ def _name_tracks(
     ids: dict[str, dict[int, int]],
     scene: str,
     where: str,
-    error: Callable[[str], UnreadableFile],
+    check: ValueChecker,
 ) -> None:
-    """Write the names of one frame's instances into ``tracks``."""
+    """Write the tracks of the instances of one frame into ``tracks``."""
     start, stop = frames.offsets[frame : frame + 2].tolist()
     rows: dict[str, list[int]] = {name: [] for name in (*frames.classes, *ids)}
     for row in range(start, stop):
@@ -195,9 +189,10 @@ def _name_tracks(
     for name, instances in rows.items():
         given = ids.get(name, {})
         if sorted(given) != list(range(len(instances))):
-            raise error(
+            raise check.error(
                 f"{where} has ids of {len(given)} instances of {name}, but {frames.name} has {len(instances)} in its "
-                f"frame {frames.tokens[frame]}. Were the tracks made for other truth?"
+                f"frame {frames.tokens[frame]}",
+                remedy=_OTHER_TRUTH,
             )
         for i, row in enumerate(instances):
             tracks[row] = f"{scene}/{name}/{given[i]}"
@@ -205,7 +200,7 @@ def _name_tracks(
 
 TRACKS = Format(
     "maptracker-tracks",
-    "predictions with tracks: pos_predictions.pkl of MapTracker, and what its prepare_pred_tracks.py writes",
+    "predictions with tracks: pos_predictions.pkl of MapTracker, and the output of its prepare_pred_tracks.py",
     _is_tracks,
     _read_tracks,
 )

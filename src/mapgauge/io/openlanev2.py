@@ -11,9 +11,10 @@ Predictions and annotations are lists of instances, with ``confidence`` in predi
     "lane_segment":    [{"id": ..., "centerline": ..., "left_laneline": ..., "right_laneline": ...}]
     "area":            [{"id": ..., "category": 1 or 2, "points": ...}]
 
-A frame's token is ``split/segment_id/timestamp`` and its scene the segment. A lane segment becomes three instances.
-Ids of truth name the same thing in all frames of a segment, so they become tracks, ``segment_id/class/id``; those of
-predictions do not. Traffic elements and topology are skipped. Coordinates are metres in the frame of the ego vehicle.
+The token of a frame is ``split/segment_id/timestamp``, and its scene is the segment. A lane segment becomes three
+instances. An id of the truth means the same object in all frames of a segment, so ids become tracks named
+``segment_id/class/id``. Ids of predictions do not. Traffic elements and topology are ignored. Coordinates are metres in
+the frame of the ego vehicle.
 """
 
 from collections.abc import Sequence
@@ -22,13 +23,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mapgauge.files.pickles import member, sequence
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector, Settings
+from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import collector_paused
+from mapgauge.io._options import ReadOptions
 from mapgauge.io._pose import with_poses
+from mapgauge.io._values import ValueChecker
 
 _SEGMENT = ("centerline", "left_laneline", "right_laneline")
 _AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
@@ -57,16 +59,16 @@ def _is_truth(content: Content) -> bool:
     )
 
 
-def _read_results(content: Content, settings: Settings) -> MapFrames:
-    results = member(content.document, "results", "the pickle", content.error)
-    return _read(content, settings, results, "predictions")
+def _read_results(content: Content, options: ReadOptions) -> MapFrames:
+    results = ValueChecker(content.error).member(content.document, "results", "the pickle")
+    return _read(content, options, results, "predictions")
 
 
-def _read_truth(content: Content, settings: Settings) -> MapFrames:
-    return _read(content, settings, content.document, "annotation")
+def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
+    return _read(content, options, content.document, "annotation")
 
 
-def _read(content: Content, settings: Settings, document: Any, part: str) -> MapFrames:
+def _read(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
     predicted = part == "predictions"
     what, prefix = ("results", "results") if predicted else ("the pickle", "")
     if not isinstance(document, dict):
@@ -74,24 +76,24 @@ def _read(content: Content, settings: Settings, document: Any, part: str) -> Map
     keys = [_split_key(key, what, content) for key in document]
     tokens = ["/".join(key) for key in keys]
     wheres = [f'{prefix}["{token}"].{part}' for token in tokens]
+    check = ValueChecker(content.error)
     lists: list[_Lists] = []
     for token, where, frame in zip(tokens, wheres, document.values(), strict=True):
-        annotation = member(frame, part, f'{prefix}["{token}"]', content.error)
-        lists.append(_lists(annotation, where, content))
+        annotation = check.member(frame, part, f'{prefix}["{token}"]')
+        lists.append(_lists(annotation, where, check))
     kinds = _kinds(lists, wheres, content)
-    collector = Collector(
-        str(content.path),
-        RESULTS.name if predicted else TRUTH.name,
-        settings,
-        locate=lambda frame, token, instance: wheres[frame] + _place(lists[frame], instance),
-        classes=[name for key in kinds for name in _CLASSES[key]],
-        confidence=predicted,
-    )
-    if settings.classes is None:
+
+    def locate(frame: int, token: str, instance: int) -> str:
+        return wheres[frame] + _place(lists[frame], instance)
+
+    name = RESULTS.name if predicted else TRUTH.name
+    classes = [name for key in kinds for name in _CLASSES[key]]
+    collector = Collector(content, name, options, locate, classes, confidence=predicted)
+    if options.classes is None:
         collector.table = dict(_AREAS)
-    with collector_paused():
+    with gc_paused():
         for token, (_, segment, _), where, instances in zip(tokens, keys, wheres, lists, strict=True):
-            collector.frame(token, scene=segment)
+            collector.add_frame(token, scene=segment)
             for key, group in instances.items():
                 for i, instance in enumerate(group):
                     _add(collector, key, instance, f"{where}.{key}[{i}]", segment)
@@ -107,7 +109,7 @@ def _read(content: Content, settings: Settings, document: Any, part: str) -> Map
 
 
 def _split_key(key: Any, what: str, content: Content) -> tuple[str, str, str]:
-    """Split, segment and timestamp of a frame."""
+    """Return the split, the segment and the timestamp of a frame."""
     parts = key.split("/") if isinstance(key, str) else key
     plain = isinstance(parts, list | tuple) and all(isinstance(part, str | int | np.integer) for part in parts)
     texts = [str(part) for part in parts] if plain else []
@@ -121,18 +123,18 @@ def _is_number(timestamp: str) -> bool:
     return timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 19
 
 
-def _lists(annotation: Any, where: str, content: Content) -> _Lists:
-    """The lists of instances of a frame."""
+def _lists(annotation: Any, where: str, check: ValueChecker) -> _Lists:
+    """Return the lists of instances of a frame."""
     if not isinstance(annotation, dict):
-        raise content.error(f"{where} is a {type(annotation).__name__}, expected a dictionary of lists")
+        raise check.error(f"{where} is a {type(annotation).__name__}, expected a dictionary of lists")
     if not any(key in annotation for key in _CLASSES):
         hint = "" if annotation else ". The truth of the test split is not public"
-        raise content.error(f"{where} has none of {', '.join(_CLASSES)}{hint}")
-    return {key: sequence(annotation[key], f"{where}.{key}", content.error) for key in _CLASSES if key in annotation}
+        raise check.error(f"{where} has none of {', '.join(_CLASSES)}{hint}")
+    return {key: check.sequence(annotation[key], f"{where}.{key}") for key in _CLASSES if key in annotation}
 
 
 def _kinds(lists: list[_Lists], wheres: list[str], content: Content) -> list[str]:
-    """The lists whose classes the file has: those that are there, also without instances."""
+    """Return the keys whose classes the file has. A list without instances counts."""
     lanes, segments = (
         [where for where, instances in zip(wheres, lists, strict=True) if len(instances.get(key, ()))]
         for key in ("lane_centerline", "lane_segment")
@@ -140,14 +142,15 @@ def _kinds(lists: list[_Lists], wheres: list[str], content: Content) -> list[str
     if lanes and segments:
         raise content.error(
             f"there are centrelines in {lanes[0]}.lane_centerline and in {segments[0]}.lane_segment, "
-            "which would count them twice. Remove one of the two lists"
+            "so they would count twice",
+            remedy="Remove one of the two lists",
         )
     idle = "lane_segment" if lanes else "lane_centerline" if segments else ""
     return [key for key in _CLASSES if key != idle and any(key in instances for instances in lists)]
 
 
 def _place(lists: _Lists, instance: int) -> str:
-    """Where the instance with a number in its frame is."""
+    """Return the place of an instance within its frame."""
     lanes, lines = len(lists.get("lane_centerline", ())), len(_SEGMENT) * len(lists.get("lane_segment", ()))
     if instance < lanes:  # then there are no lane segments
         return f".lane_centerline[{instance}].points"
@@ -158,19 +161,20 @@ def _place(lists: _Lists, instance: int) -> str:
 
 
 def _add(collector: Collector, key: str, instance: Any, where: str, segment: str) -> None:
-    """One entry of a list: one instance, or the three of a lane segment."""
-    confidence = member(instance, "confidence", where, collector.error) if collector.has_confidence else None
+    """Add one entry of a list: an instance, or the three instances of a lane segment."""
+    check = collector.check
+    confidence = check.member(instance, "confidence", where) if collector.has_confidence else None
     if key == "lane_segment":
         lines = [(name, name) for name in _SEGMENT]
     elif key == "lane_centerline":
         lines = [("points", "centerline")]
     else:
-        category = member(instance, "category", where, collector.error)
+        category = check.member(instance, "category", where)
         lines = [("points", collector.class_of(category, f"{where}.category"))]
     for name, class_name in lines:
-        points = member(instance, name, where, collector.error)
+        points = check.member(instance, name, where)
         track = "" if collector.has_confidence else _track(collector, instance, where, f"{segment}/{class_name}")
-        collector.instance(points, class_name=class_name, confidence=confidence, track=track)
+        collector.add_instance(points, class_name, confidence=confidence, track=track)
 
 
 def _track(collector: Collector, instance: Any, where: str, within: str) -> str:

@@ -1,8 +1,8 @@
-"""Parquet: our own columns, which keep everything that ``MapFrames`` hold and load fast.
+"""Parquet: a schema of mapgauge that keeps everything in ``MapFrames`` and loads fast.
 
-One row per instance, sorted by frame; a frame without instances is one row without class and geometry. The geometry is
-a GeoArrow linestring, so that GIS tools open the file too. ``docs/reference/parquet.md`` describes the columns. Files
-made by others are read as well: ``token``, ``class`` and ``geometry`` are enough.
+There is one row per instance, sorted by frame. A frame without instances is one row without class and geometry. The
+geometry is a GeoArrow linestring, so that GIS tools can open the file. ``docs/reference/parquet.md`` describes the
+columns. Files of other programs can be read if they have ``token``, ``class`` and ``geometry``.
 """
 
 from typing import Any
@@ -11,22 +11,24 @@ import msgspec
 import numpy as np
 
 from mapgauge.dependencies import pyarrow_modules
-from mapgauge.errors import InvalidInput
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.io._collect import Collector, Settings
+from mapgauge.io._columns import InstanceColumns
 from mapgauge.io._format import Format
-from mapgauge.io._parquet_rows import AXES, VERSION, Metadata, Rows
+from mapgauge.io._options import ReadOptions
+from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.io._parquet_file import AXES, VERSION, Metadata
+from mapgauge.io._writing import refuse_ids
 
-GROUP_ROWS = 1 << 15  # of a row group, at most, if no frame has more
-FRAME_ROWS = 128  # that a frame counts as, at least: so groups of both sides have 256 frames, and meet without overlap
+GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
+# A frame counts as at least this number of rows. The groups of predictions and truth then have 256 frames each, and the
+# groups of the two sides do not overlap.
+FRAME_ROWS = 128
 
 
 def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
-    """The bytes of a Parquet file."""
-    if override is not None:
-        raise InvalidInput("parquet: classes= is for formats with numeric ids; Parquet has names. Use .rename()")
+    """Return the bytes of a Parquet file."""
+    refuse_ids(override, "parquet")
     pa, pq = pyarrow_modules()
     sink = pa.BufferOutputStream()
     numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
@@ -35,12 +37,12 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     with pq.ParquetWriter(
         sink,
         schema,
-        # Model outputs are float32: once their bytes are split, the zeros at the end of each float64 vanish.
+        # Model outputs are float32. Once their bytes are split, the trailing zeros of each float64 compress to nothing.
         column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
         use_dictionary=[name for name in schema.names if name not in ("confidence", "pose", "geometry")],
         compression="zstd",
         compression_level=1,
-        data_page_size=1 << 22,  # large pages are smaller and faster to read; nobody looks for single rows here
+        data_page_size=1 << 22,  # large pages compress better and load faster; single rows are never looked up
         write_page_checksum=True,
     ) as writer:
         for first, last in _groups(frames):
@@ -70,19 +72,22 @@ def _schema(frames: MapFrames) -> Any:
     fields.append(pa.field("geometry", line, metadata=extension))
     about = Metadata(VERSION, frames.dimension, frames.classes, frames.name, frames.format, frames.findings)
     kind = "LineString" if frames.dimension == 2 else "LineString Z"
-    # No reference system: the coordinates are metres in the frame of the ego vehicle.
+    # No reference system, because the coordinates are metres in the frame of the ego vehicle.
     column = {"encoding": "linestring", "geometry_types": [kind], "crs": None}
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
     return pa.schema(fields, metadata={"geo": msgspec.json.encode(geo), "mapgauge": msgspec.json.encode(about)})
 
 
 def _groups(frames: MapFrames) -> list[tuple[int, int]]:
-    """Ranges of frames, one for each row group: whole scenes, or frames of one scene, so that statistics tell them."""
+    """Return the range of frames of each row group.
+
+    A group has whole scenes, or frames of one scene, so that its statistics tell which frames it holds.
+    """
     ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), FRAME_ROWS).cumsum()])
     scenes = np.array(frames.scenes if frames.scenes is not None else [""] * len(frames))
     stops = np.append(np.flatnonzero(scenes[1:] != scenes[:-1]) + 1, len(frames))
     groups: list[tuple[int, int]] = []
-    first, start = 0, 0  # of the group, of the scene
+    first, start = 0, 0  # first frame of the group, and of the scene
     for stop in map(int, stops):
         if first < start and ends[stop] - ends[first] > GROUP_ROWS:
             groups.append((first, start))
@@ -91,7 +96,7 @@ def _groups(frames: MapFrames) -> list[tuple[int, int]]:
             last = max(first + 1, int(np.searchsorted(ends, ends[first] + GROUP_ROWS, side="right")) - 1)
             groups.append((first, last))
             first = last
-        if first > start:  # the rest of a scene that was cut
+        if first > start:  # the rest of a scene that was split
             groups.append((first, stop))
             first = stop
         start = stop
@@ -101,14 +106,14 @@ def _groups(frames: MapFrames) -> list[tuple[int, int]]:
 
 
 def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
-    """The rows of some frames."""
+    """Return the rows of some frames."""
     pa, _ = pyarrow_modules()
     counts = np.diff(frames.offsets)[first:last]
     rows = np.maximum(counts, 1)
     of_frame = np.repeat(np.arange(last - first), rows)
     empty = np.repeat(counts == 0, rows)
     frame_at = pa.array(of_frame)
-    pose_at = pa.array(of_frame, mask=np.diff(of_frame, prepend=-1) == 0)  # in the first row of a frame
+    pose_at = pa.array(of_frame, mask=np.diff(of_frame, prepend=-1) == 0)  # only in the first row of a frame
     instance_at = pa.array(np.cumsum(~empty) - 1, mask=empty)
     start, stop = frames.offsets[[first, last]].tolist()
     offsets = frames.polylines.offsets[start : stop + 1]
@@ -140,61 +145,46 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
-def read(content: Content, settings: Settings) -> MapFrames:
-    """Read a Parquet file of ours, or one with at least ``token``, ``class`` and ``geometry``."""
-    if settings.classes is not None:
-        raise InvalidInput(
-            f"{content.path}: classes= gives names to numeric ids, and Parquet has names. Use .rename() after reading"
-        )
-    return frames_of(Rows.of(content), settings, str(content.path))
+def read(content: Content, options: ReadOptions) -> MapFrames:
+    """Read a Parquet file that has at least the columns ``token``, ``class`` and ``geometry``."""
+    refuse_ids(options.classes, str(content.path))
+    return frames_from_columns(ParquetColumns.of(content), options, str(content.path))
 
 
-def frames_of(rows: Rows, settings: Settings, name: str) -> MapFrames:
-    """The frames that some rows of a file are about."""
-    token, token_names = rows.texts("token")
-    frame = rows.frames(token)
+def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str) -> MapFrames:
+    """Return the frames that the columns describe."""
+    token, token_names = columns.texts("token")
+    frame = columns.frames(token)
     first = np.flatnonzero(np.diff(frame, prepend=-1))  # row of each frame
     tokens = tuple(token_names[code] for code in token[first].tolist())
-    label, classes = rows.labels()
-    sizes, coords = rows.points()
-    instance = rows.instances(frame, label, sizes)
-    confidence = rows.numbers("confidence")[instance] if rows.has("confidence") else None
-    track = None
-    if rows.has("track"):
-        codes, names = rows.texts("track", optional=True)
+    label, classes = columns.labels()
+    sizes, coords = columns.points()
+    instance = columns.instances(frame, label, sizes)
+    confidence = columns.numbers("confidence")[instance] if columns.has("confidence") else None
+    track = scenes = timestamps = None
+    if columns.has("track"):
+        codes, names = columns.texts("track", optional=True)
         track = np.array([*names, ""], np.str_)[codes[instance]]
-    scenes = None
-    if rows.has("scene"):
-        codes, names = rows.texts("scene")
-        scenes = tuple(names[code] for code in rows.once("scene", codes, frame, first).tolist())
-    timestamps = rows.once("timestamp", rows.integers("timestamp"), frame, first) if rows.has("timestamp") else None
-    poses = rows.poses(frame, tokens) if rows.has("pose") else None
+    if columns.has("scene"):
+        codes, names = columns.texts("scene")
+        scenes = tuple(names[code] for code in columns.once("scene", codes, frame, first).tolist())
+    if columns.has("timestamp"):
+        timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first)
+    poses = columns.poses(frame, tokens) if columns.has("pose") else None
 
-    def locate(frame: int, token: str, instance: int) -> str:
-        return f"row {first[frame] + instance} (frame {token})"
+    def locate(i: int) -> str:
+        return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
-    collector = Collector(name, "parquet", settings, locate=locate, confidence=confidence is not None)
-    collector.tokens = list(tokens)
-    frame, label, sizes = frame[instance], label[instance], sizes[instance]
-    judged = np.ones(len(instance)) if confidence is None else confidence
-    keep, findings = collector.judge(frame, instance - first[frame], judged, sizes, coords)
-    if not keep.all():
-        coords = coords[np.repeat(keep, sizes)]
-        frame, label, sizes = frame[keep], label[keep], sizes[keep]
-        confidence = None if confidence is None else confidence[keep]
-        track = None if track is None else track[keep]
-    about = rows.about
+    given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track)
+    sound, findings = given.without_degenerate(name, options.degenerate, locate)
+    about = columns.about
     return MapFrames(
         tokens,
         classes,
-        frame,
-        label,
-        Polylines.unchecked(coords, np.concatenate([[0], sizes]).cumsum()),  # judged just now
-        confidence,
-        track,
-        scenes,
-        timestamps,
-        poses,
+        **sound.members(),
+        scenes=scenes,
+        timestamps=timestamps,
+        poses=poses,
         name=name,
         format=(about.format if about else "") or "parquet",
         findings=(about.findings if about else ()) + tuple(findings),
@@ -203,7 +193,7 @@ def frames_of(rows: Rows, settings: Settings, name: str) -> MapFrames:
 
 PARQUET = Format(
     "parquet",
-    "our own columns, which keep everything; also GeoParquet with native points",
+    "the schema of mapgauge, which keeps everything; also GeoParquet with native points",
     lambda content: content.kind == "parquet",
     read,
     write,

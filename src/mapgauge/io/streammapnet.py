@@ -1,15 +1,15 @@
-"""StreamMapNet's files, which MapTracker and others write too.
+"""StreamMapNet's files. MapTracker and others write the same format.
 
 Results, ``submission_vector.json`` (or the same as a pickle)::
 
     {"meta": {...}, "results": {token: {"vectors": [[[x, y], ...], ...], "scores": [...], "labels": [...]}}}
 
-Truth, ``tmp_gts_*.pkl`` (or the same as JSON, whose keys are text)::
+Truth, ``tmp_gts_*.pkl`` (or the same as JSON, where labels are text)::
 
     {token: {label: [points, ...]}}
 
 Coordinates are metres in the frame of the ego vehicle, x forward, y to the left. Other keys of a frame (``prop``,
-``track_vectors``, ``semantic_mask``) are skipped.
+``track_vectors``, ``semantic_mask``) are ignored.
 """
 
 import pickle
@@ -18,14 +18,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mapgauge.errors import InvalidInput
-from mapgauge.files.pickles import member, sequence
+from mapgauge.errors import Remedy
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content, Pairs
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector, Settings
+from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import collector_paused, decode, read_points
-from mapgauge.io._written import confidences_of, ids_of
+from mapgauge.io._json import decode, read_points
+from mapgauge.io._options import ReadOptions
+from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io.maptracker import attach_tracks
 
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -55,27 +56,21 @@ def _is_results(content: Content) -> bool:
     return False
 
 
-def _collector(content: Content, settings: Settings) -> Collector:
-    return Collector(
-        str(content.path),
-        RESULTS.name,
-        settings,
-        locate=lambda frame, token, instance: f'$.results["{token}"].vectors[{instance}]',
-        classes=CLASSES,
-        confidence=True,
-    )
+def _locate(frame: int, token: str, instance: int) -> str:
+    return f'$.results["{token}"].vectors[{instance}]'
 
 
-def _read_results(content: Content, settings: Settings) -> MapFrames:
+def _read_results(content: Content, options: ReadOptions) -> MapFrames:
+    sound = None
     if content.kind == "json":
-        frames = _read_sound_json(content, settings)
-        if frames is not None:
-            return frames
-    return _read_objects(content, settings)
+        sound = _read_sound_json(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
+    if sound is not None:
+        return sound
+    return _read_objects(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
 
 
-def _read_sound_json(content: Content, settings: Settings) -> MapFrames | None:
-    """The fast way, for a file without any fault."""
+def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
+    """Read a file without faults, fast."""
     document = decode(content.text, _Document)
     if document is None or content.text.count(b'"vectors"') != len(document.results):  # a token that occurs twice
         return None
@@ -84,14 +79,13 @@ def _read_sound_json(content: Content, settings: Settings) -> MapFrames | None:
     lengths = np.array([(len(frame.scores), len(frame.labels)) for frame in frames], np.int64).reshape(-1, 2)
     if points is None or not (points.counts[:, None] == lengths).all():
         return None
-    collector = _collector(content, settings)
     code = {label: collector.codes[name] for label, name in collector.table.items()}
     try:
         labels = np.array([code[label] for frame in frames for label in frame.labels], np.int64)
     except KeyError:
         return None
     collector.tokens += document.results
-    collector.columns(
+    collector.add_columns(
         np.repeat(np.arange(len(frames)), points.counts),
         labels,
         np.array([score for frame in frames for score in frame.scores], np.float64),
@@ -101,45 +95,48 @@ def _read_sound_json(content: Content, settings: Settings) -> MapFrames | None:
     return collector.finish()
 
 
-def _read_objects(content: Content, settings: Settings) -> MapFrames:
-    """The thorough way, for pickles and for JSON with a fault."""
-    collector = _collector(content, settings)
+def _read_objects(content: Content, collector: Collector) -> MapFrames:
+    """Read a pickle, or JSON with a fault, slowly."""
     document = content.document
     if not isinstance(document, dict) or "results" not in document:
-        raise collector.error('no key "results" at the top, expected {"meta": ..., "results": {token: ...}}')
+        raise content.error('no key "results" at the top, expected {"meta": ..., "results": {token: ...}}')
     results = document["results"]
     if isinstance(results, list):
-        raise collector.error(
-            "$.results is a list, expected an object by token. MapTR's files have a list: format='maptr'"
+        raise content.error(
+            "$.results is a list, as in MapTR's files, expected an object by token",
+            remedy=Remedy("Pass format='maptr' for files of MapTR", "Pass --format maptr for files of MapTR"),
         )
     if not isinstance(results, dict):
-        raise collector.error("$.results is not an object by token")
-    with collector_paused():
-        for token, frame in results.every() if isinstance(results, Pairs) else results.items():
+        raise content.error("$.results is not an object by token")
+    check = collector.check
+    with gc_paused():
+        for token, frame in _pairs(results):
             where = f'$.results["{token}"]'
-            collector.frame(collector.text(token, f"{where}: token"))
-            lists: dict[str, Any] = {}
-            for key in _KEYS:
-                lists[key] = sequence(member(frame, key, where, collector.error), f"{where}.{key}", collector.error)
-            collector.same_length(where, **lists)
+            collector.add_frame(check.text(token, f"{where}: token"))
+            lists = check.sequences(frame, _KEYS, where)
             for i, (points, score, label) in enumerate(zip(*lists.values(), strict=True)):
                 if isinstance(label, str):
-                    raise collector.error(f"{where}.labels[{i}] is the text {label!r}, expected a whole number")
-                collector.instance(points, label=label, confidence=score)
+                    raise content.error(f"{where}.labels[{i}] is the text {label!r}, expected a whole number")
+                collector.add_instance(points, collector.class_of(label, collector.next_place), confidence=score)
     return collector.finish()
+
+
+def _pairs(document: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return all keys and values, including keys that occur twice in JSON."""
+    return document.every() if isinstance(document, Pairs) else list(document.items())
 
 
 def _write_results(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     label = np.array([*ids_of(frames, CLASSES, classes, RESULTS.name), -1])[frames.label].tolist()
     confidence = confidences_of(frames, RESULTS.name)
-    if len(frames.index) < len(frames):
-        raise InvalidInput(f"{RESULTS.name} has one entry per token, and some tokens occur more than once")
+    check_tokens_differ(frames, RESULTS.name)
     entries = []
-    for i, token in enumerate(frames.tokens):
-        start, stop = frames.offsets[i : i + 2].tolist()
-        vectors = [frames.polylines[k].tolist() for k in range(start, stop)]
-        entry = {"vectors": vectors, "scores": confidence[start:stop], "labels": label[start:stop]}
+    start = 0
+    for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
+        stop = start + len(lines)
+        entry = {"vectors": lines, "scores": confidence[start:stop], "labels": label[start:stop]}
         entries.append(msgspec.json.encode(token) + b":" + msgspec.json.encode(entry))
+        start = stop
     return b'{"meta":{"output_format":"vector"},"results":{' + b",\n".join(entries) + b"}}"
 
 
@@ -158,28 +155,26 @@ def _is_truth(content: Content) -> bool:
 
 
 def _id_of(label: Any) -> int | None:
-    """A numeric id, also as the text that JSON makes of it."""
+    """Return a numeric id, which is a text in JSON; None if it is something else."""
     if isinstance(label, str):
         return int(label) if label.isascii() and label.isdigit() and len(label) < 10 else None
     whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
     return int(label) if whole else None
 
 
-def _read_truth(content: Content, settings: Settings) -> MapFrames:
-    collector = Collector(
-        str(content.path),
-        TRUTH.name,
-        settings,
-        locate=lambda frame, token, instance: f'["{token}"], instance {instance} counted over its classes',
-        classes=CLASSES,
-        confidence=False,
-    )
+def _locate_truth(frame: int, token: str, instance: int) -> str:
+    return f'["{token}"], instance {instance} counted over its classes'
+
+
+def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     document = content.document
     if not isinstance(document, dict):
-        raise collector.error(f"a {type(document).__name__}, expected {{token: {{label: [points, ...]}}}}")
-    with collector_paused():
-        for token, groups in document.every() if isinstance(document, Pairs) else document.items():
-            collector.frame(collector.text(token, f"token {token!r}"))
+        raise content.error(f"a {type(document).__name__}, expected {{token: {{label: [points, ...]}}}}")
+    collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+    check = collector.check
+    with gc_paused():
+        for token, groups in _pairs(document):
+            collector.add_frame(check.text(token, f"token {token!r}"))
             if not isinstance(groups, dict):
                 raise collector.error(f'["{token}"] is not an object by label')
             for key, group in groups.items():
@@ -188,17 +183,16 @@ def _read_truth(content: Content, settings: Settings) -> MapFrames:
                 if label is None:
                     raise collector.error(f"{where}: the label is {key!r}, expected a whole number")
                 class_name = collector.class_of(label, where)
-                for i, points in enumerate(sequence(group, where, collector.error)):
-                    collector.instance(points, class_name=class_name, where=f"{where}[{i}]")
+                for i, points in enumerate(check.sequence(group, where)):
+                    collector.add_instance(points, class_name, where=f"{where}[{i}]")
     frames = collector.finish()
-    tracks = settings.options.get("tracks")
+    tracks = options.extra.get("tracks")
     return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
 
 
 def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     ids = ids_of(frames, CLASSES, classes, TRUTH.name)
-    if len(frames.index) < len(frames):
-        raise InvalidInput(f"{TRUTH.name} has one entry per token, and some tokens occur more than once")
+    check_tokens_differ(frames, TRUTH.name)
     known = range(len(CLASSES)) if classes is None else sorted(classes)
     document: dict[str, dict[int, list[Any]]] = {token: {number: [] for number in known} for token in frames.tokens}
     for points, frame, label in zip(frames.polylines, frames.frame.tolist(), frames.label.tolist(), strict=True):

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.io._json import collector_paused
+from mapgauge.files.garbage import gc_paused
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def read_table(path: Path, record: type[T]) -> list[T]:
 
 def decode_json(data: bytes, schema: type[T], path: Path, what: str) -> T:
     """A document by its schema, or an error that says where it is wrong."""
-    with collector_paused():
+    with gc_paused():
         try:
             return msgspec.json.decode(data, type=schema)
         except msgspec.ValidationError as error:
@@ -83,7 +83,7 @@ def _search(
 ) -> list[T] | None:
     decoder = msgspec.json.Decoder(record)
     found = []
-    with collector_paused():
+    with gc_paused():
         for match in pattern.finditer(data):
             if wanted is not None and match[1] not in wanted:
                 continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from mapgauge.errors import InvalidInput
-from mapgauge.io.dataset import DataSet, Group, Key, Piece, pieces_of
+from mapgauge.io.dataset import DataSet, Group, Key, RowGroups, row_groups_of
 
 ROWS = 1 << 16  # of both sides in a chunk: below, chunks are put together; some seconds of work, some ten megabytes
 BYTES = 1 << 30  # of a chunk, uncompressed, at most: more means that the rows are not sorted
@@ -25,8 +25,8 @@ class Chunk:
     index: int
     first: Key | None  # None for no bound
     end: Key | None
-    predictions: tuple[Piece, ...]
-    truth: tuple[Piece, ...]
+    predictions: tuple[RowGroups, ...]
+    truth: tuple[RowGroups, ...]
     rows: int
 
     def owns(self, key: Key) -> bool:
@@ -140,4 +140,4 @@ def _chunk(
                 f"tokens, so they cannot be read piece by piece. {help}"
             )
     rows = sum(group.rows for _, groups in both for group in groups)
-    return Chunk(index, first, end, pieces_of(predictions), pieces_of(truth), rows)
+    return Chunk(index, first, end, row_groups_of(predictions), row_groups_of(truth), rows)

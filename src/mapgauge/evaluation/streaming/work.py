@@ -16,8 +16,8 @@ from mapgauge.frames.alignment import align
 from mapgauge.frames.content_hash import content_hash
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Settings
-from mapgauge.io.dataset import Piece, keys_of, read_pieces
+from mapgauge.io._options import ReadOptions
+from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
 from mapgauge.scoring.prepare import check_sides, cropped, findings_of
@@ -86,9 +86,9 @@ def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     return findings_of(*sides_of(job, chunk), job.protocol)
 
 
-def _owned(job: Job, chunk: Chunk, pieces: tuple[Piece, ...]) -> MapFrames:
+def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
     """The frames in some row groups that belong to the chunk, sorted by their keys."""
-    frames = read_pieces(pieces, Settings(None, job.degenerate, {}), without=("timestamp", "track", "pose"))
+    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=("timestamp", "track", "pose"))
     keys = keys_of(frames, job.by_scene)
     mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
     return frames.at(mine)

@@ -1,0 +1,92 @@
+"""The instances of a file as columns, and the rule for degenerate instances."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import Indices, Names
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.typing import Confidences, Degenerate, Points
+
+EXAMPLES = 3  # number of places that a finding names
+
+
+class InstanceColumns(NamedTuple):
+    """One value per instance, sorted by frame."""
+
+    frame: Indices
+    label: Indices
+    confidence: Confidences | None
+    sizes: Indices  # number of points
+    coords: Points  # (points, dimension): the points of all instances
+    track: Names | None = None
+
+    def without_degenerate(
+        self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
+    ) -> tuple["InstanceColumns", list[Finding]]:
+        """Leave out degenerate instances, and return findings that count them; or raise an error for the first one.
+
+        Args:
+            name: The file, for messages.
+            degenerate: ``"strict"`` raises an error, ``"drop"`` leaves them out.
+            locate: Returns the place of an instance in the file.
+        """
+        count = len(self.frame)
+        keep = np.ones(count, np.bool_)
+        findings: list[Finding] = []
+        for code, bad, what in self._faults():
+            rows = np.flatnonzero(bad & keep)
+            if not len(rows):
+                continue
+            places = tuple(locate(i) for i in rows[:EXAMPLES].tolist())
+            if degenerate == "strict":
+                more = f" ({len(rows)} of {count} instances do)" if len(rows) > 1 else ""
+                raise UnreadableFile(f"{name}: {places[0]} has {what}{more}", remedy=DROP)
+            keep &= ~bad
+            text = f"{name}: {len(rows)} of {count} instances were dropped because they have {what}"
+            findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
+        return (self if keep.all() else self._kept(keep)), findings
+
+    def _faults(self) -> list[tuple[str, NDArray[np.bool_], str]]:
+        """Return the kinds of degenerate instances: a code, which instances they are, and a description."""
+        broken = np.zeros(len(self.frame), np.bool_)
+        finite = np.isfinite(self.coords)
+        if not finite.all():
+            broken[np.repeat(np.arange(len(self.frame)), self.sizes)[~finite.all(axis=1)]] = True
+        faults = [
+            ("few-points", self.sizes < 2, "fewer than 2 points"),
+            ("not-finite", broken, "a coordinate that is not a finite number"),
+        ]
+        if self.confidence is not None:
+            unsure = ~np.isfinite(self.confidence)
+            faults.append(("confidence-not-finite", unsure, "a confidence that is not a finite number"))
+        return faults
+
+    def _kept(self, keep: NDArray[np.bool_]) -> "InstanceColumns":
+        return InstanceColumns(
+            self.frame[keep],
+            self.label[keep],
+            None if self.confidence is None else self.confidence[keep],
+            self.sizes[keep],
+            self.coords[np.repeat(keep, self.sizes)],
+            None if self.track is None else self.track[keep],
+        )
+
+    def members(self) -> dict[str, Any]:
+        """Return the columns as arguments of ``MapFrames``. They must have no degenerate instances."""
+        return {
+            "frame": self.frame,
+            "label": self.label,
+            "polylines": Polylines.unchecked(self.coords, np.concatenate([[0], self.sizes]).cumsum()),
+            "confidence": self.confidence,
+            "track": self.track,
+        }
+
+
+DROP = Remedy(
+    'Pass degenerate="drop" to leave such instances out', "Pass --degenerate drop to leave such instances out"
+)

@@ -1,0 +1,226 @@
+"""Reads GeoJSON as plain objects: slowly, but any geometry, and with errors that name the place."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.files.garbage import gc_paused
+from mapgauge.files.source import Content
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io._collect import Collector
+
+PROPERTIES = ("frame", "class", "confidence", "track", "scene")
+_GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
+
+
+def property_names(properties: object) -> dict[str, str]:
+    """Return the names that the properties have in the file, from the option ``properties``."""
+    if properties is None:
+        properties = {}
+    expected = f"properties must map {', '.join(PROPERTIES)} to names in the file, such as {{'frame': 'sample_token'}}"
+    if not isinstance(properties, Mapping) or not all(isinstance(name, str) for name in properties.values()):
+        raise InvalidInput(f"{expected}, got {properties!r}")
+    unknown = [name for name in properties if name not in PROPERTIES]
+    if unknown:
+        raise InvalidInput(f"{expected}, got {', '.join(map(repr, unknown))}")
+    return {name: properties.get(name, name) for name in PROPERTIES}
+
+
+def read_objects(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames:
+    """Read any collection."""
+    order: list[list[int]] = []  # the features of each frame
+    collector.locate = lambda frame, token, instance: f"$.features[{order[frame][instance]}]"
+    with gc_paused():
+        document = _document(content)
+        features = [_properties(collector, i, feature) for i, feature in enumerate(document["features"])]
+        given = [called["confidence"] in properties for properties in features]
+        collector.has_confidence = has_confidence(collector, document.get("predictions"), given, called["confidence"])
+        collector.codes.update(listed_classes(collector, document.get("classes", [])))
+        about = listed_frames(collector, document.get("frames", []))
+        members: dict[str, list[int]] = {token: [] for token in about}
+        for i, properties in enumerate(features):
+            token = _token(collector, _required(collector, i, properties, "frame", called), _path(i, called["frame"]))
+            members.setdefault(token, []).append(i)
+            scene = properties.get(called["scene"])
+            if scene is not None:
+                named = _token(collector, scene, _path(i, called["scene"]))
+                if about.setdefault(token, {}).setdefault("scene", named) != named:
+                    raise collector.error(
+                        f"{_path(i, called['scene'])} differs from the scene of the other features of the frame"
+                    )
+        for token, rows in members.items():
+            order.append(rows)
+            collector.add_frame(token, **about.get(token, {}))
+            for i in rows:
+                _add(collector, i, document["features"][i].get("geometry"), features[i], called)
+    return collector.finish()
+
+
+def is_geographic(crs: object) -> bool:
+    """Whether a reference system has longitude and latitude."""
+    return _GEOGRAPHIC.search(str(crs)) is not None
+
+
+def _document(content: Content) -> dict[str, Any]:
+    """Return the whole collection."""
+    if content.kind == "pickle":
+        raise content.error("a pickle, expected GeoJSON")
+    document: Any = content.document
+    if not isinstance(document, dict) or document.get("type") != "FeatureCollection":
+        kind = document.get("type") if isinstance(document, dict) else None
+        found = f"a {kind}" if isinstance(kind, str) else "another document"
+        raise content.error(f'{found}, expected {{"type": "FeatureCollection", "features": [...]}}')
+    if not isinstance(document.get("features"), list):
+        raise content.error("$.features is not a list of features")
+    if is_geographic(document.get("crs")):
+        raise content.error(
+            "$.crs is longitude and latitude, expected metres in the frame of the ego vehicle",
+            remedy="Project the coordinates, and leave crs out",
+        )
+    return document
+
+
+def _path(feature: int, name: str) -> str:
+    return f"$.features[{feature}].properties" + (f".{name}" if name.isidentifier() else f'["{name}"]')
+
+
+def _properties(collector: Collector, i: int, feature: Any) -> dict[str, Any]:
+    if not isinstance(feature, dict) or feature.get("type") != "Feature":
+        raise collector.error(f"$.features[{i}] is not a Feature")
+    properties = feature.get("properties")
+    if not isinstance(properties, dict):
+        raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
+    return properties
+
+
+def _required(collector: Collector, i: int, properties: dict[str, Any], name: str, called: dict[str, str]) -> Any:
+    """Return a property that every feature must have."""
+    if called[name] not in properties:
+        hint = f'properties={{"{name}": "its name"}}'
+        raise collector.error(
+            f"{_path(i, called[name])} is missing; available: {', '.join(properties) or 'none'}",
+            remedy=Remedy(
+                f"If one of them is the {name}, pass {hint}",
+                f"If one of them is the {name}, read the file in Python with {hint}, and convert it",
+            ),
+        )
+    return properties[called[name]]
+
+
+def has_confidence(collector: Collector, stated: object, given: list[bool], name: str) -> bool:
+    """Whether the file holds predictions: if it says so, or if its features have a confidence.
+
+    Args:
+        collector: Creates errors.
+        stated: The member ``predictions`` of the collection, or None.
+        given: Whether each feature has a confidence.
+        name: The name of that property.
+    """
+    if stated is not None and not isinstance(stated, bool):
+        raise collector.error("$.predictions is neither true nor false")
+    expected = any(given) if stated is None else stated
+    if expected and not all(given):
+        raise collector.error(
+            f"{_path(given.index(False), name)} is missing; expected a confidence in all features or in none"
+        )
+    if not expected and any(given):
+        raise collector.error(f"{_path(given.index(True), name)}: $.predictions is false, so expected no confidence")
+    return expected
+
+
+def listed_classes(collector: Collector, names: Any) -> dict[str, int]:
+    """Return the codes of the classes that the file lists, including classes without instances."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise collector.error("$.classes is not a list of names")
+    if len(set(names)) < len(names):
+        raise collector.error("$.classes has a name twice")
+    return {name: code for code, name in enumerate(names)}
+
+
+def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]]:
+    """Return the frames that the file lists, in order, with their scene, timestamp and pose."""
+    if not isinstance(listed, list):
+        raise collector.error("$.frames is not a list of tokens or objects")
+    about: dict[str, dict[str, Any]] = {}
+    for i, entry in enumerate(listed):
+        where = f"$.frames[{i}]"
+        given = entry if isinstance(entry, dict) else {"token": entry}
+        token = _token(collector, given.get("token"), f"{where}.token" if given is entry else where)
+        if token in about:
+            raise collector.error(f"{where}: the token {token} occurs twice")
+        about[token] = {}
+        if given.get("scene") is not None:
+            about[token]["scene"] = _token(collector, given["scene"], f"{where}.scene")
+        if given.get("timestamp") is not None:
+            about[token]["timestamp"] = _timestamp(collector, given["timestamp"], f"{where}.timestamp")
+        if given.get("pose") is not None:
+            about[token]["pose"] = _pose(collector, given["pose"], f"{where}.pose")
+    return about
+
+
+def _token(collector: Collector, value: Any, where: str) -> str:
+    """Return a name; a whole number is converted to text."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else collector.check.text(value, where)
+
+
+def _timestamp(collector: Collector, value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise collector.error(f"{where} is not a whole number of 64 bits")
+    return value
+
+
+def _pose(collector: Collector, value: Any, where: str) -> NDArray[np.float64]:
+    rows = value if isinstance(value, list) else []
+    if len(rows) != 4 or not all(isinstance(row, list) and len(row) == 4 for row in rows):
+        raise collector.error(f"{where} is not a 4x4 matrix")
+    number = collector.check.number
+    pose = np.array([[number(x, f"{where}[{i}][{k}]") for k, x in enumerate(row)] for i, row in enumerate(rows)])
+    if not np.isfinite(pose).all():
+        raise collector.error(f"{where} has a value that is not a finite number")
+    return pose
+
+
+def _add(collector: Collector, i: int, geometry: Any, properties: dict[str, Any], called: dict[str, str]) -> None:
+    """Add one instance."""
+    points, where = _line(collector, geometry, f"$.features[{i}].geometry")
+    track = properties.get(called["track"])
+    class_name = _required(collector, i, properties, "class", called)
+    collector.add_instance(
+        points,
+        collector.check.text(class_name, _path(i, called["class"])),
+        confidence=properties.get(called["confidence"]),
+        track="" if track is None or track == "" else _token(collector, track, _path(i, called["track"])),
+        where=where,
+        confidence_where=_path(i, called["confidence"]),
+    )
+
+
+def _line(collector: Collector, geometry: Any, where: str) -> tuple[Any, str]:
+    """Return the points of a geometry, and their place."""
+    if geometry is None:
+        raise collector.error(
+            f"{where} is missing", remedy="List a frame without instances in $.frames; it needs no feature"
+        )
+    kind = geometry.get("type") if isinstance(geometry, dict) else None
+    if kind == "LineString":
+        return geometry.get("coordinates"), f"{where}.coordinates"
+    if kind != "Polygon":
+        several = isinstance(kind, str) and (kind.startswith("Multi") or kind == "GeometryCollection")
+        split = "Split it into one feature for each part (QGIS: multipart to singleparts; geopandas: explode)"
+        raise collector.error(
+            f"{where} is {kind!r}, expected a LineString or a Polygon", remedy=split if several else None
+        )
+    rings = geometry.get("coordinates")
+    if not isinstance(rings, list):
+        raise collector.error(f"{where}.coordinates is not a list of rings")
+    if len(rings) > 1:
+        raise collector.error(f"{where} has a hole", remedy="Make one feature for each ring, or leave the holes out")
+    ring = rings[0] if rings else []
+    if isinstance(ring, list) and ring and ring[0] != ring[-1]:
+        raise collector.error(f"{where}.coordinates[0] does not end with its first point, as a polygon does")
+    return ring, f"{where}.coordinates[0]"

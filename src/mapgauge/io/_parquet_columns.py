@@ -1,0 +1,217 @@
+"""The columns of a Parquet file as checked numpy arrays: types, nulls, and consistency between rows."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.dependencies import pyarrow_modules
+from mapgauge.files.making_errors import MakeError
+from mapgauge.files.source import Content
+from mapgauge.frames.map_frames import Indices
+from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
+from mapgauge.typing import Points
+
+
+class ParquetColumns:
+    """The columns of a whole file or of some of its row groups, as arrays with one value per row.
+
+    Every column is checked, and errors name the row.
+    """
+
+    def __init__(
+        self, error: MakeError, schema: Any, groups: Sequence[Any], *, whole: bool = True, without: Sequence[str] = ()
+    ) -> None:
+        """Take the tables that ``read_group`` returned for some row groups of a file."""
+        self.error = error
+        self.whole = whole
+        self.about = about_of(error, schema)
+        pa, _ = pyarrow_modules()
+        try:
+            empty = pa.schema([schema.field(name) for name in columns_of(schema, without)]).empty_table()
+            self.table = pa.concat_tables([empty, *groups])
+            self.table.validate(full=True)
+        except broken_errors() as cause:
+            raise broken(error, cause) from cause
+
+    @classmethod
+    def of(cls, content: Content) -> "ParquetColumns":
+        """Read all rows of a file."""
+        pa, _ = pyarrow_modules()
+        data = pa.py_buffer(content.data)
+        footer, schema = open_footer(content.error, pa.BufferReader(data))
+
+        def group(index: int) -> Any:
+            return read_group(pa.BufferReader(data), footer, schema, index)
+
+        try:
+            # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
+            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+                groups = list(pool.map(group, range(footer.num_row_groups)))
+        except broken_errors() as error:
+            raise broken(content.error, error) from error
+        return cls(content.error, schema, groups)
+
+    def has(self, name: str) -> bool:
+        """Whether the file has a column."""
+        return name in self.table.column_names
+
+    def _column(self, name: str) -> Any:
+        pa, _ = pyarrow_modules()
+        column = self.table[name]
+        if isinstance(column.type, pa.BaseExtensionType):
+            return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+        return column
+
+    def _refuse(self, bad: NDArray[np.bool_], what: str, remedy: str | None = None) -> None:
+        """Raise an error for the first bad row."""
+        if bad.any():
+            raise self.error(f"row {np.argmax(bad)}: {what}", remedy=remedy)
+
+    def texts(self, name: str, *, optional: bool = False) -> tuple[Indices, list[str]]:
+        """Return a code for each row and the texts by code; the code of null is -1."""
+        pa, _ = pyarrow_modules()
+        column = self._column(name)
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        codes: dict[str, int] = {}
+        texts = array.dictionary.to_pylist()
+        code = np.array([-1 if text is None else codes.setdefault(str(text), len(codes)) for text in texts] + [-1])
+        found = code[array.indices.cast(pa.int64()).fill_null(-1).to_numpy()]
+        if not optional:
+            self._refuse(found < 0, f"{name} is null, expected a text")
+        return found, list(codes)
+
+    def integers(self, name: str) -> Indices:
+        """Return a column of whole numbers."""
+        pa, _ = pyarrow_modules()
+        column = self._column(name)
+        self._refuse(column.is_null().to_numpy(), f"{name} is null, expected a whole number")
+        try:
+            return np.asarray(column.cast(pa.int64()).to_numpy())
+        except pa.ArrowInvalid as cause:
+            raise self.error(f"the column {name} has a number beyond 64 bits: {cause}") from cause
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a column of numbers. Null is NaN, which makes an instance degenerate."""
+        return _floats(self._column(name))
+
+    def frames(self, token: Indices) -> Indices:
+        """Return the frame of each row: from the column ``frame``, or one frame per run of equal tokens."""
+        change = np.diff(token, prepend=-1) != 0
+        if not self.has("frame"):
+            run = np.flatnonzero(change)
+            again = np.ones(len(run), np.bool_)
+            again[np.unique(token[run], return_index=True)[1]] = False
+            bad = np.zeros(len(token), np.bool_)
+            bad[run[again]] = True
+            self._refuse(bad, "its token also occurs earlier, in rows that are not adjacent", "Sort the rows by token")
+            return np.cumsum(change) - 1
+        frame = self.integers("frame")
+        if not self.whole:  # frames are numbered within the whole file, and only some are here
+            frame = np.cumsum(np.diff(frame, prepend=frame[:1]) != 0)
+        step = np.diff(frame, prepend=-1)
+        self._refuse(
+            (step < 0) | (step > 1) | ((step == 0) & (np.arange(len(step)) == 0)),
+            "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and "
+            "geometry",
+            "Leave the column out to make each run of equal tokens a frame",
+        )
+        self._refuse((step == 0) & change, "it has the same frame as the row before, but another token")
+        return frame
+
+    def once(self, name: str, values: Indices, frame: Indices, first: Indices) -> Indices:
+        """Return one value per frame, from a column that repeats it in each row."""
+        self._refuse(values != values[first][frame], f"{name} differs from that of the other rows of the frame")
+        return values[first]
+
+    def labels(self) -> tuple[Indices, tuple[str, ...]]:
+        """Return the label of each row, -1 for a row without class, and the names of the classes."""
+        label, names = self.texts("class", optional=True)
+        if self.about is None:
+            return label, tuple(names)
+        known = {name: code for code, name in enumerate(self.about.classes)}
+        code = np.array([known.get(name, -2) for name in names] + [-1])
+        label = code[label]
+        self._refuse(label == -2, f"unknown class; the metadata list {', '.join(self.about.classes) or 'none'}")
+        return label, self.about.classes
+
+    def points(self) -> tuple[Indices, Points]:
+        """Return the number of points of each row, and all points."""
+        pa, _ = pyarrow_modules()
+        column = self._column("geometry")
+        sizes = _lengths(column)
+        blocks = [pa.compute.list_flatten(chunk) for chunk in column.chunks]
+        kind = column.type.value_type
+        if pa.types.is_struct(kind):
+            width = kind.num_fields
+        else:
+            widths = np.concatenate([np.empty(0, np.int64), *(_lengths(block) for block in blocks)])
+            width = int(widths[0]) if len(widths) else 2
+            odd = np.flatnonzero((widths != width) | (widths < 2) | (widths > 3))
+            if len(odd):
+                row = np.searchsorted(sizes.cumsum(), odd[0], side="right")
+                raise self.error(
+                    f"row {row}: a point has {widths[odd[0]]} coordinates, expected 2 or 3, the same number in all "
+                    "points"
+                )
+        stops = np.cumsum([len(block) for block in blocks], dtype=np.int64)
+        coords = np.empty((sizes.sum(), width))
+
+        def fill(block: Any, stop: int) -> None:
+            part = coords[stop - len(block) : stop]
+            if pa.types.is_struct(kind):
+                axes = block.flatten()
+                for k in range(width):
+                    part[:, k] = _floats(axes[kind.get_field_index(AXES[k])])
+            else:
+                part[:] = _floats(pa.compute.list_flatten(block)).reshape(-1, width)
+
+        if self.whole:
+            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+                list(pool.map(fill, blocks, stops.tolist()))
+        else:  # a worker is one of many and has one processor
+            list(map(fill, blocks, stops.tolist()))
+        return sizes, coords
+
+    def instances(self, frame: Indices, label: Indices, sizes: Indices) -> Indices:
+        """Return the rows that are instances; every other row is a frame without instances."""
+        without = label < 0
+        self._refuse(without & (sizes > 0), "it has a geometry but no class")
+        several = np.bincount(frame) > 1
+        self._refuse(without & several[frame], "it has neither class nor geometry, but its frame has other rows")
+        return np.flatnonzero(~without)
+
+    def poses(self, frame: Indices, tokens: tuple[str, ...]) -> NDArray[np.float64]:
+        """Return the pose of each frame, which its first row or several of its rows hold."""
+        pa, _ = pyarrow_modules()
+        column = self._column("pose")
+        given = column.is_valid().to_numpy()
+        self._refuse(given & (_lengths(column) != 16), "pose must be 16 numbers, a 4x4 matrix row by row")
+        values = _floats(pa.compute.list_flatten(column)).reshape(-1, 16)
+        owner = frame[given]
+        lacking = np.bincount(owner, minlength=len(tokens)) == 0
+        if lacking.any():
+            raise self.error(
+                f"frame {tokens[np.argmax(lacking)]} has no pose, but other frames do; expected one in its first row"
+            )
+        poses = values[np.searchsorted(owner, np.arange(len(tokens)))]
+        differs = np.zeros(len(frame), np.bool_)
+        differs[given] = (values.view(np.int64) != poses.view(np.int64)[owner]).any(axis=1)
+        self._refuse(differs, "pose differs from that of the other rows of the frame")
+        return poses.reshape(-1, 4, 4)
+
+
+def _lengths(lists: Any) -> Indices:
+    """Return the number of values in each list; 0 for null."""
+    pa, _ = pyarrow_modules()
+    return np.asarray(pa.compute.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    """Return numbers as float64; null is NaN."""
+    pa, _ = pyarrow_modules()
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

@@ -1,0 +1,145 @@
+"""The footer and the row groups of a Parquet file: the schema is checked before any column is read."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from mapgauge.dependencies import pyarrow_modules
+from mapgauge.errors import UnreadableFile
+from mapgauge.files.making_errors import MakeError
+from mapgauge.frames.findings import Finding
+
+VERSION = 1  # of the schema; files with a later version are refused
+REQUIRED = ("token", "class", "geometry")
+COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose")
+AXES = ("x", "y", "z")
+_NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+class Metadata(_Version):
+    """The metadata of the file under the key ``mapgauge``."""
+
+    dimension: int
+    classes: tuple[str, ...]
+    name: str = ""  # of the frames that were written, and the format they came from
+    format: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def broken_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that pyarrow raises for damaged files."""
+    return (pyarrow_modules()[0].ArrowException, OSError, ValueError, MemoryError)
+
+
+def broken(error: MakeError, cause: BaseException) -> UnreadableFile:
+    """Return the error for a file that pyarrow cannot read."""
+    return error(f"broken Parquet: {cause}", remedy="Check that it was written or copied completely")
+
+
+def open_footer(error: MakeError, stream: Any) -> tuple[Any, Any]:
+    """Return the metadata of a file and its schema, which is checked."""
+    _, pq = pyarrow_modules()
+    try:
+        with pq.ParquetFile(stream) as file:
+            footer, schema = file.metadata, file.schema_arrow
+    except broken_errors() as cause:
+        raise broken(error, cause) from cause
+    about_of(error, schema)
+    _check(error, schema)
+    return footer, schema
+
+
+def read_group(stream: Any, footer: Any, schema: Any, index: int, without: Sequence[str] = ()) -> Any:
+    """Read one row group, without some columns."""
+    _, pq = pyarrow_modules()
+    with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True) as file:
+        return file.read_row_group(index, columns=columns_of(schema, without), use_threads=False)
+
+
+def columns_of(schema: Any, without: Sequence[str] = ()) -> list[str]:
+    """Return the names of the columns that mapgauge reads."""
+    return [name for name in schema.names if name in COLUMNS and name not in without]
+
+
+def about_of(error: MakeError, schema: Any) -> Metadata | None:
+    """Return the metadata that mapgauge wrote; None for files that another program wrote."""
+    data = (schema.metadata or {}).get(b"mapgauge")
+    if data is None:
+        return None
+    try:
+        version = msgspec.json.decode(data, type=_Version).version
+        if version <= VERSION:
+            about = msgspec.json.decode(data, type=Metadata)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as cause:
+        raise error(f"broken Parquet: the metadata 'mapgauge' are invalid: {cause}") from cause
+    if version > VERSION:
+        raise error(
+            f"written by a newer mapgauge (schema {version}, this version reads up to {VERSION})",
+            remedy="Update mapgauge",
+        )
+    return about
+
+
+def _check(error: MakeError, schema: Any) -> None:
+    """Refuse columns that are missing, occur twice or have the wrong type."""
+    missing = [name for name in REQUIRED if name not in schema.names]
+    if missing:
+        raise error(
+            f"no column {', '.join(missing)}; expected at least {', '.join(REQUIRED)}, "
+            f"got {', '.join(schema.names) or 'none'}",
+            remedy="docs/how-to/bring-your-own-data.md shows how to make such a file",
+        )
+    for name in COLUMNS:
+        times = schema.names.count(name)
+        if times > 1:
+            raise error(f"{times} columns are called {name}, expected one")
+        if times:
+            kind = schema.field(name).type
+            kind = getattr(kind, "storage_type", kind)
+            expected = _expected(name, kind)
+            if expected:
+                remedy = _NO_WKB if name == "geometry" and _is_binary(kind) else None
+                raise error(f"the column {name} is {kind}, expected {expected}", remedy=remedy)
+
+
+def _expected(name: str, kind: Any) -> str:
+    """Return the expected type of a column if it has another type, else an empty text."""
+    pa, _ = pyarrow_modules()
+    types = pa.types
+
+    def number(kind: Any) -> bool:
+        return bool(types.is_integer(kind) or types.is_floating(kind))
+
+    def many(kind: Any) -> bool:
+        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    text = types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
+    if name in ("frame", "timestamp"):
+        return "" if types.is_integer(kind) else "whole numbers"
+    if name in ("token", "scene", "track"):
+        return "" if text or types.is_integer(plain) else "text"
+    if name == "class":
+        return "" if text else "text, the name of the class"
+    if name == "confidence":
+        return "" if number(kind) else "numbers"
+    if name == "pose":
+        return "" if many(kind) and number(kind.value_type) else "lists of 16 numbers"
+    if many(kind):
+        point = kind.value_type
+        axes = [field.name for field in point] if types.is_struct(point) else []
+        if sorted(axes) in (["x", "y"], ["x", "y", "z"]) and all(number(field.type) for field in point):
+            return ""
+        if many(point) and number(point.value_type):
+            return ""
+    return "lists of points, each a struct of x, y (and z) or a list of numbers"
+
+
+def _is_binary(kind: Any) -> bool:
+    types = pyarrow_modules()[0].types
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
