@@ -17,3 +17,4 @@ PolylineLike: TypeAlias = ArrayLike | Any
 PolylinesLike: TypeAlias = Iterable[PolylineLike] | Any
 Closed: TypeAlias = bool | Literal["auto"]
 Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances that are not polylines
+Bounds: TypeAlias = tuple[float, float, float, float]  # x_min, y_min, x_max, y_max

@@ -359,7 +359,7 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
         lambda log: (log / "map" / "log_map_archive_b.json").write_text("{}"),
         "expected one map, found 2",
     ),
-    "broken JSON": (lambda log: map_of(log).write_text('{"lane_segments": {'), "not JSON"),
+    "broken JSON": (lambda log: map_of(log).write_text('{"lane_segments": {'), "not valid JSON"),
     "another JSON": (
         lambda log: map_of(log).write_text('{"node": []}'),
         "not a vector map of Argoverse 2.*lane_segments",
@@ -367,26 +367,29 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "lane without a boundary": (without_key, r"left_lane_boundary.*lane_segments"),
     "text for a number": (text_for_number, r"Expected `float`, got `str`.*drivable_areas"),
     "no poses": (lambda log: (log / "city_SE3_egovehicle.feather").unlink(), "egovehicle.feather: no such file"),
-    "poses that are none": (
+    "not a table of poses": (
         lambda log: (log / "city_SE3_egovehicle.feather").write_text("what?"),
         "not a feather file",
     ),
     "wrong columns": (
         lambda log: change_poses(log, lambda table: table.rename_columns(["time", *table.column_names[1:]])),
-        "no column timestamp_ns.*there are time, qw",
+        "column timestamp_ns not found.*found time, qw",
     ),
-    "empty poses": (lambda log: change_poses(log, lambda table: table.slice(0, 0)), "no poses in it"),
-    "times as text": (set_column("timestamp_ns", ["a"] * POSES), "whole numbers in column timestamp_ns, got string"),
-    "a pose without a value": (set_column("tx_m", [None, *[0.0] * (POSES - 1)]), "column tx_m.*1 values missing"),
-    "a rotation that is none": (set_column("qw", [7.0] * POSES), "pose 0 is no rotation"),
-    "a position that is none": (set_column("ty_m", [float("nan")] * POSES), "pose 0 is no rotation and translation"),
+    "empty poses": (
+        lambda log: change_poses(log, lambda table: table.slice(0, 0)),
+        "expected at least one pose, found none",
+    ),
+    "times as text": (set_column("timestamp_ns", ["a"] * POSES), "whole numbers in column timestamp_ns, found string"),
+    "a pose without a value": (set_column("tx_m", [None, *[0.0] * (POSES - 1)]), "column tx_m.*1 missing values"),
+    "not a rotation": (set_column("qw", [7.0] * POSES), "pose 0 is not a rotation"),
+    "not a position": (set_column("ty_m", [float("nan")] * POSES), "pose 0 is not a rotation and a translation"),
     "poses of another log": (
         set_column("timestamp_ns", range(POSES)),
         "nearest to the sweep .* ms away, expected at most 50 ms .4 of 4 sweeps",
     ),
     "a sweep without a time": (
         lambda log: (log / "sensors" / "lidar" / "x.feather").touch(),
-        "x.feather: expected a sweep",
+        "x.feather: expected a LiDAR sweep",
     ),
 }
 
@@ -402,7 +405,8 @@ def test_a_damaged_log_is_refused_with_its_path(name: str, tmp_path: Path) -> No
 
 
 def test_without_pyarrow_it_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for name in ("pyarrow", "pyarrow.feather"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(mg.MissingDependency, match=r"pip install 'mapgauge\[truth\]'"):
         argoverse2(root)
 
@@ -410,21 +414,23 @@ def test_without_pyarrow_it_says_what_to_install(root: Path, monkeypatch: pytest
 def test_what_is_not_there_is_refused(root: Path, tmp_path: Path) -> None:
     with pytest.raises(mg.UnreadableFile, match="no such folder"):
         argoverse2(tmp_path / "nothing")
-    with pytest.raises(mg.UnreadableFile, match="no logs here"):
+    with pytest.raises(mg.UnreadableFile, match="no logs found"):
         argoverse2(tmp_path)
-    with pytest.raises(mg.UnreadableFile, match="this is a log, expected a folder of logs"):
+    with pytest.raises(mg.UnreadableFile, match="expected a folder of logs, found a single log"):
         argoverse2(root / "val" / LOG)
-    with pytest.raises(mg.InvalidInput, match="no folder train.*there is val"):
+    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
         argoverse2(root, split="train")
-    with pytest.raises(mg.InvalidInput, match="no folder train.*there is val"):
+    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
         argoverse2(root / "val", split="train")
-    with pytest.raises(mg.InvalidInput, match="unknown split 'new_val'.*Did you mean new-val"):
+    with pytest.raises(
+        mg.InvalidInput, match="unknown split 'new_val' of argoverse2, expected one of train.*Pass split=.new-val"
+    ):
         argoverse2(root, split="new_val")
-    with pytest.raises(mg.InvalidInput, match="149 of 149 scenes of the split new-val are not there"):
+    with pytest.raises(mg.InvalidInput, match="149 of 149 scenes of the split new-val not found"):
         argoverse2(root, split="new-val")
-    with pytest.raises(mg.InvalidInput, match="1 of 2 scenes of those asked for are not there .99999999"):
+    with pytest.raises(mg.InvalidInput, match="1 of 2 scenes of the selection not found .99999999"):
         argoverse2(root, scenes=[LOG, OTHER_LOG])
-    with pytest.raises(mg.InvalidInput, match="1 of 1 tokens are not there .17."):
+    with pytest.raises(mg.InvalidInput, match="1 of 1 tokens not found .17."):
         argoverse2(root, tokens=["17"])
     with pytest.raises(mg.InvalidInput, match="unknown rules 'maptr' for argoverse2"):
         argoverse2(root, rules="maptr")

@@ -83,7 +83,7 @@ def test_moving_from_lidar_to_vehicle_brings_dividers_together() -> None:
 
 def test_every_finding_of_truth_is_on_the_page() -> None:
     package = Path(mg.__file__).parent / "truth"
-    source = "\n".join(path.read_text() for path in package.glob("*.py"))
+    source = "\n".join(path.read_text() for path in package.rglob("*.py"))
     codes = set(
         re.findall(r'"(?:error|warning|note)",\s*"([a-z-]+)"|\("([a-z]+-[a-z-]+)", (?:repaired|left_out)', source)
     )

@@ -25,7 +25,7 @@ def main() -> None:
         app(prog_name="mapgauge")
     except MapgaugeError as error:
         sys.stdout.flush()
-        print(f"mapgauge: {one_line(str(error))}", file=sys.stderr)  # noqa: T201
+        print(f"mapgauge: {one_line(error.for_shell())}", file=sys.stderr)  # noqa: T201
         sys.exit(1)
 
 

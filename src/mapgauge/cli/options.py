@@ -261,7 +261,7 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
     try:
         return function(*arguments, **keywords)
     except InvalidInput as error:
-        refuse(option, one_line(str(error)))
+        refuse(option, one_line(error.for_shell()))
 
 
 def listed(values: Sequence[str] | None) -> list[str]:
