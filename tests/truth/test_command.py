@@ -75,7 +75,7 @@ def test_ctrl_c_keeps_finished_scenes_and_says_so(call: Call, tmp_path: Path, mo
         patch.setattr(build, "cut_scene", stopped)
         done = call("--split", "mini-val", "--workers", 1, "-o", "truth.parquet")
     assert done.returncode == 130
-    assert "finished scenes are kept in truth.parquet.parts: the same command goes on from there" in done.stderr
+    assert "finished scenes are kept in truth.parquet.parts; run the same command again to continue" in done.stderr
     assert (tmp_path / "truth.parquet.parts" / "scene-0103.parquet").is_file()
     refused = call("--split", "mini-val", "--region", "30x30", "-o", "truth.parquet")
     assert refused.returncode == 1

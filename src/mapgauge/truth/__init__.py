@@ -57,7 +57,7 @@ def nuscenes(
         restart: Delete the finished scenes in ``parts``, also those that were cut with other settings.
 
     Returns:
-        The frames. ``findings`` lists problems of the data set.
+        A frame for each keyframe. ``findings`` lists problems of the data set.
     """
     from mapgauge.truth.from_nuscenes.scenes import NuScenes
     from mapgauge.truth.selection import Selection
@@ -97,7 +97,7 @@ def argoverse2(
         restart: Delete the finished logs in ``parts``, also those that were cut with other settings.
 
     Returns:
-        The frames. ``findings`` lists problems of the data set.
+        A frame for each LiDAR sweep. ``findings`` lists problems of the data set.
     """
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
