@@ -1,4 +1,4 @@
-"""Truth of a made-up town in the schema of Argoverse 2, checked by hand, and logs that are not sound."""
+"""Truth of a synthetic town in the schema of Argoverse 2, checked by hand, and damaged logs."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ TIMES = [START + 100_000_000 * i for i in range(len(DRIVE))]
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data set of one log. No test writes there."""
+    """Return a data set of one log. Tests must not write to it."""
     folder = tmp_path_factory.mktemp("av2")
     town().write(folder / "val", DRIVE)
     return folder
@@ -52,7 +52,7 @@ def of_class(frames: mg.MapFrames, frame: int, name: str) -> list[Points]:
 
 
 def canonical(line: Points) -> list[tuple[float, float]]:
-    """The corners, rounded to decimetres (simplification moves by millimetres), a polygon's from the smallest on."""
+    """Return the corners, rounded to decimetres because simplification moves points. A polygon starts at its least."""
     rounded = [(round(x, 1) + 0.0, round(y, 1) + 0.0) for x, y in line.tolist()]
     inner = [b for a, b, c in zip(rounded, rounded[1:], rounded[2:], strict=False) if not straight(a, b, c)]
     if rounded[0] != rounded[-1]:
@@ -67,7 +67,7 @@ def straight(a: tuple[float, float], b: tuple[float, float], c: tuple[float, flo
 
 
 def assert_lines(found: Sequence[Points], pose: At, expected: Sequence[Line]) -> None:
-    """The same lines in any order, each in the same direction; ``expected`` in metres of the town."""
+    """Assert that the lines are equal, in any order. ``expected`` is in the coordinates of the town."""
     wanted = [canonical(seen_from(pose, line)) for line in expected]
     assert sorted(map(canonical, found)) == sorted(wanted)
 
@@ -121,7 +121,7 @@ def test_boundaries_of_a_junction_are_its_four_corners(both: mg.MapFrames) -> No
 
 def test_dividers_of_a_junction(streammapnet: mg.MapFrames, maptrv2: mg.MapFrames) -> None:
     def ends(frames: mg.MapFrames) -> list[tuple[float, ...]]:
-        """Where dividers begin and end along the road, x of the town."""
+        """Return where dividers begin and end along the road: x in the coordinates of the town."""
         found = of_class(frames, 2, "divider")
         return sorted(tuple(np.round(sorted(110 - line[[0, -1], 1]), 3).tolist()) for line in found)
 
@@ -211,7 +211,7 @@ def test_tokens_are_as_in_the_repositories(streammapnet: mg.MapFrames, maptrv2: 
     assert maptrv2.timestamps.tolist() == TIMES
 
 
-def test_every_so_manieth_sweep(root: Path) -> None:
+def test_every_nth_sweep(root: Path) -> None:
     assert argoverse2(root, every=3).tokens == (f"{TIMES[0]}", f"{TIMES[3]}")
 
 
@@ -447,7 +447,7 @@ def real_frames(request: pytest.FixtureRequest) -> mg.MapFrames:
 
 @real
 def test_real_logs_have_as_many_instances_as_maps_of_towns_have(real_frames: mg.MapFrames) -> None:
-    """MapTRv2's truth of the whole validation set has 2.0 crossings, 2.8 dividers and 3.0 boundaries a frame."""
+    """MapTRv2's truth of the whole validation set has 2.0 crossings, 2.8 dividers and 3.0 boundaries per frame."""
     assert len(real_frames) == 80
     for name, published in (("ped_crossing", 2.0), ("divider", 2.8), ("boundary", 3.0)):
         assert published / 3 < real_frames.counts[name] / len(real_frames) < published * 3, name
@@ -472,7 +472,7 @@ def test_a_divider_of_a_real_log_is_the_same_in_all_frames(real_frames: mg.MapFr
 
 
 def distance_to(line: Points, points: Points) -> Points:
-    """From each point to the nearest of a line."""
+    """Return the distance from each point to a line."""
     start, step = line[:-1], np.diff(line, axis=0)
     along = ((points[:, None] - start) * step).sum(axis=2) / (step**2).sum(axis=1)
     nearest = start + np.clip(along, 0, 1)[..., None] * step
@@ -482,7 +482,7 @@ def distance_to(line: Points, points: Points) -> Points:
 
 @real
 def test_truth_cut_from_the_same_logs_by_others_agrees() -> None:
-    """Crossings and boundaries; which lines are dividers depends on the rules."""
+    """Only crossings and boundaries are compared: dividers depend on the rules."""
     theirs = mg.read(DATA / "sample_60x30" / "tmp_gts_av2_60x30.pkl")
     ours = argoverse2(DATA / "av2", tokens=list(theirs.tokens))
     assert ours.tokens == theirs.tokens

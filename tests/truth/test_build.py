@@ -1,4 +1,4 @@
-"""Many scenes: on several threads, interrupted and gone on with, written and read back."""
+"""Building truth of many scenes: on several threads, interrupted and continued, written and read back."""
 
 import sys
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_progress_counts_frames(town_root: Path) -> None:
 
 
 class Interrupted:
-    """Stands for ``cut_scene``: Ctrl-C comes while a scene is being cut."""
+    """Replaces ``cut_scene``, and simulates Ctrl-C while a scene is cut."""
 
     def __init__(self, at: str) -> None:
         self.at, self.cut, self.original = at, list[str](), build.cut_scene

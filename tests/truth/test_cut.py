@@ -1,4 +1,4 @@
-"""Cutting: by hand, and against shapely's own intersections, as the public repositories use them."""
+"""Cutting, checked by hand and against the intersections of shapely that the public repositories use."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,7 @@ def test_many_patches_give_what_one_gives(rng: np.random.Generator) -> None:
 
 
 def from_its_least_point(points: Points) -> Points:
-    """A closed line, beginning where it would whatever cut it."""
+    """Return a closed line that starts at its least point."""
     if (points[0] != points[-1]).any():
         return points
     start = int(np.lexsort(points[:-1].round(6).T)[0])
@@ -118,7 +118,7 @@ def assert_same_lines(ours: list[Points], theirs: list[Points], atol: float = 1e
 
 
 def naive_lines(geometries: list[LineString], where: NDArray[np.float64], grow: float = 0.0) -> list[Points]:
-    """Intersection of every line with the rectangle, pieces that meet made one."""
+    """Return the intersections of lines with the rectangle, joined where they meet."""
     patches = at(where)
     box = patches.rectangles(grow)[0]
     found = []
@@ -147,7 +147,7 @@ def test_lines_are_cut_as_by_intersection(rng: np.random.Generator, closed: bool
 
 
 def naive_borders(polygons: list[Polygon], where: NDArray[np.float64]) -> list[Points]:
-    """As the public repositories do for each frame: cut all polygons, unite what is left, cut its edges again."""
+    """Return boundaries as the public repositories make them: cut all polygons, unite them, and cut the edges."""
     box = at(where).rectangles()[0]
     union = shapely.union_all([polygon.intersection(box) for polygon in polygons])
     parts = union.geoms if isinstance(union, MultiPolygon) else [union] if isinstance(union, Polygon) else []

@@ -1,4 +1,4 @@
-"""Tables and maps of nuScenes: what is read, and what is said when something is missing or wrong."""
+"""Reading of the tables and maps of nuScenes, and errors about missing and damaged files."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ MAP = Path("maps", "expansion", f"{PLACE}.json")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The town, to be changed."""
+    """Return a copy of the town that a test may change."""
     return town().write(tmp_path / "nuscenes")
 
 

@@ -177,22 +177,14 @@ class NuScenes:
         if lacking:
             raise UnreadableFile(f"{path}: no keyframe of {LIDAR} for {len(lacking)} samples ({lacking[0]}, ...)")
         at = self._ego_poses({sweep.ego_pose_token for sweep in sweeps.values()})
-        order = list(samples)
-        egos = motions(
-            np.array([at[sweeps[token].ego_pose_token].rotation for token in order]).reshape(-1, 4),
-            np.array([at[sweeps[token].ego_pose_token].translation for token in order]).reshape(-1, 3),
-            f"{self._path('ego_pose')}: pose",
-        )
+        vehicles = [at[sweeps[token].ego_pose_token] for token in samples]
+        egos = _motions(vehicles, f"{self._path('ego_pose')}: pose")
         if self.rules.centre == "ego":
-            return dict(zip(order, egos, strict=True))
-        mounts = [mounted[sweeps[token].calibrated_sensor_token] for token in order]
-        lidars = motions(
-            np.array([mount.rotation for mount in mounts]).reshape(-1, 4),
-            np.array([mount.translation for mount in mounts]).reshape(-1, 3),
-            f"{self._path('calibrated_sensor')}: sensor",
-        )
+            return dict(zip(samples, egos, strict=True))
+        mounts = [mounted[sweeps[token].calibrated_sensor_token] for token in samples]
+        lidars = _motions(mounts, f"{self._path('calibrated_sensor')}: sensor")
         # The x axis of the LiDAR points to the right. A quarter turn makes it point forward.
-        return {token: level(pose, quarter_turns=1) for token, pose in zip(order, egos @ lidars, strict=True)}
+        return {token: level(pose, quarter_turns=1) for token, pose in zip(samples, egos @ lidars, strict=True)}
 
     def _ego_poses(self, tokens: set[str]) -> dict[str, _Pose]:
         """Return ego poses by token."""
@@ -210,3 +202,10 @@ class NuScenes:
 
     def _table(self, table: str, record: type[R]) -> list[R]:
         return read_table(self._path(table), record)
+
+
+def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.float64]:
+    """Return the poses of records as matrices ``(n, 4, 4)``."""
+    rotations = np.array([record.rotation for record in records]).reshape(-1, 4)
+    translations = np.array([record.translation for record in records]).reshape(-1, 3)
+    return motions(rotations, translations, where)
