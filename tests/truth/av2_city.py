@@ -1,4 +1,4 @@
-"""A made-up town in the schema of Argoverse 2: a vector map and drives through it, written as a log has them.
+"""A synthetic town in the schema of Argoverse 2: a vector map and drives through it, written as a log.
 
 ::
 
@@ -37,7 +37,7 @@ Line = Sequence[tuple[float, float]]
 
 
 class At(NamedTuple):
-    """Where the car is; angles in degrees."""
+    """A pose of the car; angles in degrees."""
 
     x: float
     y: float
@@ -91,7 +91,7 @@ class Town:
     def write(
         self, folder: Path, poses: Sequence[At], *, log: str = LOG, sweeps: bool = True, map_folder: str = "map"
     ) -> Path:
-        """Write a log; the car is at one pose after the other, ten a second, and half-way in between."""
+        """Write a log with ten poses per second. Half-way to the next time, the car is still at the same pose."""
         at = folder / log
         (at / map_folder).mkdir(parents=True, exist_ok=True)
         (at / map_folder / f"log_map_archive_{log}____TWN_city_1.json").write_text(json.dumps(self.map))

@@ -1,4 +1,4 @@
-"""A made-up town on disk."""
+"""A synthetic town on disk."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ from tests.truth.nuscenes_city import town
 
 @pytest.fixture(scope="session")
 def town_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The town as a folder of nuScenes. No test writes there."""
+    """Return the town as a folder of nuScenes. Tests must not write to it."""
     return town().write(tmp_path_factory.mktemp("town"))

@@ -1,4 +1,4 @@
-"""Made-up cities in the schema of nuScenes: tables and a map expansion, as small as a test needs them.
+"""Synthetic cities in the schema of nuScenes: small tables and a small map expansion.
 
 ::
 
@@ -102,7 +102,7 @@ class City:
         self.map[layer].append({"token": token, "polygon_token": f"polygon-{token}"})
 
     def scene(self, name: str, poses: Sequence[tuple[float, ...]]) -> None:
-        """A drive through poses: x, y, yaw and, if need be, pitch and roll in degrees."""
+        """Add a drive through poses: x, y, yaw and, optionally, pitch and roll in degrees."""
         self.tables["scene"].append(
             {"token": f"token-{name}", "name": name, "log_token": "log", "nbr_samples": len(poses), "description": ""}
         )
@@ -138,7 +138,7 @@ class City:
         )
 
     def write(self, root: Path, version: str = MINI) -> Path:
-        """The folder of the data set, as it is downloaded."""
+        """Write the folder of the data set, as it is downloaded."""
         (root / version).mkdir(parents=True, exist_ok=True)
         (root / "maps" / "expansion").mkdir(parents=True, exist_ok=True)
         for table, records in self.tables.items():

@@ -1,4 +1,4 @@
-"""Truth of a made-up town in the schema of Argoverse 2, checked by hand, and logs that are not sound."""
+"""Truth of a synthetic town in the schema of Argoverse 2, checked by hand, and damaged logs."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ TIMES = [START + 100_000_000 * i for i in range(len(DRIVE))]
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data set of one log. No test writes there."""
+    """Return a data set of one log. Tests must not write to it."""
     folder = tmp_path_factory.mktemp("av2")
     town().write(folder / "val", DRIVE)
     return folder
@@ -53,7 +53,7 @@ def of_class(frames: mg.MapFrames, frame: int, name: str) -> list[Points]:
 
 
 def canonical(line: Points) -> list[tuple[float, float]]:
-    """The corners, rounded to decimetres (simplification moves by millimetres), a polygon's from the smallest on."""
+    """Return the corners, rounded to decimetres because simplification moves points. A polygon starts at its least."""
     rounded = [(round(x, 1) + 0.0, round(y, 1) + 0.0) for x, y in line.tolist()]
     inner = [b for a, b, c in zip(rounded, rounded[1:], rounded[2:], strict=False) if not straight(a, b, c)]
     if rounded[0] != rounded[-1]:
@@ -68,7 +68,7 @@ def straight(a: tuple[float, float], b: tuple[float, float], c: tuple[float, flo
 
 
 def assert_lines(found: Sequence[Points], pose: At, expected: Sequence[Line]) -> None:
-    """The same lines in any order, each in the same direction; ``expected`` in metres of the town."""
+    """Assert that the lines are equal, in any order. ``expected`` is in the coordinates of the town."""
     wanted = [canonical(seen_from(pose, line)) for line in expected]
     assert sorted(map(canonical, found)) == sorted(wanted)
 
@@ -122,7 +122,7 @@ def test_boundaries_of_a_junction_are_its_four_corners(both: mg.MapFrames) -> No
 
 def test_dividers_of_a_junction(streammapnet: mg.MapFrames, maptrv2: mg.MapFrames) -> None:
     def ends(frames: mg.MapFrames) -> list[tuple[float, ...]]:
-        """Where dividers begin and end along the road, x of the town."""
+        """Return where dividers begin and end along the road: x in the coordinates of the town."""
         found = of_class(frames, 2, "divider")
         return sorted(tuple(np.round(sorted(110 - line[[0, -1], 1]), 3).tolist()) for line in found)
 
@@ -212,7 +212,7 @@ def test_tokens_are_as_in_the_repositories(streammapnet: mg.MapFrames, maptrv2: 
     assert maptrv2.timestamps.tolist() == TIMES
 
 
-def test_every_so_manieth_sweep(root: Path) -> None:
+def test_every_nth_sweep(root: Path) -> None:
     assert argoverse2(root, every=3).tokens == (f"{TIMES[0]}", f"{TIMES[3]}")
 
 
@@ -360,7 +360,7 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
         lambda log: (log / "map" / "log_map_archive_b.json").write_text("{}"),
         "expected one map, found 2",
     ),
-    "broken JSON": (lambda log: map_of(log).write_text('{"lane_segments": {'), "not JSON"),
+    "broken JSON": (lambda log: map_of(log).write_text('{"lane_segments": {'), "not valid JSON"),
     "another JSON": (
         lambda log: map_of(log).write_text('{"node": []}'),
         "not a vector map of Argoverse 2.*lane_segments",
@@ -368,26 +368,29 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "lane without a boundary": (without_key, r"left_lane_boundary.*lane_segments"),
     "text for a number": (text_for_number, r"Expected `float`, got `str`.*drivable_areas"),
     "no poses": (lambda log: (log / "city_SE3_egovehicle.feather").unlink(), "egovehicle.feather: no such file"),
-    "poses that are none": (
+    "not a table of poses": (
         lambda log: (log / "city_SE3_egovehicle.feather").write_text("what?"),
         "not a feather file",
     ),
     "wrong columns": (
         lambda log: change_poses(log, lambda table: table.rename_columns(["time", *table.column_names[1:]])),
-        "no column timestamp_ns.*there are time, qw",
+        "column timestamp_ns not found.*found time, qw",
     ),
-    "empty poses": (lambda log: change_poses(log, lambda table: table.slice(0, 0)), "no poses in it"),
-    "times as text": (set_column("timestamp_ns", ["a"] * POSES), "whole numbers in column timestamp_ns, got string"),
-    "a pose without a value": (set_column("tx_m", [None, *[0.0] * (POSES - 1)]), "column tx_m.*1 values missing"),
-    "a rotation that is none": (set_column("qw", [7.0] * POSES), "pose 0 is no rotation"),
-    "a position that is none": (set_column("ty_m", [float("nan")] * POSES), "pose 0 is no rotation and translation"),
+    "empty poses": (
+        lambda log: change_poses(log, lambda table: table.slice(0, 0)),
+        "expected at least one pose, found none",
+    ),
+    "times as text": (set_column("timestamp_ns", ["a"] * POSES), "whole numbers in column timestamp_ns, found string"),
+    "a pose without a value": (set_column("tx_m", [None, *[0.0] * (POSES - 1)]), "column tx_m.*1 missing values"),
+    "not a rotation": (set_column("qw", [7.0] * POSES), "pose 0 is not a rotation"),
+    "not a position": (set_column("ty_m", [float("nan")] * POSES), "pose 0 is not a rotation and a translation"),
     "poses of another log": (
         set_column("timestamp_ns", range(POSES)),
         "nearest to the sweep .* ms away, expected at most 50 ms .4 of 4 sweeps",
     ),
     "a sweep without a time": (
         lambda log: (log / "sensors" / "lidar" / "x.feather").touch(),
-        "x.feather: expected a sweep",
+        "x.feather: expected a LiDAR sweep",
     ),
 }
 
@@ -403,7 +406,8 @@ def test_a_damaged_log_is_refused_with_its_path(name: str, tmp_path: Path) -> No
 
 
 def test_without_pyarrow_it_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for name in ("pyarrow", "pyarrow.feather"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(mg.MissingDependency, match=r"pip install 'mapgauge\[truth\]'"):
         argoverse2(root)
 
@@ -411,21 +415,23 @@ def test_without_pyarrow_it_says_what_to_install(root: Path, monkeypatch: pytest
 def test_what_is_not_there_is_refused(root: Path, tmp_path: Path) -> None:
     with pytest.raises(mg.UnreadableFile, match="no such folder"):
         argoverse2(tmp_path / "nothing")
-    with pytest.raises(mg.UnreadableFile, match="no logs here"):
+    with pytest.raises(mg.UnreadableFile, match="no logs found"):
         argoverse2(tmp_path)
-    with pytest.raises(mg.UnreadableFile, match="this is a log, expected a folder of logs"):
+    with pytest.raises(mg.UnreadableFile, match="expected a folder of logs, found a single log"):
         argoverse2(root / "val" / LOG)
-    with pytest.raises(mg.InvalidInput, match="no folder train.*there is val"):
+    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
         argoverse2(root, split="train")
-    with pytest.raises(mg.InvalidInput, match="no folder train.*there is val"):
+    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
         argoverse2(root / "val", split="train")
-    with pytest.raises(mg.InvalidInput, match="unknown split 'new_val'.*Did you mean new-val"):
+    with pytest.raises(
+        mg.InvalidInput, match="unknown split 'new_val' of argoverse2, expected one of train.*Pass split=.new-val"
+    ):
         argoverse2(root, split="new_val")
-    with pytest.raises(mg.InvalidInput, match="149 of 149 scenes of the split new-val are not there"):
+    with pytest.raises(mg.InvalidInput, match="149 of 149 scenes of the split new-val not found"):
         argoverse2(root, split="new-val")
-    with pytest.raises(mg.InvalidInput, match="1 of 2 scenes of those asked for are not there .99999999"):
+    with pytest.raises(mg.InvalidInput, match="1 of 2 scenes of the selection not found .99999999"):
         argoverse2(root, scenes=[LOG, OTHER_LOG])
-    with pytest.raises(mg.InvalidInput, match="1 of 1 tokens are not there .17."):
+    with pytest.raises(mg.InvalidInput, match="1 of 1 tokens not found .17."):
         argoverse2(root, tokens=["17"])
     with pytest.raises(mg.InvalidInput, match="unknown rules 'maptr' for argoverse2"):
         argoverse2(root, rules="maptr")
@@ -441,7 +447,7 @@ def real_frames(request: pytest.FixtureRequest) -> mg.MapFrames:
 
 @real
 def test_real_logs_have_as_many_instances_as_maps_of_towns_have(real_frames: mg.MapFrames) -> None:
-    """MapTRv2's truth of the whole validation set has 2.0 crossings, 2.8 dividers and 3.0 boundaries a frame."""
+    """MapTRv2's truth of the whole validation set has 2.0 crossings, 2.8 dividers and 3.0 boundaries per frame."""
     assert len(real_frames) == 80
     for name, published in (("ped_crossing", 2.0), ("divider", 2.8), ("boundary", 3.0)):
         assert published / 3 < real_frames.counts[name] / len(real_frames) < published * 3, name
@@ -466,7 +472,7 @@ def test_a_divider_of_a_real_log_is_the_same_in_all_frames(real_frames: mg.MapFr
 
 
 def distance_to(line: Points, points: Points) -> Points:
-    """From each point to the nearest of a line."""
+    """Return the distance from each point to a line."""
     start, step = line[:-1], np.diff(line, axis=0)
     along = ((points[:, None] - start) * step).sum(axis=2) / (step**2).sum(axis=1)
     nearest = start + np.clip(along, 0, 1)[..., None] * step
@@ -477,7 +483,7 @@ def distance_to(line: Points, points: Points) -> Points:
 @real
 @needs_data("sample_60x30")
 def test_truth_cut_from_the_same_logs_by_others_agrees() -> None:
-    """Crossings and boundaries; which lines are dividers depends on the rules."""
+    """Only crossings and boundaries are compared: dividers depend on the rules."""
     theirs = mg.read(DATA / "sample_60x30" / "tmp_gts_av2_60x30.pkl")
     ours = argoverse2(DATA / "av2", tokens=list(theirs.tokens))
     assert ours.tokens == theirs.tokens

@@ -1,4 +1,4 @@
-"""Many scenes: on several threads, interrupted and gone on with, written and read back."""
+"""Building truth of many scenes: on several threads, interrupted and continued, written and read back."""
 
 import sys
 from pathlib import Path
@@ -14,6 +14,7 @@ from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, Unre
 from mapgauge.frames.findings import Finding, summed
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth import build
+from mapgauge.truth.datasets import Scene
 
 ALL = ("streammapnet", "maptr", "maptracker")
 
@@ -45,7 +46,7 @@ def test_a_scene_is_the_same_alone_and_among_others(town_root: Path) -> None:
 
 def test_without_shapely_it_says_what_to_install(town_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shapely", None)
-    with pytest.raises(MissingDependency, match=r"shapely is needed .* pip install 'mapgauge\[truth\]'"):
+    with pytest.raises(MissingDependency, match=r"needs shapely.*pip install 'mapgauge\[truth\]'"):
         cut(town_root)
 
 
@@ -56,12 +57,12 @@ def test_progress_counts_frames(town_root: Path) -> None:
 
 
 class Interrupted:
-    """Stands for ``cut_scene``: Ctrl-C comes while a scene is being cut."""
+    """Replaces ``cut_scene``, and simulates Ctrl-C while a scene is cut."""
 
     def __init__(self, at: str) -> None:
         self.at, self.cut, self.original = at, list[str](), build.cut_scene
 
-    def __call__(self, scene: build.Scene, *arguments: Any) -> MapFrames:
+    def __call__(self, scene: Scene, *arguments: Any) -> MapFrames:
         if scene.name == self.at:
             raise KeyboardInterrupt
         self.cut.append(scene.name)
@@ -118,8 +119,12 @@ def test_finished_scenes_of_other_settings_are_refused_or_thrown_away(
     town_root: Path, tmp_path: Path, how: dict[str, Any], message: str
 ) -> None:
     cut(town_root, parts=tmp_path / "parts")
-    with pytest.raises(InvalidInput, match=rf"parts: holds scenes that were cut with other settings \(.*{message}"):
+    with pytest.raises(
+        InvalidInput, match=rf"parts: the finished scenes were cut with other settings \(.*{message}"
+    ) as caught:
         cut(town_root, parts=tmp_path / "parts", **how)
+    assert "pass restart=True" in str(caught.value)
+    assert "pass --restart" in caught.value.for_shell()
     assert_same_bits(cut(town_root, parts=tmp_path / "parts", restart=True, **how), cut(town_root, **how))
 
 
@@ -143,7 +148,9 @@ def test_a_damaged_scene_is_cut_again(town_root: Path, tmp_path: Path) -> None:
 def test_a_folder_with_something_else_in_it_is_left_alone(town_root: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for restart in (False, True):
-        with pytest.raises(MapgaugeError, match="expected finished scenes or nothing here"):
+        with pytest.raises(
+            MapgaugeError, match="expected an empty folder or one with finished scenes, found other files"
+        ):
             cut(town_root, parts=tmp_path, restart=restart)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 

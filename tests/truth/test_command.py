@@ -11,6 +11,7 @@ from tests.truth.nuscenes_city import MINI
 import mapgauge as mg
 from mapgauge.cli import main
 from mapgauge.truth import build
+from mapgauge.truth.datasets import Scene
 from mapgauge.truth.rules import RULES
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -65,7 +66,7 @@ def test_options_are_those_of_the_function(call: Call, tmp_path: Path, town_root
 def test_ctrl_c_keeps_finished_scenes_and_says_so(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = build.cut_scene
 
-    def stopped(scene: build.Scene, *arguments: Any) -> Any:
+    def stopped(scene: Scene, *arguments: Any) -> Any:
         if scene.name == "scene-0916":
             raise KeyboardInterrupt
         return original(scene, *arguments)
@@ -74,7 +75,7 @@ def test_ctrl_c_keeps_finished_scenes_and_says_so(call: Call, tmp_path: Path, mo
         patch.setattr(build, "cut_scene", stopped)
         done = call("--split", "mini-val", "--workers", 1, "-o", "truth.parquet")
     assert done.returncode == 130
-    assert "finished scenes are kept in truth.parquet.parts: the same command goes on from there" in done.stderr
+    assert "finished scenes are kept in truth.parquet.parts; run the same command again to continue" in done.stderr
     assert (tmp_path / "truth.parquet.parts" / "scene-0103.parquet").is_file()
     refused = call("--split", "mini-val", "--region", "30x30", "-o", "truth.parquet")
     assert refused.returncode == 1
@@ -119,7 +120,7 @@ def test_errors_of_usage_come_before_the_work(
     ("arguments", "message"),
     [
         (["-o", "nowhere/t.parquet"], "there is no folder nowhere"),
-        (["-o", "t.parquet"], "148 of 150 scenes of the split val are not there"),
+        (["-o", "t.parquet"], "Pass --split mini-val"),
         (["-o", "t.parquet", "--tokens", "none.txt"], "none.txt: tokens cannot be read"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which crossings become one."""
+"""Merging of pedestrian crossings."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ ALL: tuple[MergeName, ...] = ("parallel", "union", "parallel-compact")
 
 
 def merged(rule: MergeName, **polygons: Polygon) -> dict[str, float]:
-    """The areas of what becomes of polygons, by the names of those they are made of."""
+    """Return the areas of merged polygons by the names of their parts."""
     array = np.array(list(polygons.values()), object)
     parts, members = MERGES[rule](array, [(name,) for name in polygons])
     return {"+".join(ids): round(float(part.area), 6) for part, ids in zip(parts, members, strict=True)}

@@ -1,4 +1,4 @@
-"""Cutting: by hand, and against shapely's own intersections, as the public repositories use them."""
+"""Cutting, checked by hand and against the intersections of shapely that the public repositories use."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Polygon
 from shapely.ops import linemerge
 
-from mapgauge.truth.cutting.cut import Layer, Patches, borders_of, level, lines_of, rings_of, valid_polygons
+from mapgauge.geometry.poses import level
+from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
+from mapgauge.truth.cutting.lines import cut_lines
+from mapgauge.truth.cutting.patches import Patches
+from mapgauge.truth.cutting.polygons import cut_polygons
 from mapgauge.typing import Points
 
 REGION = (60.0, 30.0)
@@ -39,7 +43,7 @@ def line_layer(*lines: list[tuple[float, float]]) -> Layer:
 
 
 def points_of(layer: Layer, where: NDArray[np.float64], grow: float = 0.0) -> list[list[list[float]]]:
-    return [piece.points.round(9).tolist() for piece in lines_of(layer, at(where), grow=grow)[0]]
+    return [fragment.points.round(9).tolist() for fragment in cut_lines(layer, at(where), grow=grow)[0]]
 
 
 def test_x_is_forward_and_y_to_the_left() -> None:
@@ -53,10 +57,10 @@ def test_a_line_is_cut_at_the_edge_of_the_region() -> None:
 
 
 def test_a_line_that_comes_back_gives_two_pieces() -> None:
-    pieces = lines_of(line_layer([(-10, 0), (-10, 20), (10, 20), (10, 0)]), at(pose(0, 0, 0)))[0]
-    assert [piece.points.tolist() for piece in pieces] == [[[-10, 0], [-10, 15]], [[10, 15], [10, 0]]]
-    assert [piece.along for piece in pieces] == [(0, 15), (45, 60)]
-    assert {piece.members for piece in pieces} == {("line-0",)}
+    pieces = cut_lines(line_layer([(-10, 0), (-10, 20), (10, 20), (10, 0)]), at(pose(0, 0, 0)))[0]
+    assert [fragment.points.tolist() for fragment in pieces] == [[[-10, 0], [-10, 15]], [[10, 15], [10, 0]]]
+    assert [fragment.along for fragment in pieces] == [(0, 15), (45, 60)]
+    assert {fragment.elements for fragment in pieces} == {("line-0",)}
 
 
 def test_a_line_that_only_touches_the_edge_gives_nothing() -> None:
@@ -89,14 +93,14 @@ def test_a_quarter_turn_makes_the_y_axis_the_x_axis() -> None:
 def test_many_patches_give_what_one_gives(rng: np.random.Generator) -> None:
     layer = line_layer(*(list(map(tuple, rng.normal(0, 30, (50, 2)))) for _ in range(8)))
     poses = [somewhere(rng) for _ in range(5)]
-    together = lines_of(layer, at(*poses))
+    together = cut_lines(layer, at(*poses))
     for k, one in enumerate(poses):
-        for a, b in zip(lines_of(layer, at(one))[0], together[k], strict=True):
+        for a, b in zip(cut_lines(layer, at(one))[0], together[k], strict=True):
             np.testing.assert_array_equal(a.points, b.points)
 
 
 def from_its_least_point(points: Points) -> Points:
-    """A closed line, beginning where it would whatever cut it."""
+    """Return a closed line that starts at its least point."""
     if (points[0] != points[-1]).any():
         return points
     start = int(np.lexsort(points[:-1].round(6).T)[0])
@@ -114,9 +118,9 @@ def assert_same_lines(ours: list[Points], theirs: list[Points], atol: float = 1e
 
 
 def naive_lines(geometries: list[LineString], where: NDArray[np.float64], grow: float = 0.0) -> list[Points]:
-    """Intersection of every line with the rectangle, pieces that meet made one."""
+    """Return the intersections of lines with the rectangle, joined where they meet."""
     patches = at(where)
-    box = patches.boxes(grow)[0]
+    box = patches.rectangles(grow)[0]
     found = []
     for line in geometries:
         cut = line.intersection(box)
@@ -138,13 +142,13 @@ def test_lines_are_cut_as_by_intersection(rng: np.random.Generator, closed: bool
         points = np.vstack([points, points[:1]]) if closed else points
         where = somewhere(rng)
         layer = Layer.of([LineString(points)], ["line"])
-        ours = [piece.points for piece in lines_of(layer, at(where))[0]]
+        ours = [fragment.points for fragment in cut_lines(layer, at(where))[0]]
         assert_same_lines(ours, naive_lines([LineString(points)], where))
 
 
 def naive_borders(polygons: list[Polygon], where: NDArray[np.float64]) -> list[Points]:
-    """As the public repositories do for each frame: cut all polygons, unite what is left, cut its edges again."""
-    box = at(where).boxes()[0]
+    """Return boundaries as the public repositories make them: cut all polygons, unite them, and cut the edges."""
+    box = at(where).rectangles()[0]
     union = shapely.union_all([polygon.intersection(box) for polygon in polygons])
     parts = union.geoms if isinstance(union, MultiPolygon) else [union] if isinstance(union, Polygon) else []
     edges = []
@@ -168,7 +172,7 @@ def test_borders_of_the_whole_map_are_those_of_each_frame(rng: np.random.Generat
     for _ in range(20):
         roads = crossing_roads(rng)
         where = somewhere(rng)
-        ours = [piece.points for piece in lines_of(borders_of(np.array(roads)), at(where), grow=-0.2)[0]]
+        ours = [fragment.points for fragment in cut_lines(union_boundaries(np.array(roads)), at(where), grow=-0.2)[0]]
         theirs = naive_borders(roads, where)
         pieces += len(ours)
         # Their pieces may be a cut later and have a point more where an edge of a polygon ends on a straight line.
@@ -181,21 +185,23 @@ def test_borders_of_the_whole_map_are_those_of_each_frame(rng: np.random.Generat
 def test_the_road_is_on_the_right_of_a_border() -> None:
     island = [(-3, -1), (3, -1), (3, 1), (-3, 1)]
     road = Polygon([(-100, -7), (100, -7), (100, 7), (-100, 7)], [island])
-    pieces = [piece.points.tolist() for piece in lines_of(borders_of(np.array([road])), at(pose(0, 0, 0)))[0]]
+    pieces = [
+        fragment.points.tolist() for fragment in cut_lines(union_boundaries(np.array([road])), at(pose(0, 0, 0)))[0]
+    ]
     assert [[-30, 7], [30, 7]] in pieces
     assert [[30, -7], [-30, -7]] in pieces
-    (ring,) = (np.array(piece) for piece in pieces if len(piece) == 5)
+    (ring,) = (np.array(line) for line in pieces if len(line) == 5)
     assert Polygon(ring).exterior.is_ccw
 
 
 def test_polygons_next_to_each_other_have_no_border_between_them() -> None:
     lanes = np.array([shapely.box(-50, 0, 50, 4), shapely.box(-50, -4, 50, 0)])
-    assert [len(pieces) for pieces in lines_of(borders_of(lanes), at(pose(0, 0, 0)))] == [2]
+    assert [len(pieces) for pieces in cut_lines(union_boundaries(lanes), at(pose(0, 0, 0)))] == [2]
 
 
 def rings(polygon: Polygon, where: NDArray[np.float64], **how: object) -> list[list[list[float]]]:
-    found = rings_of(Layer.of([polygon], ["a"]), at(where), **how)[0]  # type: ignore[arg-type]
-    return [piece.points.round(9).tolist() for piece in found]
+    found = cut_polygons(Layer.of([polygon], ["a"]), at(where), **how)[0]  # type: ignore[arg-type]
+    return [fragment.points.round(9).tolist() for fragment in found]
 
 
 def test_a_polygon_that_is_cut_is_closed_along_the_edge() -> None:
@@ -214,8 +220,10 @@ def test_outlines_and_holes_go_opposite_ways(clockwise: bool) -> None:
 
 
 def test_an_outline_may_end_at_the_edge() -> None:
-    assert rings(shapely.box(28, -2, 40, 2), pose(0, 0, 0), cut=-0.2) == [[[29.8, 2], [28, 2], [28, -2], [29.8, -2]]]
-    inside = rings(shapely.box(20, -2, 24, 2), pose(0, 0, 0), cut=-0.2)
+    assert rings(shapely.box(28, -2, 40, 2), pose(0, 0, 0), open_at=-0.2) == [
+        [[29.8, 2], [28, 2], [28, -2], [29.8, -2]]
+    ]
+    inside = rings(shapely.box(20, -2, 24, 2), pose(0, 0, 0), open_at=-0.2)
     assert len(inside[0]) == 5
 
 
@@ -225,7 +233,7 @@ def test_a_polygon_that_only_touches_the_edge_gives_nothing() -> None:
 
 def test_a_polygon_that_crosses_itself_is_repaired_and_named() -> None:
     bow = Polygon([(0, 0), (4, 4), (4, 0), (0, 4)])
-    layer, repaired = valid_polygons(np.array([shapely.box(9, 9, 10, 10), bow]), ["sound", "bow"])
+    layer, repaired = repair_polygons(np.array([shapely.box(9, 9, 10, 10), bow]), ["sound", "bow"])
     assert repaired == ("bow",)
     assert layer.ids == ("sound", "bow", "bow")
     assert shapely.is_valid(layer.geometries).all()
@@ -233,17 +241,17 @@ def test_a_polygon_that_crosses_itself_is_repaired_and_named() -> None:
 
 def test_a_patch_far_from_everything_shows_nothing() -> None:
     where = at(pose(1000, 0, 0), pose(0, 1000, 0))
-    assert lines_of(line_layer([(-9, 2), (9, 2)], [(0, 0), (4, 0), (4, 2), (0, 0)]), where) == [[], []]
-    assert rings_of(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), where) == [[], []]
+    assert cut_lines(line_layer([(-9, 2), (9, 2)], [(0, 0), (4, 0), (4, 2), (0, 0)]), where) == [[], []]
+    assert cut_polygons(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), where) == [[], []]
 
 
 def test_no_patches_show_nothing() -> None:
-    assert lines_of(line_layer([(-9, 2), (9, 2)]), at()) == []
-    assert rings_of(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), at()) == []
+    assert cut_lines(line_layer([(-9, 2), (9, 2)]), at()) == []
+    assert cut_polygons(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), at()) == []
 
 
 def test_an_empty_layer_gives_nothing() -> None:
     nothing = Layer.of([], [])
-    assert lines_of(nothing, at(pose(0, 0, 0))) == [[]]
-    assert rings_of(nothing, at(pose(0, 0, 0))) == [[]]
-    assert len(borders_of(np.array([], object))) == 0
+    assert cut_lines(nothing, at(pose(0, 0, 0))) == [[]]
+    assert cut_polygons(nothing, at(pose(0, 0, 0))) == [[]]
+    assert len(union_boundaries(np.array([], object))) == 0

@@ -1,4 +1,4 @@
-"""Every command and every line of Python on the page about making truth runs, on made-up data sets."""
+"""Runs every command and all Python code of the page about making truth, on synthetic data sets."""
 
 import re
 import shlex
@@ -24,7 +24,7 @@ PYTHON = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data sets and predictions under the names that the page uses."""
+    """Return a folder with data sets and predictions, named as on the page."""
     made = tmp_path_factory.mktemp("how-to")
     nuscenes_city.town().write(made / "nuscenes", "v1.0-trainval")
     poses = [av2_city.At(20 + 2 * i, -2) for i in range(9)]
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def small_splits(patch: pytest.MonkeyPatch) -> None:
-    """Splits with the scenes of the made-up town."""
+    """Replace the splits by the scenes of the synthetic town."""
     scenes = tuple(scene["name"] for scene in nuscenes_city.town().tables["scene"])
     patch.setattr("mapgauge.truth.splits.splits", lambda _: {"val": scenes, "new-val": scenes})
 
@@ -83,7 +83,7 @@ def test_moving_from_lidar_to_vehicle_brings_dividers_together() -> None:
 
 def test_every_finding_of_truth_is_on_the_page() -> None:
     package = Path(mg.__file__).parent / "truth"
-    source = "\n".join(path.read_text() for path in package.glob("*.py"))
+    source = "\n".join(path.read_text() for path in package.rglob("*.py"))
     codes = set(
         re.findall(r'"(?:error|warning|note)",\s*"([a-z-]+)"|\("([a-z]+-[a-z-]+)", (?:repaired|left_out)', source)
     )

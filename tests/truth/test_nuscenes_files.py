@@ -1,4 +1,4 @@
-"""Tables and maps of nuScenes: what is read, and what is said when something is missing or wrong."""
+"""Reading of the tables and maps of nuScenes, and errors about missing and damaged files."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.truth.nuscenes_city import MINI, PLACE, City, rectangle, town
 from mapgauge import truth
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.truth.build import MapLayers
+from mapgauge.truth.datasets import MapLayers
 from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.splits import MISLOCATED, splits
@@ -22,7 +22,7 @@ MAP = Path("maps", "expansion", f"{PLACE}.json")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The town, to be changed."""
+    """Return a copy of the town that a test may change."""
     return town().write(tmp_path / "nuscenes")
 
 
@@ -171,7 +171,7 @@ def test_elements_without_extent_are_left_out_and_counted(root: Path) -> None:
 @pytest.mark.parametrize("table", ["scene", "log", "sample", "sample_data", "ego_pose", "sensor", "calibrated_sensor"])
 def test_a_missing_table_is_named(root: Path, table: str) -> None:
     (root / MINI / f"{table}.json").unlink()
-    with pytest.raises(UnreadableFile, match=rf"v1.0-mini/{table}.json: no such file. It belongs to the metadata"):
+    with pytest.raises(UnreadableFile, match=rf"v1.0-mini/{table}.json: no such file. It is part of the metadata"):
         cut(root)
 
 
@@ -179,33 +179,40 @@ def test_a_missing_table_is_named(root: Path, table: str) -> None:
 @pytest.mark.parametrize("text", ["", "[", "{}", '[{"token": 1}]', "[1]", "\xff"])
 def test_a_broken_table_is_named(root: Path, table: str, text: str) -> None:
     (root / MINI / f"{table}.json").write_text(text, "latin-1")
-    with pytest.raises(UnreadableFile, match=rf"{table}.json: (not JSON|not a table of nuScenes)"):
+    with pytest.raises(UnreadableFile, match=rf"{table}.json: (not valid JSON|not a table of nuScenes)"):
         cut(root)
 
 
 def test_a_missing_version_says_which_there_is(town_root: Path) -> None:
-    with pytest.raises(UnreadableFile, match="v1.0-trainval: no such folder.* There is v1.0-mini: choose that version"):
+    with pytest.raises(
+        UnreadableFile, match="v1.0-trainval: no such folder.*, found v1.0-mini. Pass version=.v1.0-mini"
+    ):
         cut(town_root, version="v1.0-trainval")
-    with pytest.raises(UnreadableFile, match="Is this the folder of nuScenes?"):
+    with pytest.raises(UnreadableFile, match="found no tables. Check that the data root is"):
         cut(town_root / "maps")
 
 
 def test_a_missing_map_is_named_with_where_it_comes_from(root: Path) -> None:
     (root / MAP).rename(root / "maps" / f"{PLACE}.json")
-    with pytest.raises(UnreadableFile, match=r"maps/expansion/singapore-onenorth.json: no such file.*move the maps"):
+    with pytest.raises(
+        UnreadableFile,
+        match=r"maps/expansion/singapore-onenorth.json: no such file.*Move the JSON files in maps/ to maps/expansion/",
+    ):
         cut(root)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"node": []}', '{"node": [{"token": "a", "x": "b"}]}', "{"])
 def test_a_broken_map_is_named(root: Path, text: str) -> None:
     (root / MAP).write_text(text)
-    with pytest.raises(UnreadableFile, match=rf"{PLACE}.json: not (JSON|a map expansion of nuScenes)"):
+    with pytest.raises(UnreadableFile, match=rf"{PLACE}.json: not (valid JSON|a map expansion of nuScenes)"):
         cut(root)
 
 
 def test_a_map_without_a_layer_says_which_and_its_version(root: Path) -> None:
     edit(root / MAP, lambda content: [content.pop("lane_divider"), content.update(version="1.0")])
-    with pytest.raises(UnreadableFile, match="no layer lane_divider; it is a map of version 1.0. Get version 1.3"):
+    with pytest.raises(
+        UnreadableFile, match="layer lane_divider not found in a map of version 1.0. Download version 1.3"
+    ):
         cut(root)
 
 
@@ -217,16 +224,16 @@ def test_a_map_of_another_version_is_read_and_said(tmp_path: Path, version: str 
         city.map["version"] = version
     (finding,) = cut(city.write(tmp_path)).findings
     assert (finding.code, finding.level) == ("map-version", "warning")
-    assert f"version {version or 'unknown'};" in finding.message
+    assert f"version of the map is {version or 'unknown'}." in finding.message
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c["node"].pop(0), "polygon polygon-west refers to a node node-0 that is not there"),
-        (lambda c: c["line"].pop(0), "road_divider middle-west refers to a line line-middle-west that is not there"),
-        (lambda c: c["polygon"].pop(0), "road_segment west refers to a polygon polygon-west that is not there"),
-        (lambda c: c["lane"][0].pop("polygon_token"), "lane east-north refers to a polygon None that is not there"),
+        (lambda c: c["node"].pop(0), "polygon polygon-west refers to a missing node, node-0"),
+        (lambda c: c["line"].pop(0), "road_divider middle-west refers to a missing line, line-middle-west"),
+        (lambda c: c["polygon"].pop(0), "road_segment west refers to a missing polygon, polygon-west"),
+        (lambda c: c["lane"][0].pop("polygon_token"), "lane east-north refers to a missing polygon, None"),
     ],
 )
 def test_a_reference_to_nothing_is_named(root: Path, change: Callable[[Any], object], message: str) -> None:
@@ -238,11 +245,11 @@ def test_a_reference_to_nothing_is_named(root: Path, change: Callable[[Any], obj
 @pytest.mark.parametrize(
     ("table", "change", "message"),
     [
-        ("sensor", lambda t: t.pop(0), "calibrated_sensor.json: no sensor LIDAR_TOP"),
+        ("sensor", lambda t: t.pop(0), "calibrated_sensor.json: sensor LIDAR_TOP not found"),
         ("sample_data", lambda t: t.pop(0), "sample_data.json: no keyframe of LIDAR_TOP for 1 samples .scene-0103-0"),
-        ("ego_pose", lambda t: t.pop(0), "ego_pose.json: 1 poses of frames are not there .scene-0103-0-lidar-samples"),
-        ("log", lambda t: t[0].update(token="x"), "log.json: no log log, to which scene-0103 refers"),
-        ("ego_pose", lambda t: t[0].update(rotation=[0, 0, 0, 0]), "ego_pose.json: pose 0 is no rotation"),
+        ("ego_pose", lambda t: t.pop(0), "ego_pose.json: 1 poses of frames not found .scene-0103-0-lidar-samples"),
+        ("log", lambda t: t[0].update(token="x"), "log.json: log log of scene-0103 not found"),
+        ("ego_pose", lambda t: t[0].update(rotation=[0, 0, 0, 0]), "ego_pose.json: pose 0 is not a rotation"),
         ("ego_pose", lambda t: t[0].update(rotation=[1, 0, 0]), "ego_pose.json: not a table of nuScenes: .*length 4"),
     ],
 )
@@ -259,17 +266,17 @@ def test_tables_that_do_not_fit_together_are_refused(
     [
         (
             {"split": "val"},
-            r"148 of 150 scenes of the split val are not there \(scene-0003, .*Did you mean .* mini-val?",
+            r"148 of 150 scenes of the split val not found \(scene-0003, .*Pass split=.mini-val",
         ),
-        ({"split": "bogus"}, "unknown split 'bogus'. Known for nuscenes: train, val, mini-train"),
-        ({"scenes": ["scene-0103", "nowhere"]}, r"1 of 2 scenes of those asked for are not there \(nowhere\)"),
-        ({"scenes": []}, "scenes is empty"),
-        ({"tokens": ["scene-0103-1", "lost"]}, r"1 of 2 tokens are not there \(lost\)"),
+        ({"split": "bogus"}, "unknown split 'bogus' of nuscenes, expected one of train, val, mini-train"),
+        ({"scenes": ["scene-0103", "nowhere"]}, r"1 of 2 scenes of the selection not found \(nowhere\)"),
+        ({"scenes": []}, "scenes must be one or more names, got none"),
+        ({"tokens": ["scene-0103-1", "lost"]}, r"1 of 2 tokens not found \(lost\)"),
         ({"tokens": [1]}, "tokens must be one or more names, got 1"),
         ({"tokens": "nofile.txt"}, "nofile.txt: tokens cannot be read: No such file"),
         (
             {"rules": "maptrv2"},
-            r"unknown rules 'maptrv2' for nuscenes \(maptrv2 is for argoverse2\). Known: streammapnet",
+            r"unknown rules 'maptrv2' for nuscenes \(maptrv2 is for argoverse2\), expected one of streammapnet",
         ),
         ({"region": (60, 0)}, "width of the region must be a positive length in metres, got 0"),
         ({"region": 60}, r"region must be \(length, width\) in metres, got 60"),
@@ -285,5 +292,5 @@ def test_an_argument_that_cannot_be_right_is_refused(town_root: Path, how: dict[
 
 def test_an_empty_file_of_tokens_is_refused(town_root: Path, tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("\n")
-    with pytest.raises(UnreadableFile, match="none.txt: expected text with one token in each line, but it has none"):
+    with pytest.raises(UnreadableFile, match="none.txt: expected text with one token per line, found no tokens"):
         cut(town_root, tokens=tmp_path / "none.txt")

@@ -1,4 +1,4 @@
-"""Truth of small made-up cities, by every rule, checked by hand.
+"""Truth of small synthetic cities by all rules, checked by hand.
 
 Expected points are in the coordinates of the frame. For MapTR and MapTracker the centre is the LiDAR, 0.94 m forward of
 the vehicle's origin; MapTR's x axis points to the right and its y axis forward.
@@ -40,7 +40,7 @@ def cut(
 
 
 def lines(frames: MapFrames, class_name: str, frame: int = 0) -> Lines:
-    """The instances of a class, with x forward and as seen from the vehicle's origin, whatever the rules."""
+    """Return the instances of a class relative to the vehicle's origin, with x forward, for any rules."""
     forward = frames.name.endswith("(maptr)")
     shift = 0.0 if "streammapnet" in frames.name else LIDAR_AT[0]
     found = []

@@ -1,4 +1,4 @@
-"""``mapgauge truth``: ground truth from the data sets themselves."""
+"""``mapgauge truth``: cuts ground truth from the maps of a data set."""
 
 import shutil
 from pathlib import Path
@@ -32,12 +32,16 @@ def _at_least_one(number: int) -> int:
 
 
 DataArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="DATAROOT", help="The folder of the data set.", show_default=False)
+    Path, typer.Argument(metavar="DATAROOT", help="Folder of the data set.", show_default=False)
 ]
 OutputOption: TypeAlias = Annotated[
     Path,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="The file to write; .gz or .zst at its end compress.", show_default=False
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write; .gz and .zst files are compressed.",
+        show_default=False,
     ),
 ]
 ToOption: TypeAlias = Annotated[
@@ -45,34 +49,39 @@ ToOption: TypeAlias = Annotated[
     typer.Option(
         "--to",
         metavar="NAME",
-        help="Format to write, unless the suffix says it (.parquet, .geojson).",
+        help="Format to write, if the suffix is not .parquet or .geojson.",
         autocompletion=o.writable_formats,
         show_default=False,
     ),
 ]
 RegionOption: TypeAlias = Annotated[
-    str, typer.Option("--region", metavar="LENGTHxWIDTH", help="Around the vehicle, metres; the length is forward.")
+    str,
+    typer.Option(
+        "--region",
+        metavar="LENGTHxWIDTH",
+        help="Region around the vehicle, in metres. The length is along the driving direction.",
+    ),
 ]
 RulesOption: TypeAlias = Annotated[
-    str, typer.Option("--rules", metavar="NAME", help="How truth is made; see `mapgauge truth rules`.")
+    str, typer.Option("--rules", metavar="NAME", help="How to make truth from a map; see `mapgauge truth rules`.")
 ]
 SplitOption: TypeAlias = Annotated[
-    str | None, typer.Option("--split", metavar="NAME", help="val if nothing else is given.", show_default=False)
+    str | None, typer.Option("--split", metavar="NAME", help="Split to cut; val by default.", show_default=False)
 ]
 ScenesOption: TypeAlias = Annotated[
-    o.Texts, typer.Option("--scenes", metavar="NAME,...", help="In place of a split.", show_default=False)
+    o.Texts, typer.Option("--scenes", metavar="NAME,...", help="Scenes to cut, instead of a split.", show_default=False)
 ]
 TokensOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--tokens", metavar="FILE", help="Frames in place of a split: a token in each line.", show_default=False
+        "--tokens", metavar="FILE", help="File with one frame token per line, instead of a split.", show_default=False
     ),
 ]
 EveryOption: TypeAlias = Annotated[
     int, typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=_at_least_one)
 ]
 RestartOption: TypeAlias = Annotated[
-    bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")
+    bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
 
 
@@ -80,7 +89,7 @@ RestartOption: TypeAlias = Annotated[
 def nuscenes(
     dataroot: DataArgument,
     output: OutputOption,
-    version: Annotated[str, typer.Option("--version", metavar="NAME", help="The folder of tables.")] = "v1.0-trainval",
+    version: Annotated[str, typer.Option("--version", metavar="NAME", help="Folder of the tables.")] = "v1.0-trainval",
     split: SplitOption = None,
     region: RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
@@ -119,7 +128,7 @@ def av2(
     restart: RestartOption = False,
     to: ToOption = None,
 ) -> None:
-    """Cut truth from Argoverse 2, whose logs have a map each.
+    """Cut truth from Argoverse 2 and the map of each log.
 
     Splits: train, val, test, and StreamMapNet's new-train and new-val.
     """
@@ -131,18 +140,18 @@ def av2(
 
 @truth.command("rules")
 def list_rules() -> None:
-    """List the rules."""
+    """List the rules that --rules accepts."""
     from mapgauge.truth.rules import RULES
 
     for dataset in dict.fromkeys(dataset for dataset, _ in RULES):
         rows = [[row.name, row.about] for row in RULES.values() if row.dataset == dataset]
-        show_table(Table(dataset, ["rules", "what"], rows, 2), gap=dataset != "nuscenes")
+        show_table(Table(dataset, ["rules", "description"], rows, 2), gap=dataset != "nuscenes")
 
 
 def _settings(
     dataset: str, split: str | None, region: str, rules: str, every: int, scenes: o.Texts, tokens: Path | None
 ) -> dict[str, Any]:
-    """Options as keywords; what cannot be right is refused before a file is opened."""
+    """Return the options as keyword arguments. Invalid values are usage errors, before any file is opened."""
     from mapgauge.truth import check_size
     from mapgauge.truth.rules import rules_named
 
@@ -162,7 +171,7 @@ def _settings(
 
 
 def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
-    """Cut truth and write it; finished scenes wait beside the target until it is written."""
+    """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
     check_target(output)
     _check_format(output, to)
     from mapgauge.io import write
@@ -173,7 +182,7 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
             frames = cut(dataroot, parts=parts, progress=advance, **settings)
     except KeyboardInterrupt:
         if parts.is_dir():
-            warn(f"finished scenes are kept in {parts}: the same command goes on from there")
+            warn(f"finished scenes are kept in {parts}; run the same command again to continue")
         raise
     show_findings(frames.findings)
     write(frames, output, to)
@@ -183,7 +192,7 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
 
 
 def _check_format(target: Path, to: str | None) -> None:
-    """Refuse a format that cannot hold truth, or none at all, before the work and not after it."""
+    """Refuse an unknown format, or one that cannot store truth, before any scene is cut."""
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io import format_to_write
     from mapgauge.truth.rules import CLASSES

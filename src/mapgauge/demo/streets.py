@@ -1,6 +1,6 @@
-"""The map of a scene, and what is seen of it from a car.
+"""Generates the map of a scene, and the part of it that a car sees in each frame.
 
-A map is drawn along a straight road, in metres along it and to its left, and then bent.
+A map is drawn along a straight road, in metres along the road and to its left. Then the road is bent.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -16,15 +16,15 @@ Indices: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Line: TypeAlias = list[tuple[float, float]]  # metres along the road, and to its left
 
-CROSSING, DIVIDER, BOUNDARY = range(3)  # in mapgauge.protocols.CLASSES
+CROSSING, DIVIDER, BOUNDARY = range(3)  # indices in mapgauge.protocols.CLASSES
 
-REGION = (60.0, 30.0)  # metres around the ego
-SCENE = 10  # frames
+REGION = (60.0, 30.0)  # length and width around the ego vehicle, metres
+SCENE = 10  # number of frames
 INTERVAL = 500_000  # microseconds from frame to frame
-SHORTEST = 2.0  # metres; what shows less of itself is not there
+SHORTEST = 2.0  # metres; an instance with a shorter visible part is left out
 
 _LENGTH = 150.0  # metres of road
-_START = 40.0  # metres along it, where the drive begins; the fastest ends 40 m before its end
+_START = 40.0  # metres along the road, where the drive begins; the fastest drive ends 40 m before its end
 _SIDE = 32.0  # metres from the middle of the road to the end of a side road
 _LANE = 3.5  # metres
 _MARGIN = 0.3  # metres from a crossing to the edges of the road
@@ -34,25 +34,25 @@ _STEP = 4.0  # metres between the vertices of a bent line, at most
 class Road(NamedTuple):
     """The middle of a winding road."""
 
-    along: Floats  # (n,): metres from its begin
+    along: Floats  # (n,): metres from its start
     middle: Points  # (n, 2): in the world
     heading: Floats  # (n,): radians
 
     def place(self, s: Floats, t: Floats) -> tuple[Points, Floats]:
-        """The points ``s`` metres along the road and ``t`` to its left, and the heading there."""
+        """Return the points ``s`` metres along the road and ``t`` to its left, and the heading there."""
         heading = np.interp(s, self.along, self.heading)
         middle = np.stack([np.interp(s, self.along, column) for column in self.middle.T], axis=1)
         return middle + t[:, None] * np.stack([-np.sin(heading), np.cos(heading)], axis=1), heading
 
 
 class Streets(NamedTuple):
-    """The map of a scene, in the world."""
+    """The map of a scene, in world coordinates."""
 
     road: Road
-    lanes: int  # on the right
+    lanes: int  # number of lanes on the right
     label: Indices  # of each element
     polylines: Polylines
-    after: Indices  # for each element, the one that goes on with it behind a junction, or -1
+    after: Indices  # for each element, the element that continues it behind a junction, or -1
 
 
 class _Junction(NamedTuple):
@@ -60,23 +60,23 @@ class _Junction(NamedTuple):
     half: float  # metres, half the width of the side road
     radius: float  # metres, of the corners
     depth: float  # metres, of crossings
-    arms: tuple[bool, bool]  # whether the side road goes to the left, to the right
+    arms: tuple[bool, bool]  # whether there is a side road on the left, on the right
 
     @property
     def free(self) -> float:
-        """Metres from the edge of a road to where its dividers begin."""
+        """Metres from the edge of the other road to the start of the dividers."""
         return self.radius + self.depth + 1
 
 
 def draw_streets(rng: np.random.Generator) -> Streets:
-    """A road with junctions."""
-    left, right = np.minimum(rng.integers(1, 4, 2), 2).tolist()  # lanes, more often two than one
+    """Draw a road with junctions."""
+    left, right = np.minimum(rng.integers(1, 4, 2), 2).tolist()  # number of lanes, more often two than one
     junctions = _junctions(rng)
     lines: list[tuple[int, Line]] = []
     after: list[int] = []
 
     def draw(label: int, *parts: Line) -> None:
-        """Lines of which each goes on with the one before."""
+        """Add lines, each of which continues the one before."""
         after.extend([*range(len(lines) + 1, len(lines) + len(parts)), -1])
         lines.extend((label, part) for part in parts)
 
@@ -124,7 +124,7 @@ def _junctions(rng: np.random.Generator) -> list[_Junction]:
 
 
 def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
-    """The left edge of the road, around the corners into the side roads."""
+    """Return the left edge of the road, around the corners into the side roads."""
     quarter = [(float(np.sin(angle)), 1 - float(np.cos(angle))) for angle in np.linspace(0, np.pi / 2, 5)]
     line: Line = [(0.0, edge)]
     lines = [line]
@@ -140,7 +140,7 @@ def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
 
 
 def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float) -> list[Line]:
-    """Two to four rectangles, the first point repeated as the last."""
+    """Return two to four rectangles. Each repeats its first point as its last."""
     near, far = j.half + j.radius, j.half + j.radius + j.depth
     across = -right + _MARGIN, left - _MARGIN
     beside = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
@@ -154,7 +154,7 @@ def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float
 
 
 def _dense(line: Line) -> Points:
-    """A line with enough vertices to be bent."""
+    """Return a line with enough vertices to be bent."""
     corners = np.array(line)
     counts = np.ceil(np.hypot(*np.diff(corners, axis=0).T) / _STEP).astype(np.int64).tolist()
     at = np.concatenate([*(k + np.arange(count) / count for k, count in enumerate(counts)), [len(counts)]])
@@ -162,7 +162,7 @@ def _dense(line: Line) -> Points:
 
 
 def drive(rng: np.random.Generator, streets: Streets) -> Floats:
-    """The poses ``(frames, 4, 4)`` of a car that keeps to its lane, more or less."""
+    """Return the poses ``(frames, 4, 4)`` of a car that roughly keeps to its lane."""
     seconds = 1e-6 * INTERVAL * np.arange(SCENE)
     s = _START + rng.uniform(1, 12) * seconds + rng.uniform(0, 0.5) * seconds**2 / 2
     t = 0.3 * np.sin(0.4 * seconds + rng.uniform(0, 2 * np.pi)) - _LANE * (rng.integers(streets.lanes) + 0.5)
@@ -176,19 +176,20 @@ def drive(rng: np.random.Generator, streets: Streets) -> Floats:
 
 
 def see(streets: Streets, poses: Floats) -> tuple[Indices, Indices, Polylines]:
-    """What lies in the region of each frame: in which frame, which element it is, and its points around the ego.
+    """Return the instances in the region of each frame: their frame, their element, and their points.
 
-    What is left of a crossing at the edge is a polygon, as in the truth of the field's data sets.
+    Points are relative to the ego vehicle. A crossing at the edge of the region is cut to a polygon, as in the truth of
+    public data sets.
     """
     world, offsets = streets.polylines.coords, streets.polylines.offsets
     local = np.einsum("fpk,fkj->fpj", world - poses[:, None, :2, 3], poses[:, :2, :2])
-    near = (np.abs(local) < np.array(REGION) / 2 + 2 * _STEP).all(axis=2)  # cutting is slow; most elements are far
+    near = (np.abs(local) < np.array(REGION) / 2 + 2 * _STEP).all(axis=2)  # cutting all elements would be slow
     frame, element = np.nonzero(np.logical_or.reduceat(near, offsets[:-1], axis=1))
     starts = offsets[:-1] + len(world) * np.arange(SCENE)[:, None]
     everywhere = Polylines(local.reshape(-1, 2), np.append(starts, SCENE * len(world)))
     cut, sources = crop_polylines(everywhere.pick(len(streets.label) * frame + element), REGION)
     crossing = streets.label[element] == CROSSING
-    # The pieces of a crossing are one polygon again, which ends where it begins.
+    # Join the parts of a crossing to one polygon, which ends where it starts.
     new = np.append(True, (sources[1:] != sources[:-1]) | ~crossing[sources[1:]])
     rows, bounds = sources[new], np.append(cut.offsets[:-1][new], len(cut.coords))
     begins = cut.coords[bounds[:-1]]
@@ -197,6 +198,6 @@ def see(streets: Streets, poses: Floats) -> tuple[Indices, Indices, Polylines]:
     bounds += np.append(0, ajar.cumsum())
     along = np.append(0, np.hypot(*np.diff(points, axis=0).T).cumsum())
     kept = along[bounds[1:] - 1] - along[bounds[:-1]] >= SHORTEST
-    kept &= np.diff(bounds) >= np.where(crossing[rows], 4, 2)  # two points and the first again are no polygon
+    kept &= np.diff(bounds) >= np.where(crossing[rows], 4, 2)  # a polygon has at least three different points
     rows = rows[kept]
     return frame[rows], element[rows], Polylines(points, bounds).pick(np.flatnonzero(kept))

@@ -92,3 +92,24 @@ def motions(quaternions: Points, translations: Points, where: str) -> NDArray[np
     made[:, :3, 3] = translations
     made[:, 3, 3] = 1
     return made
+
+
+def level(pose: NDArray[np.float64], quarter_turns: int = 0) -> NDArray[np.float64]:
+    """Return a pose without roll and pitch: its position, and the direction of its x axis seen from above.
+
+    Maps of roads are flat. Tilting them with the vehicle would shorten them.
+
+    Args:
+        pose: ``(4, 4)``.
+        quarter_turns: Number of counter-clockwise quarter turns of the axes. One turn makes x the forward axis of a
+            LiDAR whose y axis points forward.
+    """
+    c, s = pose[0, 0], pose[1, 0]
+    norm = np.hypot(c, s)
+    c, s = (c / norm, s / norm) if norm > 0 else (1.0, 0.0)
+    for _ in range(quarter_turns % 4):
+        c, s = -s, c
+    flat = np.eye(4)
+    flat[:2, :2] = (c, -s), (s, c)
+    flat[:3, 3] = pose[:3, 3]
+    return flat

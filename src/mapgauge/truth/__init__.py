@@ -1,14 +1,17 @@
-"""Ground truth from the data sets themselves, by named rules, at any region.
+"""Cuts ground truth from the maps of nuScenes and Argoverse 2, by named rules, for any region.
 
-``nuscenes`` and ``argoverse2`` read the files of a data set as they were downloaded, without its development kit, and
-give ``MapFrames`` with poses, scenes, times and stable names of instances. shapely is imported when they are called.
+``nuscenes`` and ``argoverse2`` read the files of a data set as they were downloaded, without its development kit. They
+return ``MapFrames`` with poses, scenes, times and stable names of instances. shapely is imported when they are called.
+
+The subpackages are called ``from_nuscenes`` and ``from_argoverse2`` because a submodule replaces a function of the same
+name: importing ``mapgauge.truth.nuscenes`` would make ``mg.truth.nuscenes`` a module.
 """
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mapgauge.arguments import check_length, check_workers
 from mapgauge.errors import InvalidInput
@@ -17,11 +20,13 @@ from mapgauge.truth.rules import RULES, Rules, rules_named
 from mapgauge.version import __version__
 
 if TYPE_CHECKING:
-    from mapgauge.truth.build import Dataset
+    from mapgauge.truth.datasets import Dataset
+
+PathLike: TypeAlias = str | os.PathLike[str]
 
 
 def nuscenes(
-    dataroot: str | os.PathLike[str],
+    dataroot: PathLike,
     *,
     version: str = "v1.0-trainval",
     split: str = "val",
@@ -29,77 +34,75 @@ def nuscenes(
     rules: str = "streammapnet",
     every: int = 1,
     scenes: Sequence[str] | None = None,
-    tokens: Sequence[str] | str | os.PathLike[str] | None = None,
+    tokens: Sequence[str] | PathLike | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    parts: str | os.PathLike[str] | None = None,
+    parts: PathLike | None = None,
     restart: bool = False,
 ) -> MapFrames:
-    """Truth of nuScenes, from its tables and its map expansion.
+    """Cut truth from nuScenes and its map expansion.
 
     Args:
         dataroot: The folder with ``v1.0-*`` and ``maps/expansion``.
         version: The folder of the tables.
         split: ``train``, ``val``, ``mini-train``, ``mini-val``, or StreamMapNet's ``new-train`` and ``new-val``.
-        region: Length and width in metres; the length is along the driving direction, whatever the axes.
+        region: Length and width in metres. The length is along the driving direction, whatever the axes.
         rules: ``streammapnet``, ``maptr`` or ``maptracker``.
-        every: Of the frames of a scene, which are its keyframes, take every n-th.
-        scenes: Names of scenes, in place of a split.
-        tokens: Sample tokens in place of a split, or a file with one in each line.
-        workers: Threads; one per processor if None. They do not change the result.
-        progress: Called with frames done and frames in all.
-        parts: A folder in which finished scenes are kept, and taken from after an interruption. It stays.
-        restart: Throw away what is in that folder, also if it was made with other settings.
+        every: Take every n-th frame of a scene. Frames are keyframes.
+        scenes: Names of scenes, instead of a split.
+        tokens: Sample tokens, or a file with one per line, instead of a split.
+        workers: Number of threads; one per processor if None. It does not change the result.
+        progress: Called with the number of finished frames and of all frames.
+        parts: A folder that keeps finished scenes, so that an interrupted run can continue. It is not removed.
+        restart: Delete the finished scenes in ``parts``, also those that were cut with other settings.
 
     Returns:
-        The frames, with what was noticed in ``findings``.
+        A frame for each keyframe. ``findings`` lists problems of the data set.
     """
     from mapgauge.truth.from_nuscenes.scenes import NuScenes
     from mapgauge.truth.selection import Selection
 
-    chosen = rules_named("nuscenes", rules)
-    selection = Selection.of(split, scenes, tokens, every)
+    chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
     dataset = NuScenes(Path(dataroot), version, selection, chosen)
     return _build(dataset, chosen, region, workers, progress, parts, restart)
 
 
 def argoverse2(
-    dataroot: str | os.PathLike[str],
+    dataroot: PathLike,
     *,
     split: str = "val",
     region: tuple[float, float] = (60.0, 30.0),
     rules: str = "streammapnet",
     every: int = 1,
     scenes: Sequence[str] | None = None,
-    tokens: Sequence[str] | str | os.PathLike[str] | None = None,
+    tokens: Sequence[str] | PathLike | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    parts: str | os.PathLike[str] | None = None,
+    parts: PathLike | None = None,
     restart: bool = False,
 ) -> MapFrames:
-    """Truth of Argoverse 2, from the vector map and the poses of each log.
+    """Cut truth from Argoverse 2: the vector map and the poses of each log.
 
     Args:
         dataroot: The folder with ``train``, ``val`` and ``test``.
         split: ``train``, ``val`` or ``test``, or StreamMapNet's ``new-train`` and ``new-val``.
-        region: Length and width in metres; the length is along the driving direction.
+        region: Length and width in metres. The length is along the driving direction.
         rules: ``streammapnet`` or ``maptrv2``.
-        every: Of the frames of a log, which are its LiDAR sweeps, ten a second, take every n-th.
-        scenes: Log ids, in place of a split.
-        tokens: Tokens in place of a split, or a file with one in each line.
-        workers: Threads; one per processor if None. They do not change the result.
-        progress: Called with frames done and frames in all.
-        parts: A folder in which finished logs are kept, and taken from after an interruption. It stays.
-        restart: Throw away what is in that folder, also if it was made with other settings.
+        every: Take every n-th frame of a log. Frames are LiDAR sweeps, ten per second.
+        scenes: Log ids, instead of a split.
+        tokens: Tokens, or a file with one per line, instead of a split.
+        workers: Number of threads; one per processor if None. It does not change the result.
+        progress: Called with the number of finished frames and of all frames.
+        parts: A folder that keeps finished logs, so that an interrupted run can continue. It is not removed.
+        restart: Delete the finished logs in ``parts``, also those that were cut with other settings.
 
     Returns:
-        The frames, with what was noticed in ``findings``.
+        A frame for each LiDAR sweep. ``findings`` lists problems of the data set.
     """
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
 
-    chosen = rules_named("argoverse2", rules)
-    selection = Selection.of(split, scenes, tokens, every)
+    chosen, selection = rules_named("argoverse2", rules), Selection.of(split, scenes, tokens, every)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
     return _build(dataset, chosen, region, workers, progress, parts, restart)
 
@@ -110,15 +113,15 @@ def _build(
     region: tuple[float, float],
     workers: int | None,
     progress: Callable[[int, int], None] | None,
-    parts: str | os.PathLike[str] | None,
+    parts: PathLike | None,
     restart: bool,
 ) -> MapFrames:
     from mapgauge.truth.build import build
-    from mapgauge.truth.scene_store import Parts
+    from mapgauge.truth.scene_store import SceneStore
 
     size = check_size(region)
     check_workers(workers)
-    kept = None
+    store = None
     if parts is not None:
         settings: Mapping[str, Any] = {
             "mapgauge": __version__,
@@ -127,12 +130,12 @@ def _build(
             "region": "x".join(f"{side:g}" for side in size),
             **asdict(rules),
         }
-        kept = Parts(parts, settings, restart=restart)
-    return build(dataset, rules, size, workers=workers, progress=progress, parts=kept)
+        store = SceneStore(parts, settings, restart=restart)
+    return build(dataset, rules, size, workers=workers, progress=progress, store=store)
 
 
 def check_size(region: object) -> tuple[float, float]:
-    """Length and width of a region around the pose."""
+    """Return the length and width of a region, or raise an error."""
     if not isinstance(region, Sequence) or isinstance(region, str) or len(region) != 2:
         raise InvalidInput(f"region must be (length, width) in metres, got {region!r}")
     return check_length("length of the region", region[0]), check_length("width of the region", region[1])

@@ -1,4 +1,4 @@
-"""Finished scenes on disk: work that was interrupted goes on where it stopped."""
+"""Keeps finished scenes on disk, so that an interrupted run can continue where it stopped."""
 
 import os
 import shutil
@@ -10,28 +10,33 @@ from urllib.parse import quote
 
 import msgspec
 
-from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
+from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import read
 from mapgauge.io.parquet import write
 
 _SETTINGS = "settings.json"
+_RESTART = Remedy(
+    "Use the same settings as before, or pass restart=True to cut all scenes again",
+    "Use the same options as before, or pass --restart to cut all scenes again",
+)
 
 
-class Parts:
-    """A folder with a Parquet file for each finished scene, and with the settings they were cut with.
+class SceneStore:
+    """A folder with one Parquet file for each finished scene, and the settings that the scenes were cut with.
 
-    It is made when the first scene is finished.
+    The folder is made when the first scene is saved.
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any], *, restart: bool = False) -> None:
-        """Look at what is there.
+        """Open a folder, which need not exist yet.
 
         Args:
             folder: Where finished scenes are kept.
-            settings: What decides how a scene is cut, as plain values. Scenes cut with other settings are refused.
-            restart: Throw away what is there.
+            settings: Everything that decides how a scene is cut, as plain values. A folder with other settings is
+                refused.
+            restart: Delete the scenes in the folder.
         """
         self.folder = Path(folder)
         self._making = threading.Lock()
@@ -39,11 +44,14 @@ class Parts:
         if not self.folder.exists():
             return
         try:
-            strange = not (self.folder / _SETTINGS).is_file() and any(self.folder.iterdir())
+            foreign = not (self.folder / _SETTINGS).is_file() and any(self.folder.iterdir())
         except OSError as error:
             raise self._error(error) from error
-        if strange:
-            raise MapgaugeError(f"{self.folder}: expected finished scenes or nothing here. Move it away")
+        if foreign:
+            raise MapgaugeError(
+                f"{self.folder}: expected an empty folder or one with finished scenes, found other files",
+                remedy=Remedy("Pass another folder as parts=", "Move this folder, or write to another file with -o"),
+            )
         if restart:
             self.remove()
         elif (self.folder / _SETTINGS).is_file():
@@ -51,26 +59,28 @@ class Parts:
 
     def _compare(self, wanted: Mapping[str, Any]) -> None:
         path = self.folder / _SETTINGS
-        anew = "start anew with restart (--restart on the command line)"
         try:
             found = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UnreadableFile(f"{path}: not the settings of finished scenes: {error}. To {anew}") from error
+            raise UnreadableFile(
+                f"{path}: not the settings of finished scenes: {error}",
+                remedy=Remedy("Pass restart=True to cut all scenes again", "Pass --restart to cut all scenes again"),
+            ) from error
         except OSError as error:
             raise self._error(error) from error
         other = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
         if other:
             differs = [f"{name} was {_short(found.get(name))}, is {_short(wanted.get(name))}" for name in other]
             raise InvalidInput(
-                f"{self.folder}: holds scenes that were cut with other settings ({'; '.join(differs)}). "
-                f"Go on with those, or {anew}"
+                f"{self.folder}: the finished scenes were cut with other settings ({'; '.join(differs)})",
+                remedy=_RESTART,
             )
 
     def _path(self, scene: str) -> Path:
         return self.folder / f"{quote(scene, safe='')}.parquet"
 
     def save(self, scene: str, frames: MapFrames) -> None:
-        """Keep a finished scene."""
+        """Save a finished scene."""
         with self._making:
             try:
                 self.folder.mkdir(exist_ok=True)
@@ -81,14 +91,14 @@ class Parts:
         save(self._path(scene), write(frames))
 
     def load(self, scene: str, tokens: Sequence[str]) -> MapFrames | None:
-        """A finished scene, if it is there with these frames."""
+        """Return a finished scene, or None if it is not there with exactly these frames."""
         path = self._path(scene)
         if not path.is_file():
             return None
         try:
             frames = read(path, "parquet")
         except UnreadableFile:
-            return None  # damaged: it is cut again
+            return None  # a damaged scene is cut again
         return frames if list(frames.tokens) == list(tokens) else None
 
     def remove(self) -> None:

@@ -1,4 +1,4 @@
-"""Which frames are wanted: those of a split, of scenes, or with tokens, and of these every n-th."""
+"""Selects frames of a data set: by split, by scene or by token, and every n-th of them."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from mapgauge.arguments import check_whole
-from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.truth.build import EXAMPLES
+from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.truth.datasets import EXAMPLES
 
 
 class HasToken(Protocol):
-    """A frame, or a record of one."""
+    """A frame, or a record of a frame."""
 
     @property
     def token(self) -> str:
-        """Its name."""
+        """Name of the frame."""
 
 
 T = TypeVar("T", bound=HasToken)
@@ -24,7 +24,7 @@ T = TypeVar("T", bound=HasToken)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of a data set is wanted. Tokens go before scenes, and scenes before the split."""
+    """Which frames to cut. Tokens take precedence over scenes, and scenes over the split."""
 
     split: str
     scenes: tuple[str, ...] | None = None
@@ -39,32 +39,34 @@ class Selection:
         tokens: Sequence[str] | str | os.PathLike[str] | None,
         every: int,
     ) -> "Selection":
-        """From arguments as they were given; ``tokens`` may be a file with one in each line."""
+        """Make a selection from user arguments. ``tokens`` may be a file with one token per line."""
         return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1))
 
     def frames(self, frames: Sequence[T]) -> tuple[T, ...]:
-        """Those frames of a scene that are wanted: of the tokens asked for, or of all, every ``every``-th."""
+        """Return the selected frames of a scene: those with a selected token, or all, and every n-th of them."""
         if self.tokens is not None:
             frames = [frame for frame in frames if frame.token in self.tokens]
         return tuple(frames[:: self.every])
 
     def check_tokens(self, found: Iterable[str], where: str) -> None:
-        """Refuse tokens that no frame has."""
+        """Raise an error if a selected token is not among those found."""
         lacking = sorted((self.tokens or frozenset()).difference(found))
         if lacking:
             raise InvalidInput(
-                f"{where}: {len(lacking)} of {len(self.tokens or ())} tokens are not there ({_some(lacking)}). "
-                "Are they of another data set or version?"
+                f"{where}: {len(lacking)} of {len(self.tokens or ())} tokens not found ({_listed(lacking)})",
+                remedy="Check that the tokens belong to this data set and version",
             )
 
 
-def check_scenes(wanted: Sequence[str], known: Iterable[str], what: str, where: str, hint: str = "") -> None:
-    """Refuse scenes that a data set does not have; ``what`` says where their names come from."""
+def check_scenes(
+    wanted: Sequence[str], known: Iterable[str], what: str, where: str, remedy: Remedy | str | None = None
+) -> None:
+    """Raise an error if a data set lacks scenes. ``what`` says what asks for them, such as ``"the split val"``."""
     there = set(known)
     lacking = [name for name in wanted if name not in there]
     if lacking:
         raise InvalidInput(
-            f"{where}: {len(lacking)} of {len(wanted)} scenes of {what} are not there ({_some(lacking)}).{hint}"
+            f"{where}: {len(lacking)} of {len(wanted)} scenes of {what} not found ({_listed(lacking)})", remedy=remedy
         )
 
 
@@ -74,7 +76,7 @@ def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
     names = [values] if isinstance(values, str) else list(values)
     wrong = [value for value in names if not isinstance(value, str)]
     if wrong or not names:
-        raise InvalidInput(f"{name} must be one or more names, got {wrong[0]!r}" if wrong else f"{name} is empty")
+        raise InvalidInput(f"{name} must be one or more names, got {repr(wrong[0]) if wrong else 'none'}")
     return tuple(dict.fromkeys(names))
 
 
@@ -86,13 +88,13 @@ def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[
         except OSError as error:
             raise UnreadableFile(f"{path}: tokens cannot be read: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
-            raise UnreadableFile(f"{path}: expected text with one token in each line: {error}") from error
+            raise UnreadableFile(f"{path}: expected text with one token per line: {error}") from error
         tokens = [line.strip() for line in lines if line.strip()]
         if not tokens:
-            raise UnreadableFile(f"{path}: expected text with one token in each line, but it has none")
+            raise UnreadableFile(f"{path}: expected text with one token per line, found no tokens")
     named = _names("tokens", tokens)
     return None if named is None else frozenset(named)
 
 
-def _some(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")

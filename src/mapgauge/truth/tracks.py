@@ -1,39 +1,39 @@
-"""Names for what is the same thing in several frames of a scene.
+"""Names instances so that the same map element has the same name in all frames of a scene.
 
-An instance is named after the element of the map it was cut from, or after the first of the elements that were merged.
-An element may be seen in several pieces (``#1``, ``#2``), which come, go, part and meet as the vehicle drives on; a
-piece keeps the name of the piece that it overlapped most when it was last seen.
+An instance is named after its map element, or after the first of the elements that were merged. A frame may show
+several fragments of one element; they are numbered (``#1``, ``#2``). As the vehicle moves, fragments appear, disappear,
+split and merge. A fragment keeps the name of the earlier fragment that it overlaps most.
 """
 
 from collections.abc import Sequence
 
-from mapgauge.truth.cutting.cut import Piece
+from mapgauge.truth.cutting.fragments import Fragment
 
 
 class Tracker:
-    """Gives names to the pieces of one class, frame after frame of one scene."""
+    """Names the fragments of one class, one frame of a scene after the other."""
 
     def __init__(self) -> None:
-        """At the beginning of a scene."""
-        self._seen: dict[str, dict[str, tuple[float, float]]] = {}  # of each element, where each piece was last seen
+        """Start a scene."""
+        self._seen: dict[str, dict[str, tuple[float, float]]] = {}  # element -> name -> where it was last seen
         self._names: set[str] = set()
 
-    def names(self, pieces: Sequence[Piece]) -> list[str]:
-        """A name for each piece of a frame."""
+    def names(self, fragments: Sequence[Fragment]) -> list[str]:
+        """Return a name for each fragment of the next frame."""
         claims = [
-            (-_overlap(piece, along), k, name)
-            for k, piece in enumerate(pieces)
-            for member in piece.members
-            for name, along in self._seen.get(member, {}).items()
+            (-_overlap(fragment, along), k, name)
+            for k, fragment in enumerate(fragments)
+            for element in fragment.elements
+            for name, along in self._seen.get(element, {}).items()
         ]
         found: dict[int, str] = {}
-        for overlap, k, name in sorted(claims):  # the largest first
+        for overlap, k, name in sorted(claims):  # the largest overlap first
             if overlap < 0 and k not in found and name not in found.values():
                 found[k] = name
-        names = [found[k] if k in found else self._new(piece.members[0]) for k, piece in enumerate(pieces)]
-        for name, piece in zip(names, pieces, strict=True):
-            for member in piece.members:
-                self._seen.setdefault(member, {})[name] = piece.along
+        names = [found[k] if k in found else self._new(one.elements[0]) for k, one in enumerate(fragments)]
+        for name, fragment in zip(names, fragments, strict=True):
+            for element in fragment.elements:
+                self._seen.setdefault(element, {})[name] = fragment.along
         return names
 
     def _new(self, element: str) -> str:
@@ -45,8 +45,8 @@ class Tracker:
         return name
 
 
-def _overlap(piece: Piece, along: tuple[float, float]) -> float:
-    """Metres that a piece and an interval have in common, also across the beginning of a closed element."""
-    laps = (-piece.period, 0.0, piece.period) if piece.period else (0.0,)
-    start, stop = piece.along
+def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
+    """Metres that a fragment and an interval have in common, also across the start of a closed element."""
+    laps = (-fragment.period, 0.0, fragment.period) if fragment.period else (0.0,)
+    start, stop = fragment.along
     return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)

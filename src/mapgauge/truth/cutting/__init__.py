@@ -1,1 +1,1 @@
-"""Geometry of truth: elements of a map cut at the region of each frame."""
+"""Cuts the elements of a map at the region of each frame."""

@@ -1,7 +1,7 @@
-"""Which crossings become one: maps draw one crossing as several polygons, and each repository joins them its own way.
+"""Merges pedestrian crossings that a map draws as several polygons. Each repository merges them differently.
 
-All of it happens after cutting at the edge of the region, in the coordinates of the frame, as in the repositories: a
-bounding box is that of the frame, and the long side is that of what is left of a crossing.
+As in the repositories, merging happens after cutting at the edge of the region, in the coordinates of the frame. So
+bounding boxes are aligned with the frame, and the long side is that of the visible part of a crossing.
 """
 
 from collections.abc import Mapping
@@ -10,93 +10,93 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.truth.cutting.cut import Geometries, Members, Merge, only_polygons, shapely_module
+from mapgauge.truth.cutting.polygons import ElementIds, Merge
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
 
-PARALLEL = 0.01  # of 1 - |cos|: up to about 8 degrees
-COMPACT = 0.8  # of the area of a polygon in the area of its convex hull
-SMALL = 20.0  # square metres of a crossing that goes if another covers it
-LEAST = 1.0  # square metres of a crossing
+PARALLEL = 0.01  # largest 1 - |cos| of two parallel sides: about 8 degrees
+COMPACT = 0.8  # smallest share of the convex hull that a merged crossing fills
+SMALL = 20.0  # square metres; a smaller crossing is dropped if another covers it
+LEAST = 1.0  # square metres; a smaller crossing is always dropped
 
 
-def parallel(polygons: Geometries, members: Members) -> tuple[Geometries, Members]:
-    """Each polygon in turn is joined with all later ones that meet its bounding box and are parallel to it."""
-    return _joined(polygons, members)
+def merge_parallel(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+    """Merge each polygon with all later ones that are parallel to it and whose bounding boxes meet its own."""
+    return _merge(polygons, ids)
 
 
-def union(polygons: Geometries, members: Members) -> tuple[Geometries, Members]:
-    """All that touch are one."""
+def merge_touching(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+    """Merge all polygons that touch."""
     shapely = shapely_module()
-    parts, _ = only_polygons(np.array([shapely.union_all(polygons)], object))
-    of, part = shapely.STRtree(parts).query(polygons, predicate="intersects")
+    parts, _ = polygons_in(np.array([shapely.union_all(polygons)], object))
+    source, part = shapely.STRtree(parts).query(polygons, predicate="intersects")
     return parts, [
-        tuple(sorted({name for i in of[part == k].tolist() for name in members[i]})) for k in range(len(parts))
+        tuple(sorted({name for i in source[part == k].tolist() for name in ids[i]})) for k in range(len(parts))
     ]
 
 
-def compact(polygons: Geometries, members: Members) -> tuple[Geometries, Members]:
-    """As ``parallel``, from the largest on, if the result nearly fills its convex hull; then without small rests.
+def merge_compact(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+    """Merge parallel polygons whose union nearly fills its convex hull, and drop small leftovers.
 
-    It is done twice. The second time, only small polygons are joined to others, along either of their sides.
+    It goes twice through the polygons, from the largest to the smallest. The second time, only small polygons are
+    merged into others, along either of their sides.
     """
     shapely = shapely_module()
-    polygons, members = _joined(*_largest_first(polygons, members), compact=True)
-    polygons, members = _joined(*_largest_first(polygons, members), compact=True, small=True)
-    polygons, members = _largest_first(polygons, members)
+    polygons, ids = _merge(*_largest_first(polygons, ids), compact=True)
+    polygons, ids = _merge(*_largest_first(polygons, ids), compact=True, small=True)
+    polygons, ids = _largest_first(polygons, ids)
     area = shapely.area(polygons)
     kept: list[int] = []
     for k in np.flatnonzero(area >= LEAST).tolist():
         if area[k] >= SMALL or not shapely.covers(polygons[kept], polygons[k]).any():
             kept.append(k)
-    return polygons[kept], [members[k] for k in kept]
+    return polygons[kept], [ids[k] for k in kept]
 
 
-def _largest_first(polygons: Geometries, members: Members) -> tuple[Geometries, Members]:
+def _largest_first(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
     order = np.argsort(-shapely_module().area(polygons), kind="stable")
-    return polygons[order], [members[k] for k in order.tolist()]
+    return polygons[order], [ids[k] for k in order.tolist()]
 
 
-def _joined(
-    polygons: Geometries, members: Members, *, compact: bool = False, small: bool = False
-) -> tuple[Geometries, Members]:
-    """Polygons joined one after the other; with ``small``, only small ones are taken into others."""
+def _merge(
+    polygons: Geometries, ids: ElementIds, *, compact: bool = False, small: bool = False
+) -> tuple[Geometries, ElementIds]:
+    """Merge parallel polygons one after the other; with ``small``, only small ones are merged into others."""
     shapely = shapely_module()
     boxes = shapely.bounds(polygons)
     meets = (boxes[:, None, :2] <= boxes[None, :, 2:]).all(axis=2)
     meets &= meets.T
-    meets &= np.arange(len(polygons))[:, None] < np.arange(len(polygons))  # each with later ones
+    meets &= np.arange(len(polygons))[:, None] < np.arange(len(polygons))  # each with later ones only
     if small:
         meets &= shapely.area(polygons) < SMALL
     if not meets.any():
-        return polygons, members
+        return polygons, ids
     sides = _sides(polygons)
     alike = 1 - np.abs(np.einsum("ik,jsk->ijs", sides[:, 0], sides if small else sides[:, :1])) < PARALLEL
     meets &= alike.any(axis=2)
     free = np.ones(len(polygons), np.bool_)
     merged: list[Any] = []
-    names: Members = []
+    merged_ids: ElementIds = []
     for i, one in enumerate(polygons):
         if not free[i]:
             continue
-        ids = set(members[i])
+        elements = set(ids[i])
         for j in np.flatnonzero(meets[i] & free).tolist():
             both = shapely.union(one, polygons[j])
             if compact and shapely.area(both) <= COMPACT * shapely.area(shapely.convex_hull(both)):
                 continue
             one, free[j] = both, False
-            ids |= set(members[j])
+            elements |= set(ids[j])
         merged.append(one)
-        names.append(tuple(sorted(ids)))
-    whole = np.empty(len(merged), object)
-    whole[:] = merged
-    parts, owner = only_polygons(whole)  # boxes may meet where polygons do not
-    return parts, [names[k] for k in owner.tolist()]
+        merged_ids.append(tuple(sorted(elements)))
+    parts, owner = polygons_in(as_geometries(merged))  # bounding boxes may meet where polygons do not
+    return parts, [merged_ids[k] for k in owner.tolist()]
 
 
 def _sides(polygons: Geometries) -> NDArray[np.float64]:
-    """Directions of the longer and the shorter side of the smallest rectangle around each polygon, ``(n, 2, 2)``.
+    """Return the directions of the long and the short side of the smallest rectangle around each polygon.
 
-    Where there is no such rectangle, because a polygon is as thin as a line, both are 0.
+    The shape is ``(n, 2, 2)``. A polygon as thin as a line has no such rectangle; its directions are 0.
     """
     shapely = shapely_module()
     around = shapely.oriented_envelope(polygons)
@@ -109,4 +109,8 @@ def _sides(polygons: Geometries) -> NDArray[np.float64]:
     return sides
 
 
-MERGES: Mapping[MergeName, Merge] = {"parallel": parallel, "union": union, "parallel-compact": compact}
+MERGES: Mapping[MergeName, Merge] = {
+    "parallel": merge_parallel,
+    "union": merge_touching,
+    "parallel-compact": merge_compact,
+}

@@ -1,1 +1,1 @@
-"""Logs and maps of Argoverse 2, read from its own files."""
+"""Reads the logs and maps of Argoverse 2 from its files, without its development kit."""

@@ -1,8 +1,8 @@
-"""When and where: the poses of an Argoverse 2 log and the times of its LiDAR sweeps, in nanoseconds.
+"""Reads the poses of an Argoverse 2 log and the times of its LiDAR sweeps, in nanoseconds.
 
-``city_SE3_egovehicle.feather`` has the pose of the car at every time at which one of its sensors saw something. A frame
-is a LiDAR sweep, and ``sensors/lidar`` has a file for each, named after its time. Nothing else of the sweeps is needed,
-so those who did not download them can do with the poses.
+``city_SE3_egovehicle.feather`` has the pose of the vehicle at the time of every sensor reading. A frame is a LiDAR
+sweep. ``sensors/lidar`` has a file for each sweep, named after its time. The content of the sweeps is not needed, so
+poses can stand in for sweeps that were not downloaded.
 """
 
 import re
@@ -19,25 +19,27 @@ from mapgauge.geometry.poses import motions
 POSES = "city_SE3_egovehicle.feather"
 SWEEPS = Path("sensors", "lidar")
 COLUMNS = ("timestamp_ns", "qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m")
-SWEEP = 100_000_000  # ns from one sweep to the next
-FARTHEST = 50_000_000  # ns from a sweep to the pose nearest to it
+INTERVAL = 100_000_000  # ns from one sweep to the next
+TOLERANCE = 50_000_000  # ns, at most, from a sweep to the nearest pose
 
 Times: TypeAlias = NDArray[np.int64]  # ns
 
 
 class Poses(NamedTuple):
-    """Where the car was."""
+    """The poses of the vehicle in a log."""
 
-    times: Times  # (n,), rising
-    motions: NDArray[np.float64]  # (n, 4, 4), from the coordinates of the car to those of the city
+    times: Times  # (n,), ascending
+    motions: NDArray[np.float64]  # (n, 4, 4), from vehicle to city coordinates
 
 
 def read_poses(log: Path) -> Poses:
-    """All poses of a log."""
+    """Read all poses of a log."""
     path = log / POSES
     feather = require("pyarrow.feather", "reading the poses of Argoverse 2", "truth")
     if not path.is_file():
-        raise UnreadableFile(f"{path}: no such file. It has the poses of this log, and is part of the sensor data set")
+        raise UnreadableFile(
+            f"{path}: no such file. It contains the poses of the log", remedy="Download it with the sensor data set"
+        )
     try:
         table = feather.read_table(path)
     except (require("pyarrow", "", "truth").ArrowException, OSError) as error:
@@ -49,19 +51,19 @@ def _poses(table: Any, path: Path) -> Poses:
     lacking = [name for name in COLUMNS if name not in table.column_names]
     if lacking:
         raise UnreadableFile(
-            f"{path}: no column {', '.join(lacking)}. Expected {', '.join(COLUMNS)}; "
-            f"there are {', '.join(table.column_names) or 'none'}"
+            f"{path}: column {', '.join(lacking)} not found. Expected the columns {', '.join(COLUMNS)}, "
+            f"found {', '.join(table.column_names) or 'none'}"
         )
     if not len(table):
-        raise UnreadableFile(f"{path}: no poses in it")
+        raise UnreadableFile(f"{path}: expected at least one pose, found none")
     columns = []
     for name in COLUMNS:
         values = table[name].to_numpy()
         if table[name].null_count or values.dtype.kind not in ("iu" if name == COLUMNS[0] else "iuf"):
             expected = "whole numbers" if name == COLUMNS[0] else "numbers"
             raise UnreadableFile(
-                f"{path}: expected {expected} in column {name}, got {table[name].type} "
-                f"with {table[name].null_count} values missing"
+                f"{path}: expected {expected} in column {name}, found {table[name].type} "
+                f"with {table[name].null_count} missing values"
             )
         columns.append(values)
     times, first = np.unique(columns[0].astype(np.int64), return_index=True)
@@ -70,36 +72,37 @@ def _poses(table: Any, path: Path) -> Poses:
 
 
 def sweep_times(log: Path) -> Times | None:
-    """Times of the LiDAR sweeps, rising; None if there are none on disk."""
+    """Return the times of the LiDAR sweeps, ascending, or None if no sweeps are on disk."""
     files = sorted((log / SWEEPS).glob("*.feather"))
-    strange = next((path for path in files if not re.fullmatch("[0-9]{1,18}", path.stem)), None)
-    if strange is not None:
-        raise UnreadableFile(f"{strange}: expected a sweep with its time in nanoseconds as its name")
+    unnamed = next((path for path in files if not re.fullmatch("[0-9]{1,18}", path.stem)), None)
+    if unnamed is not None:
+        raise UnreadableFile(f"{unnamed}: expected a LiDAR sweep, named after its time in nanoseconds")
     return np.sort(np.array([int(path.stem) for path in files], np.int64)) if files else None
 
 
 def regular_times(poses: Poses) -> Times:
-    """Times of the poses nearest to every tenth of a second, from the first pose on: in place of the sweeps."""
-    grid = np.arange(poses.times[0], poses.times[-1] + 1, SWEEP)
+    """Return the times of the poses nearest to every tenth of a second. They stand in for missing sweeps."""
+    grid = np.arange(poses.times[0], poses.times[-1] + 1, INTERVAL)
     return np.unique(poses.times[_nearest(poses.times, grid)])
 
 
 def poses_at(poses: Poses, times: Times, log: Path) -> NDArray[np.float64]:
-    """The pose nearest to each time, ``(n, 4, 4)``; refused if it is more than 50 ms away."""
+    """Return the pose nearest to each time, ``(n, 4, 4)``. One more than 50 ms away is an error."""
     nearest = _nearest(poses.times, times)
     off = np.abs(poses.times[nearest] - times)
-    far = np.flatnonzero(off > FARTHEST)
+    far = np.flatnonzero(off > TOLERANCE)
     if len(far):
         k = int(far[0])
         raise UnreadableFile(
             f"{log / POSES}: the pose nearest to the sweep {times[k]} is {off[k] / 1e6:,.0f} ms away, expected at most "
-            f"{FARTHEST / 1e6:.0f} ms ({len(far)} of {len(off)} sweeps). Is it the file of another log?"
+            f"{TOLERANCE / 1e6:.0f} ms ({len(far)} of {len(off)} sweeps are too far)",
+            remedy="Check that the file belongs to this log",
         )
     return poses.motions[nearest]
 
 
 def _nearest(times: Times, wanted: Times) -> Times:
-    """For each wanted time, where the nearest of ``times`` is."""
+    """Return the index of the nearest of ``times`` for each wanted time."""
     after = np.searchsorted(times, wanted).clip(max=len(times) - 1)
     before = (after - 1).clip(min=0)
     nearest: Times = np.where(wanted - times[before] <= np.abs(times[after] - wanted), before, after)

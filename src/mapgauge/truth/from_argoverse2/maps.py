@@ -1,4 +1,4 @@
-"""The vector map of an Argoverse 2 log, ``log_map_archive_*.json``, as the layers that truth is cut from."""
+"""Reads the vector map of an Argoverse 2 log, ``log_map_archive_*.json``."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.frames.findings import Finding
-from mapgauge.truth.build import MapLayers, mended
-from mapgauge.truth.cutting.cut import Geometries, Layer, borders_of, shapely_module, valid_polygons
-from mapgauge.truth.cutting.lanes import Side, dividers_of
-from mapgauge.truth.json_tables import decode_json
+from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
+from mapgauge.truth.cutting.shapes import as_geometries, shapely_module, simplify
+from mapgauge.truth.datasets import MapLayers, map_findings
+from mapgauge.truth.from_argoverse2.dividers import LaneSide, make_dividers
+from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
 
@@ -37,7 +37,7 @@ class _LaneSegment(msgspec.Struct):
 class _Crossing(msgspec.Struct):
     id: int
     edge1: list[_Point]  # from one side of the road to the other
-    edge2: list[_Point]  # likewise, in the same direction
+    edge2: list[_Point]  # also, in the same direction
 
 
 class _Area(msgspec.Struct):
@@ -52,7 +52,7 @@ class _Map(msgspec.Struct):
 
 
 def find_map(log: Path) -> Path | None:
-    """The map of a log, in its folder ``map`` or in its own; None if there is none."""
+    """Return the map file of a log, or None if it is missing. It is in the folder ``map`` or in that of the log."""
     found = sorted((log / "map").glob(ARCHIVE)) or sorted(log.glob(ARCHIVE))
     if len(found) > 1:
         raise UnreadableFile(f"{log}: expected one map, found {len(found)}: {', '.join(path.name for path in found)}")
@@ -60,21 +60,18 @@ def find_map(log: Path) -> Path | None:
 
 
 def read_map(log: Path, rules: Rules) -> MapLayers:
-    """The layers of the map of a log."""
+    """Read the layers of the map of a log."""
     path = find_map(log)
     if path is None:
         raise UnreadableFile(
-            f"{log / 'map' / ARCHIVE}: no such file. It is the map of this log, and part of the sensor data set"
+            f"{log / 'map' / ARCHIVE}: no such file. It is the map of the log",
+            remedy="Download it with the sensor data set",
         )
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    return _Reader(path, log.name, decode_json(data, _Map, path, "a vector map of Argoverse 2")).layers(rules)
+    return _MapReader(path, log.name, read_json(path, _Map, "a vector map of Argoverse 2")).layers(rules)
 
 
-class _Reader:
-    """Geometries of one map."""
+class _MapReader:
+    """Makes layers of one map, and collects what was repaired or left out."""
 
     def __init__(self, path: Path, log: str, content: _Map) -> None:
         self.path, self.log, self.content = path, log, content
@@ -82,20 +79,22 @@ class _Reader:
         self.left_out: list[str] = []
 
     def layers(self, rules: Rules) -> MapLayers:
-        """What the rules make of it. Dividers and boundaries are made here, for all frames alike."""
-        areas = [(f"{one.id}", self.points(one.area_boundary, f"drivable area {one.id}")) for one in self.areas()]
-        borders = borders_of(self.polygons(areas).geometries, f"{self.log}-boundary")
-        lines, names = dividers_of(self.sides(), rules, borders.geometries)
-        dividers = Layer.of(_simplified(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in names])
-        boundaries = Layer.of(_simplified(borders.geometries, rules.simplify_boundaries), borders.ids)
-        return MapLayers(self.polygons(self.crossings()), dividers, boundaries, tuple(self.findings()))
+        """Return the layers by the rules. Dividers and boundaries are made once, so they are the same in all frames."""
+        edges = union_boundaries(self.polygons(self.areas()).geometries, f"{self.log}-boundary")
+        lines, ids = make_dividers(self.lane_sides(), rules, edges.geometries)
+        dividers = Layer.of(simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids])
+        boundaries = Layer.of(simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
+        crossings = self.polygons(self.crossings())
+        findings = map_findings(self.log, self.repaired, self.left_out)
+        return MapLayers(crossings, dividers, boundaries, tuple(findings))
 
-    def areas(self) -> list[_Area]:
-        """Drivable areas in the order of their ids."""
-        return sorted(self.content.drivable_areas.values(), key=lambda one: one.id)
+    def areas(self) -> list[tuple[str, Points]]:
+        """Return the ids and outlines of drivable areas."""
+        areas = sorted(self.content.drivable_areas.values(), key=lambda one: one.id)
+        return [(f"{one.id}", self.points(one.area_boundary, f"drivable area {one.id}")) for one in areas]
 
     def crossings(self) -> list[tuple[str, Points]]:
-        """Ids and outlines of crossings: along one edge, and back along the other."""
+        """Return the ids and outlines of crossings. An outline follows one edge, and the other edge back."""
         found = []
         for one in sorted(self.content.pedestrian_crossings.values(), key=lambda one: one.id):
             where = f"pedestrian crossing {one.id}"
@@ -103,8 +102,8 @@ class _Reader:
             found.append((f"{one.id}", np.concatenate([edge1, edge2[::-1]])))
         return found
 
-    def sides(self) -> list[Side]:
-        """The lines on both sides of all lane segments."""
+    def lane_sides(self) -> list[LaneSide]:
+        """Return the lines on both sides of all lane segments."""
         found = []
         for one in sorted(self.content.lane_segments.values(), key=lambda one: one.id):
             for side, line, mark, neighbour in (
@@ -117,30 +116,21 @@ class _Reader:
                     self.left_out.append(f"{one.id}-{side}")
                     continue
                 painted, inner = mark not in UNPAINTED, neighbour is not None
-                found.append(Side(one.id, side, points, painted, inner, one.is_intersection))
+                found.append(LaneSide(one.id, side, points, painted, inner, one.is_intersection))
         return found
 
     def polygons(self, outlines: list[tuple[str, Points]]) -> Layer:
-        """Polygons by their outlines, repaired where need be."""
+        """Return a layer of polygons from ids and outlines. Invalid polygons are repaired."""
         enough = [(name, points) for name, points in outlines if len(np.unique(points, axis=0)) > 2]
         self.left_out += [name for name, points in outlines if len(np.unique(points, axis=0)) <= 2]
-        made = np.empty(len(enough), object)
-        made[:] = [shapely_module().Polygon(points) for _, points in enough]
-        layer, repaired = valid_polygons(made, [name for name, _ in enough])
+        polygons = as_geometries([shapely_module().Polygon(points) for _, points in enough])
+        layer, repaired = repair_polygons(polygons, [name for name, _ in enough])
         self.repaired += repaired
         return layer
 
     def points(self, line: list[_Point], where: str) -> Points:
-        """Seen from above."""
+        """Return points as an array, without height."""
         points = np.array([(point.x, point.y) for point in line], np.float64).reshape(-1, 2)
         if not np.isfinite(points).all():
-            raise UnreadableFile(f"{self.path}: {where} has a coordinate that is not finite")
+            raise UnreadableFile(f"{self.path}: {where}: expected finite coordinates, found NaN or infinity")
         return points
-
-    def findings(self) -> list[Finding]:
-        """What was noticed."""
-        return mended(self.log, self.repaired, self.left_out)
-
-
-def _simplified(lines: Geometries, tolerance: float) -> Geometries:
-    return shapely_module().simplify(lines, tolerance) if tolerance else lines

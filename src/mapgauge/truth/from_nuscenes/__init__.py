@@ -1,1 +1,1 @@
-"""Scenes and maps of nuScenes, read from its own files."""
+"""Reads the scenes and maps of nuScenes from its files, without its development kit."""

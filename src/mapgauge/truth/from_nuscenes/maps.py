@@ -1,19 +1,25 @@
-"""The map expansion of nuScenes: lines and polygons of nodes, and layers that refer to them."""
+"""Reads the map expansion of nuScenes.
 
+A map has nodes, lines and polygons that refer to nodes, and layers whose elements refer to a line or a polygon.
+"""
+
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.build import MapLayers, mended
-from mapgauge.truth.cutting.cut import Layer, borders_of, shapely_module, valid_polygons
-from mapgauge.truth.json_tables import decode_json
+from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
+from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
+from mapgauge.truth.datasets import MapLayers, map_findings
+from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
 
-VERSION = "1.3"  # of the maps that the public repositories use
+VERSION = "1.3"  # of the map expansion that the public repositories use
 FOLDER = Path("maps", "expansion")
 
 
@@ -56,29 +62,27 @@ class _Map(msgspec.Struct):
     lane: list[_Element] | None = None
 
 
+Shape = TypeVar("Shape", _Line, _Polygon)
+
+
 def read_map(root: Path, location: str, rules: Rules) -> MapLayers:
-    """The layers of one place that the rules need."""
+    """Read the layers of one location that the rules need."""
     path = root / FOLDER / f"{location}.json"
     try:
-        data = path.read_bytes()
+        content = read_json(path, _Map, "a map expansion of nuScenes")
     except FileNotFoundError as error:
-        old = " There is one in maps/: move the maps into maps/expansion." if _misplaced(root, location) else ""
+        misplaced = (root / "maps" / f"{location}.json").is_file()
         raise UnreadableFile(
-            f"{path}: no such file. It is part of the map expansion (v1.3) of nuScenes, a download of its own.{old}"
+            f"{path}: no such file. It is part of the map expansion of nuScenes",
+            remedy=f"Move the JSON files in maps/ to {FOLDER.as_posix()}/"
+            if misplaced
+            else f"Download the map expansion, version {VERSION}, which is separate from the other data",
         ) from error
-    except OSError as error:
-        raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    content = decode_json(data, _Map, path, "a map expansion of nuScenes")
-    del data
-    return _Reader(path, location, content).layers(rules)
+    return _MapReader(path, location, content).layers(rules)
 
 
-def _misplaced(root: Path, location: str) -> bool:
-    return (root / "maps" / f"{location}.json").is_file()
-
-
-class _Reader:
-    """Geometries of one map."""
+class _MapReader:
+    """Makes layers of one map, and collects what was repaired or left out."""
 
     def __init__(self, path: Path, location: str, content: _Map) -> None:
         self.path, self.location, self.content = path, location, content
@@ -89,84 +93,81 @@ class _Reader:
         self.repaired: list[str] = []
 
     def layers(self, rules: Rules) -> MapLayers:
-        """What the rules ask for."""
+        """Return the layers that the rules need."""
         needed = (*rules.crossings, *rules.dividers, *rules.boundaries)
         lacking = [name for name in needed if getattr(self.content, name) is None]
         if lacking:
-            raise self.error(
-                f"no layer {', '.join(lacking)}; it is a map of version {self.content.version or 'unknown'}. "
-                f"Get version {VERSION} of the map expansion"
+            raise UnreadableFile(
+                f"{self.path}: layer {', '.join(lacking)} not found in a map of version "
+                f"{self.content.version or 'unknown'}",
+                remedy=f"Download version {VERSION} of the map expansion",
             )
-        crossings = self.areas(rules.crossings)
-        dividers = self.ways(rules.dividers)
-        boundaries = borders_of(self.areas(rules.boundaries).geometries, f"{self.location}-boundary")
+        crossings = self.polygon_layer(rules.crossings)
+        dividers = self.line_layer(rules.dividers)
+        boundaries = union_boundaries(self.polygon_layer(rules.boundaries).geometries, f"{self.location}-boundary")
         return MapLayers(crossings, dividers, boundaries, tuple(self.findings()))
 
-    def ways(self, layers: tuple[str, ...]) -> Layer:
-        """Lines of some layers, one after the other."""
-        shapely = shapely_module()
+    def line_layer(self, names: tuple[str, ...]) -> Layer:
+        """Return the lines of some map layers, one layer after the other."""
         lines, ids = [], []
-        for layer in layers:
-            for element in getattr(self.content, layer):
-                line = self.lines.get(element.line_token)
-                if line is None:
-                    raise self.error(f"{layer} {element.token} refers to a line {element.line_token} that is not there")
-                points = self.points(line.node_tokens, f"line {line.token}")
-                if len(np.unique(points, axis=0)) < 2:
-                    self.left_out.append(element.token)
-                    continue
-                lines.append(shapely.linestrings(points))
-                ids.append(element.token)
+        for token, line in self.shapes(names, "line", self.lines):
+            points = self.points(line.node_tokens, f"line {line.token}")
+            if len(np.unique(points, axis=0)) < 2:
+                self.left_out.append(token)
+                continue
+            lines.append(shapely_module().linestrings(points))
+            ids.append(token)
         return Layer.of(lines, ids)
 
-    def areas(self, layers: tuple[str, ...]) -> Layer:
-        """Polygons of some layers, one after the other, repaired where need be."""
-        shapely = shapely_module()
+    def polygon_layer(self, names: tuple[str, ...]) -> Layer:
+        """Return the polygons of some map layers, one layer after the other. Invalid ones are repaired."""
         polygons, ids = [], []
-        for layer in layers:
-            for element in getattr(self.content, layer):
-                polygon = self.polygons.get(element.polygon_token)
-                if polygon is None:
-                    raise self.error(
-                        f"{layer} {element.token} refers to a polygon {element.polygon_token} that is not there"
-                    )
-                where = f"polygon {polygon.token}"
-                outline = self.points(polygon.exterior_node_tokens, where)
-                if len(np.unique(outline, axis=0)) < 3:
-                    self.left_out.append(element.token)
-                    continue
-                holes = [self.points(hole.node_tokens, where) for hole in polygon.holes]
-                rings = [hole for hole in holes if len(np.unique(hole, axis=0)) > 2]
-                polygons.append(shapely.Polygon(outline, rings))
-                ids.append(element.token)
-        array = np.empty(len(polygons), object)
-        array[:] = polygons
-        valid, repaired = valid_polygons(array, ids)
+        for token, polygon in self.shapes(names, "polygon", self.polygons):
+            where = f"polygon {polygon.token}"
+            outline = self.points(polygon.exterior_node_tokens, where)
+            if len(np.unique(outline, axis=0)) < 3:
+                self.left_out.append(token)
+                continue
+            holes = [self.points(hole.node_tokens, where) for hole in polygon.holes]
+            rings = [hole for hole in holes if len(np.unique(hole, axis=0)) > 2]
+            polygons.append(shapely_module().Polygon(outline, rings))
+            ids.append(token)
+        layer, repaired = repair_polygons(as_geometries(polygons), ids)
         self.repaired += repaired
-        return valid
+        return layer
+
+    def shapes(self, names: tuple[str, ...], kind: str, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+        """Yield the token of each element of some map layers, and the line or polygon that it refers to."""
+        for name in names:
+            for element in getattr(self.content, name):
+                token = getattr(element, f"{kind}_token")
+                if token not in known:
+                    raise self.error(f"{name} {element.token} refers to a missing {kind}, {token}")
+                yield element.token, known[token]
 
     def points(self, tokens: list[str], where: str) -> Points:
-        """Where nodes are."""
+        """Return the coordinates of nodes."""
         try:
             points = np.array([self.nodes[token] for token in tokens], np.float64).reshape(-1, 2)
         except KeyError as error:
-            raise self.error(f"{where} refers to a node {error.args[0]} that is not there") from None
+            raise self.error(f"{where} refers to a missing node, {error.args[0]}") from None
         if not np.isfinite(points).all():
-            raise self.error(f"{where} has a coordinate that is not finite")
+            raise self.error(f"{where}: expected finite coordinates, found NaN or infinity")
         return points
 
     def findings(self) -> list[Finding]:
-        """What was noticed."""
+        """Return the findings about this map."""
         found = []
         version = self.content.version
         if str(version) != VERSION:
             text = (
-                f"{self.location}: a map of version {version or 'unknown'}; the public repositories cut truth from "
-                f"version {VERSION}, which differs"
+                f"{self.location}: the version of the map is {version or 'unknown'}. The public repositories cut truth "
+                f"from version {VERSION}, whose geometry differs"
             )
-            found.append(Finding("warning", "map-version", text))
-        return found + mended(self.location, self.repaired, self.left_out)
+            remedy = Remedy.of(f"Download version {VERSION} of the map expansion")
+            found.append(Finding("warning", "map-version", text, remedy=remedy))
+        return found + map_findings(self.location, self.repaired, self.left_out)
 
     def error(self, text: str) -> UnreadableFile:
-        """An error about this file."""
+        """Return an error about this file."""
         return UnreadableFile(f"{self.path}: {text}")

@@ -1,4 +1,4 @@
-"""nuScenes: its tables as scenes and frames, its map expansion as layers. No development kit."""
+"""Reads the scenes and frames of nuScenes from its tables."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -9,16 +9,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.geometry.poses import motions
-from mapgauge.truth.build import Frame, MapLayers, Scene
-from mapgauge.truth.cutting.cut import level
+from mapgauge.geometry.poses import level, motions
+from mapgauge.truth.datasets import Frame, MapLayers, Scene
 from mapgauge.truth.from_nuscenes.maps import read_map
-from mapgauge.truth.json_tables import find_records, read_table
+from mapgauge.truth.from_nuscenes.tables import find_records, read_table
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import Selection, check_scenes
-from mapgauge.truth.splits import MISLOCATED, split_named
+from mapgauge.truth.splits import MISLOCATED, choose_split, split_named
 
 LIDAR = "LIDAR_TOP"
 
@@ -73,12 +72,12 @@ R = TypeVar("R", bound=_Record)
 
 
 class NuScenes:
-    """The scenes of one version of nuScenes that are wanted, and their maps."""
+    """The selected scenes of one version of nuScenes, and their maps."""
 
     name = "nuscenes"
 
     def __init__(self, root: Path, version: str, selection: Selection, rules: Rules) -> None:
-        """Look whether the tables are there; ``scenes`` reads them."""
+        """Check that the folder of the tables exists. ``scenes`` reads the tables."""
         self.root, self.version, self.selection, self.rules = root, version, selection, rules
         self.tables = root / version
         self.about = {"root": str(root.absolute()), "version": version}
@@ -87,11 +86,16 @@ class NuScenes:
         self._reading = threading.Lock()
         if not self.tables.is_dir():
             there = sorted(path.parent.name for path in root.glob("*/scene.json"))
-            found = f"There is {', '.join(there)}: choose that version" if there else "Is this the folder of nuScenes?"
-            raise UnreadableFile(f"{self.tables}: no such folder, expected the tables of nuScenes {version}. {found}")
+            raise UnreadableFile(
+                f"{self.tables}: no such folder, expected the tables of nuScenes {version}, "
+                f"found {', '.join(there) or 'no tables'}",
+                remedy=Remedy(f'Pass version="{there[0]}"', f"Pass --version {there[0]}")
+                if there
+                else "Check that the data root is the folder that contains v1.0-trainval and maps",
+            )
 
     def scenes(self) -> Sequence[Scene]:
-        """The scenes to cut, with the poses of their keyframes."""
+        """Return the selected scenes, with the poses of their keyframes."""
         records = self._table("scene", _Scene)
         names = self._wanted([record.name for record in records])
         location = {log.token: log.location for log in self._table("log", _Log)}
@@ -106,40 +110,46 @@ class NuScenes:
         found = {}
         for token, record in by_token.items():
             if record.log_token not in location:
-                raise UnreadableFile(f"{self._path('log')}: no log {record.log_token}, to which {record.name} refers")
+                raise UnreadableFile(f"{self._path('log')}: log {record.log_token} of {record.name} not found")
             frames = tuple(Frame(one.token, one.timestamp, poses[one.token]) for one in chosen[token])
             found[record.name] = Scene(record.name, frames, location[record.log_token])
         scenes = [found[name] for name in names]
         return [scene for scene in scenes if scene.frames] if self.selection.tokens is not None else scenes
 
     def layers(self, scene: Scene, rules: Rules) -> MapLayers:
-        """The map of a scene, read once."""
+        """Return the map of a scene. Each map is read once."""
         with self._reading:
             if scene.map not in self._maps:
                 self._maps[scene.map] = read_map(self.root, scene.map, rules)
             return self._maps[scene.map]
 
     def _wanted(self, known: Sequence[str]) -> list[str]:
-        """Names of the scenes that are wanted, in order."""
+        """Return the names of the selected scenes, in order."""
         if self.selection.tokens is not None:
             return sorted(known)
         if self.selection.scenes is not None:
-            check_scenes(self.selection.scenes, known, "those asked for", str(self._path("scene")))
+            check_scenes(self.selection.scenes, known, "the selection", str(self._path("scene")))
             return list(self.selection.scenes)
         split = self.selection.split
         names = split_named(self.name, split)
-        smaller = f"mini-{split.removeprefix('new-')}"
         mini = self.version.endswith("mini") and not split.startswith("mini")
-        hint = f" Did you mean the split {smaller}?" if mini else " Is it another version?"
-        check_scenes(names, known, f"the split {split}", str(self._path("scene")), hint)
+        remedy = (
+            choose_split(f"mini-{split.removeprefix('new-')}")
+            if mini
+            else Remedy("Pass another version= or split=", "Pass another --version or --split")
+        )
+        check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:
-            text = f"{len(skipped)} scenes of the split {split} are left out: their localisation is wrong"
+            text = f"{len(skipped)} scenes of the split {split} are left out because their localisation is wrong"
             self.findings = (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
         return [name for name in names if name not in MISLOCATED]
 
     def _poses(self, samples: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """The pose of the centre of each sample: of the vehicle or of the LiDAR when its sweep was taken, x forward."""
+        """Return the pose of the region's centre for each sample, with x forward.
+
+        The centre is the vehicle or the LiDAR, at the time of the LiDAR sweep.
+        """
         sensors = {sensor.token for sensor in self._table("sensor", _Sensor) if sensor.channel == LIDAR}
         mounted = {
             record.token: record
@@ -148,7 +158,7 @@ class NuScenes:
         }
         if not mounted:
             raise UnreadableFile(
-                f"{self._path('calibrated_sensor')}: no sensor {LIDAR}, whose keyframes are the frames"
+                f"{self._path('calibrated_sensor')}: sensor {LIDAR} not found; its keyframes are the frames"
             )
         wanted = set(samples)
 
@@ -159,40 +169,32 @@ class NuScenes:
                 if sweep.is_key_frame and sweep.calibrated_sensor_token in mounted and sweep.sample_token in wanted
             }
 
-        # Keyframes have files of their own folder, whose names need no decoding.
+        # The files of keyframes are in a folder of their own, so the search need not decode other records.
         pattern = rb'"filename"\s*:\s*"samples/' + LIDAR.encode() + b"/"
         path = self._path("sample_data")
         sweeps = keyframes(find_records(path, _Sweep, pattern, None, lambda some: len(keyframes(some)) == len(wanted)))
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
             raise UnreadableFile(f"{path}: no keyframe of {LIDAR} for {len(lacking)} samples ({lacking[0]}, ...)")
-        at = self._at({sweep.ego_pose_token for sweep in sweeps.values()})
-        order = list(samples)
-        egos = motions(
-            np.array([at[sweeps[token].ego_pose_token].rotation for token in order]).reshape(-1, 4),
-            np.array([at[sweeps[token].ego_pose_token].translation for token in order]).reshape(-1, 3),
-            f"{self._path('ego_pose')}: pose",
-        )
+        at = self._ego_poses({sweep.ego_pose_token for sweep in sweeps.values()})
+        vehicles = [at[sweeps[token].ego_pose_token] for token in samples]
+        egos = _motions(vehicles, f"{self._path('ego_pose')}: pose")
         if self.rules.centre == "ego":
-            return dict(zip(order, egos, strict=True))
-        mounts = [mounted[sweeps[token].calibrated_sensor_token] for token in order]
-        lidars = motions(
-            np.array([mount.rotation for mount in mounts]).reshape(-1, 4),
-            np.array([mount.translation for mount in mounts]).reshape(-1, 3),
-            f"{self._path('calibrated_sensor')}: sensor",
-        )
-        # The LiDAR's x axis points to the right; a quarter turn makes it point forward.
-        return {token: level(pose, quarter_turns=1) for token, pose in zip(order, egos @ lidars, strict=True)}
+            return dict(zip(samples, egos, strict=True))
+        mounts = [mounted[sweeps[token].calibrated_sensor_token] for token in samples]
+        lidars = _motions(mounts, f"{self._path('calibrated_sensor')}: sensor")
+        # The x axis of the LiDAR points to the right. A quarter turn makes it point forward.
+        return {token: level(pose, quarter_turns=1) for token, pose in zip(samples, egos @ lidars, strict=True)}
 
-    def _at(self, tokens: set[str]) -> dict[str, _Pose]:
-        """Ego poses by token."""
+    def _ego_poses(self, tokens: set[str]) -> dict[str, _Pose]:
+        """Return ego poses by token."""
         path = self._path("ego_pose")
         names = {token.encode() for token in tokens}
         found = find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, lambda some: len(some) >= len(tokens))
         at = {pose.token: pose for pose in found}
         lacking = sorted(tokens - at.keys())
         if lacking:
-            raise UnreadableFile(f"{path}: {len(lacking)} poses of frames are not there ({lacking[0]}, ...)")
+            raise UnreadableFile(f"{path}: {len(lacking)} poses of frames not found ({lacking[0]}, ...)")
         return at
 
     def _path(self, table: str) -> Path:
@@ -200,3 +202,10 @@ class NuScenes:
 
     def _table(self, table: str, record: type[R]) -> list[R]:
         return read_table(self._path(table), record)
+
+
+def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.float64]:
+    """Return the poses of records as matrices ``(n, 4, 4)``."""
+    rotations = np.array([record.rotation for record in records]).reshape(-1, 4)
+    translations = np.array([record.translation for record in records]).reshape(-1, 3)
+    return motions(rotations, translations, where)

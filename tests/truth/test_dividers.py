@@ -1,4 +1,4 @@
-"""Which lines of lane segments are dividers, which of them are the same, and which go on in one another."""
+"""Dividers from lane segments: which lines are dividers, which are duplicates, and which are joined."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from mapgauge.truth.cutting.lanes import Side, dividers_of, join
+from mapgauge.truth.from_argoverse2.dividers import LaneSide, join_ends, make_dividers
 from mapgauge.truth.rules import RULES, Rules
 
 MARKS = RULES["argoverse2", "streammapnet"]
@@ -26,15 +26,15 @@ def side(
     painted: bool = True,
     neighbour: bool = True,
     intersection: bool = False,
-) -> Side:
+) -> LaneSide:
     """A painted line between two lanes outside an intersection, unless told otherwise."""
-    return Side(lane, name, np.array(line, np.float64), painted, neighbour, intersection)
+    return LaneSide(lane, name, np.array(line, np.float64), painted, neighbour, intersection)
 
 
-def dividers(sides: Iterable[Side], rules: Rules, borders: Sequence[Line] = ()) -> Found:
+def dividers(sides: Iterable[LaneSide], rules: Rules, borders: Sequence[Line] = ()) -> Found:
     edges = np.empty(len(borders), object)
     edges[:] = [shapely.LineString(border) for border in borders]
-    lines, names = dividers_of(sides, rules, edges)
+    lines, names = make_dividers(sides, rules, edges)
     return {name: list(line.coords) for name, line in zip(names, lines, strict=True)}
 
 
@@ -121,7 +121,7 @@ def test_a_circle_of_pieces_is_one_closed_line() -> None:
     angles = np.radians(np.arange(0, 361, 10))
     circle = 20 * np.column_stack([np.cos(angles), np.sin(angles)])
     quarters = [shapely.LineString(circle[k : k + 10]) for k in (0, 9, 18, 27)]
-    (line,), names = join((np.array(quarters, object), [(k, "left") for k in range(4)]), 0.1)
+    (line,), names = join_ends((np.array(quarters, object), [(k, "left") for k in range(4)]), 0.1)
     assert names == [(0, "left")]
     np.testing.assert_allclose(line.coords, circle, atol=1e-9)
 

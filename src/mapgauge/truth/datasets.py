@@ -1,0 +1,72 @@
+"""What a data set provides for cutting truth: scenes, their frames, and the layers of their maps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.frames.findings import Finding
+from mapgauge.truth.cutting.layers import Layer
+from mapgauge.truth.rules import Rules
+
+EXAMPLES = 3  # names that a finding or an error lists
+
+
+class Frame(NamedTuple):
+    """One time step of a scene."""
+
+    token: str
+    timestamp: int  # in the unit of the data set
+    pose: NDArray[np.float64]  # (4, 4), of the centre of the region, x forward; to the coordinates of the map
+
+
+class Scene(NamedTuple):
+    """A drive through a map."""
+
+    name: str
+    frames: tuple[Frame, ...]  # in order of time
+    map: str  # name of the map; a data set has one map for many scenes, or one for each scene
+
+
+@dataclass(frozen=True, eq=False)
+class MapLayers:
+    """The layers of a map that the rules need, prepared once."""
+
+    crossings: Layer  # polygons
+    dividers: Layer  # lines
+    boundaries: Layer  # closed lines with the road on their right
+    findings: tuple[Finding, ...] = ()  # about this map; the same map always has the same findings
+
+    def __post_init__(self) -> None:
+        """Build the spatial indices before several threads use them."""
+        for layer in (self.dividers, self.boundaries):
+            _ = layer.lines if len(layer) else None
+        _ = self.crossings.tree
+
+
+class Dataset(Protocol):
+    """A data set from which truth can be cut."""
+
+    name: str  # as in ``RULES``
+    about: dict[str, str]  # root and version; stored with finished scenes to recognise them
+    findings: tuple[Finding, ...]  # about the scenes and frames, complete after ``scenes`` was called
+
+    def scenes(self) -> Sequence[Scene]:
+        """Return the scenes to cut, in order, with the selected frames."""
+
+    def layers(self, scene: Scene, rules: Rules) -> MapLayers:
+        """Return the map of a scene. Several threads may call this at the same time."""
+
+
+def map_findings(map_name: str, repaired: Sequence[str], left_out: Sequence[str]) -> list[Finding]:
+    """Return the findings about map elements that were repaired or left out, given their ids."""
+    return [
+        Finding("note", code, f"{map_name}: {len(ids)} {text}", len(ids), tuple(ids[:EXAMPLES]))
+        for code, ids, text in (
+            ("polygons-repaired", repaired, "invalid polygons (they cross or touch themselves) were repaired"),
+            ("elements-left-out", left_out, "elements with too few points for a line or a polygon were left out"),
+        )
+        if ids
+    ]

@@ -1,0 +1,165 @@
+"""Makes dividers from the lane segments of Argoverse 2, whose maps have no layer of dividers.
+
+A lane segment describes the line on its left and the line on its right. So a line between two lanes occurs twice, in
+parts as long as a segment. There are two public rules to make dividers from these lines:
+
+- ``lane-marks`` uses every painted line, except those along the edge of the road. Lines are widened to strips. If two
+  strips overlap by more than 0.2 m, averaged over the length of the shorter line, the shorter line is dropped.
+- ``lane-graph`` uses every line between two lanes outside intersections, painted or not. If the overlap of two strips
+  is at least 0.9 of their union, the shorter line is dropped.
+
+The remaining lines are joined where their ends meet. The public code does most of this for each frame, after cutting.
+There, a divider may disappear and reappear, or be one line in a frame and two in the next. Here it is done once for the
+whole map. So a divider is the same in all frames, and a frame only costs a cut. Where several ends meet, the public
+code joins those that come first in a list, or repeats the common part in each branch. Here the straightest pair is
+joined, and no line turns back.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module
+from mapgauge.truth.rules import Rules
+from mapgauge.typing import Points
+
+SideId: TypeAlias = tuple[int, str]  # id of a lane segment, and "left" or "right"
+Lines: TypeAlias = tuple[Geometries, list[SideId]]
+
+
+class LaneSide(NamedTuple):
+    """The line on one side of a lane segment."""
+
+    lane: int  # id of the lane segment
+    side: str  # "left" or "right"
+    points: Points  # (n, 2), in the map; at least two, and none equals the one before
+    painted: bool
+    neighbour: bool  # whether there is a lane on the other side of the line
+    intersection: bool  # whether the lane segment is inside an intersection
+
+
+def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometries) -> Lines:
+    """Return the dividers of a map, each with the smallest id of the lines that it was made from.
+
+    Args:
+        sides: Lines of all lane segments.
+        rules: Which lines are dividers, and which of them are duplicates.
+        road_edges: The edges of the road, as shapely lines.
+    """
+    if rules.divider_source == "lane-marks":
+        lines = _drop_duplicates(_lines(side for side in sides if side.painted), rules)
+        if rules.drop_on_boundary:
+            lines = _drop_along_edges(lines, road_edges, rules)
+        return join_ends(lines, rules.join_distance)
+    lines = _lines(side for side in sides if side.neighbour and not side.intersection)
+    lines = join_ends(_drop_duplicates(lines, rules), rules.join_distance)
+    return _drop_duplicates(lines, rules)  # again: the lanes on the two sides of a line may end at different places
+
+
+def join_ends(lines: Lines, distance: float) -> Lines:
+    """Join lines whose ends are at most ``distance`` apart, the straightest pair first.
+
+    Lines that would turn by a right angle or more are not joined. A joined line has the id and the direction of its
+    part with the smallest id.
+    """
+    geometries, ids = lines
+    points = [shapely_module().get_coordinates(line) for line in geometries]
+    partner = _partners(points, ids, distance)
+    joined: list[tuple[SideId, Points]] = []
+    done = [False] * len(points)
+    # Start at free ends. The lines that are left after that have no free ends; they form closed loops.
+    for start in sorted(range(2 * len(points)), key=lambda end: (partner[end] >= 0, ids[end // 2], end)):
+        parts, end = [], start
+        while end >= 0 and not done[end // 2]:
+            done[end // 2] = True
+            parts.append(end)
+            end = partner[end ^ 1]
+        if parts:
+            runs = [points[end // 2][:: -1 if end % 2 else 1] for end in parts]
+            whole = np.concatenate([runs[0], *(run[1:] for run in runs[1:])])
+            first = min(parts, key=lambda end: ids[end // 2])
+            joined.append((ids[first // 2], whole[::-1] if first % 2 else whole))
+    joined.sort(key=lambda one: one[0])
+    return _linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
+
+
+def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) -> list[int]:
+    """Return the end that each end is joined to, or -1. Line ``i`` has the ends ``2 i`` (first) and ``2 i + 1``."""
+    partner = [-1] * (2 * len(points))
+    if not points:
+        return partner
+    shapely = shapely_module()
+    outward = np.array([step for line in points for step in (line[0] - line[1], line[-1] - line[-2])])
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+    ends = shapely.points(np.array([point for line in points for point in (line[0], line[-1])]))
+    a, b = shapely.STRtree(ends).query(ends, predicate="dwithin", distance=distance)
+    straight = -(outward[a] * outward[b]).sum(axis=1)  # cosine of the turn from one line into the other
+    meeting = (a // 2 < b // 2) & (straight > 0)
+    pairs = zip(np.round(-straight[meeting], 9).tolist(), a[meeting].tolist(), b[meeting].tolist(), strict=True)
+    for _, i, j in sorted(pairs, key=lambda pair: (pair[0], ids[pair[1] // 2], ids[pair[2] // 2], pair[1:])):
+        if partner[i] < 0 and partner[j] < 0:
+            partner[i], partner[j] = j, i
+    return partner
+
+
+def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
+    """Drop duplicates of longer lines. If two are equally long, to the millimetre, the smaller id is kept."""
+    geometries, ids = lines
+    if not ids:
+        return lines
+    shapely = shapely_module()
+    strips = _strips(geometries, rules.duplicate_buffer)
+    area, length = shapely.area(strips), shapely.length(geometries)
+    a, b = shapely.STRtree(strips).query(strips, predicate="intersects")
+    a, b = a[a < b], b[a < b]
+    overlap = shapely.area(shapely.intersection(strips[a], strips[b]))
+    if rules.divider_source == "lane-marks":
+        same = overlap > rules.duplicate_overlap * np.minimum(length[a], length[b])
+    else:
+        same = overlap >= rules.duplicate_overlap * (area[a] + area[b] - overlap)
+    others: list[list[int]] = [[] for _ in ids]
+    for i, j in zip(a[same].tolist(), b[same].tolist(), strict=True):
+        others[i].append(j)
+        others[j].append(i)
+    kept: set[int] = set()
+    for i in sorted(range(len(ids)), key=lambda i: (-round(float(length[i]), 3), ids[i])):
+        if kept.isdisjoint(others[i]):
+            kept.add(i)
+    return _pick(lines, sorted(kept))
+
+
+def _drop_along_edges(lines: Lines, road_edges: Geometries, rules: Rules) -> Lines:
+    """Drop lines along the edge of the road. The test is that for duplicates."""
+    geometries, ids = lines
+    shapely = shapely_module()
+    coords, owner = shapely.get_coordinates(road_edges, return_index=True)
+    inner = np.flatnonzero(owner[1:] == owner[:-1])
+    edges = shapely.linestrings(np.stack([coords[inner], coords[inner + 1]], axis=1))
+    width = rules.duplicate_buffer
+    line, edge = shapely.STRtree(edges).query(geometries, predicate="dwithin", distance=2 * width)
+    near = shapely.buffer(edges[edge], width)  # round caps leave no gaps where the edge turns
+    along = np.array([shapely.union_all(near[line == i]) for i in range(len(ids))], object)
+    strips = _strips(geometries, width)
+    overlap = shapely.area(shapely.intersection(strips, along))
+    return _pick(lines, np.flatnonzero(overlap <= rules.duplicate_overlap * shapely.length(geometries)).tolist())
+
+
+def _strips(geometries: Geometries, width: float) -> Geometries:
+    """Widen lines by ``width`` to each side, without making them longer."""
+    strips: Geometries = shapely_module().buffer(geometries, width, cap_style="flat", join_style="mitre")
+    return strips
+
+
+def _pick(lines: Lines, rows: list[int]) -> Lines:
+    geometries, ids = lines
+    return geometries[rows], [ids[i] for i in rows]
+
+
+def _lines(sides: Iterable[LaneSide]) -> Lines:
+    chosen = sorted(sides, key=lambda side: (side.lane, side.side))
+    return _linestrings([side.points for side in chosen]), [(side.lane, side.side) for side in chosen]
+
+
+def _linestrings(lines: Sequence[Points]) -> Geometries:
+    return as_geometries([shapely_module().LineString(line) for line in lines])

@@ -1,0 +1,84 @@
+"""Reads records of the JSON tables of nuScenes.
+
+``sample_data.json`` and ``ego_pose.json`` have millions of records and are as large as a gigabyte. Truth needs about
+one record in a hundred. A search through the bytes of the file finds these records, and only they are decoded. The
+search relies on how the tables are usually written. If it does not find all records, the whole table is decoded, which
+takes more time and memory.
+"""
+
+import mmap
+import re
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from mapgauge.errors import UnreadableFile
+from mapgauge.io._json import collector_paused
+from mapgauge.truth.json_files import read_json
+
+T = TypeVar("T")
+
+
+def read_table(path: Path, record: type[T]) -> list[T]:
+    """Read all records of a table. Only the fields of ``record`` are kept."""
+    try:
+        return read_json(path, list[record], "a table of nuScenes")  # type: ignore[valid-type]
+    except FileNotFoundError as error:
+        raise _missing(path) from error
+
+
+def find_records(
+    path: Path,
+    record: type[T],
+    pattern: bytes,
+    wanted: Collection[bytes] | None,
+    complete: Callable[[list[T]], bool],
+) -> list[T]:
+    """Read the records of a table that contain a pattern.
+
+    Args:
+        path: The table, an array of records. The records must not contain other records.
+        record: Type of the records.
+        pattern: A regular expression that matches inside the records.
+        wanted: Allowed values of the first group of the pattern; None allows all.
+        complete: Whether the records found are complete. If not, the whole table is decoded.
+    """
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # matches refer to it, so it is not closed here
+        found = _search(data, record, re.compile(pattern), wanted)
+    except ValueError:  # an empty file cannot be mapped
+        found = None
+    except FileNotFoundError as error:
+        raise _missing(path) from error
+    except OSError as error:
+        raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
+    return found if found is not None and complete(found) else read_table(path, record)
+
+
+def _search(
+    data: mmap.mmap, record: type[T], pattern: re.Pattern[bytes], wanted: Collection[bytes] | None
+) -> list[T] | None:
+    """Return the matching records, or None if a match is not inside a record."""
+    decoder = msgspec.json.Decoder(record)
+    found = []
+    with collector_paused():
+        for match in pattern.finditer(data):
+            if wanted is not None and match[1] not in wanted:
+                continue
+            start, stop = data.rfind(b"{", 0, match.start()), data.find(b"}", match.end())
+            try:
+                found.append(decoder.decode(data[start : stop + 1]))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return None
+    return found
+
+
+def _missing(path: Path) -> UnreadableFile:
+    folder = "" if path.parent.is_dir() else f" (the folder {path.parent} does not exist)"
+    return UnreadableFile(
+        f"{path}: no such file{folder}. It is part of the metadata of nuScenes {path.parent.name}",
+        remedy="Check that the data root is the folder that contains v1.0-trainval and maps",
+    )
