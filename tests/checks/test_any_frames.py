@@ -53,6 +53,7 @@ def test_check_never_raises_and_is_deterministic(
     levels = [("error", "warning", "note").index(finding.level) for finding in findings]
     assert levels == sorted(levels)
     assert all(finding.code and str(finding) for finding in findings)
+    assert all(finding.remedy for finding in findings if finding.level != "note")
 
 
 @given(map_frames())
