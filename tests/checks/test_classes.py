@@ -63,6 +63,7 @@ def test_no_class_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.Map
     finding = one("classes-disjoint", predictions.rename({name: f"{i}" for i, name in enumerate(CLASSES)}), truth)
     assert finding.level == "error"
     assert "the predictions have 0, 1, 2, the truth has ped_crossing, divider, boundary" in finding.message
+    assert finding.for_shell().endswith("Use --rename OLD=NEW or --rename-truth OLD=NEW")
 
 
 def test_a_class_that_only_the_predictions_know_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

@@ -1,4 +1,4 @@
-"""Every code of a finding is on the page that explains them."""
+"""Tests that the documentation lists the code of every finding."""
 
 import re
 from pathlib import Path
