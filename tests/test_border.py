@@ -1,4 +1,4 @@
-"""What the public functions refuse, and how they say it."""
+"""Tests which input the public functions refuse, and their error messages."""
 
 import math
 import re
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 import mapgauge as mg
 
-api: Any = mg  # what the type checker would refuse is what is tried here
+api: Any = mg  # hides from the type checker the invalid arguments that are tested here
 
 LINE = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
 
 
 class Unreadable:
-    """Like a tensor on another device."""
+    """Behaves like a tensor on another device."""
 
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError("can't convert a tensor on another device")

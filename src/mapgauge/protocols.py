@@ -56,7 +56,7 @@ class Protocol:
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
             checked = tuple(check_length(name, value) for value in values)
             if len(set(checked)) < len(checked):
-                raise InvalidInput(f"{name} must be different values, got {values!r}")
+                raise InvalidInput(f"{name} must differ from each other, got {values!r}")
             if name != "cutoffs" and len(checked) > MOST_THRESHOLDS:
                 raise InvalidInput(f"{name} must be at most {MOST_THRESHOLDS} thresholds, got {len(checked)}")
             object.__setattr__(self, name, checked)
@@ -96,9 +96,8 @@ class Protocol:
         >>> [Protocol("", **how).sampling for how in ({"spacing": 0.5}, {"count": 200}, {})]
         ['a point every 0.5 m', '200 points per polyline', 'points as in the file']
         """
-        if self.spacing is not None:
-            return f"a point every {self.spacing:g} m"
-        return "points as in the file" if self.count is None else f"{self.count} points per polyline"
+        how = "points as in the file" if self.count is None else f"{self.count} points per polyline"
+        return how if self.spacing is None else f"a point every {self.spacing:g} m"
 
     @property
     def sampling_short(self) -> str:
@@ -107,9 +106,8 @@ class Protocol:
         >>> [Protocol("", **how).sampling_short for how in ({"spacing": 0.5}, {"count": 200}, {})]
         ['0.5 m', 'N = 200', 'as is']
         """
-        if self.spacing is not None:
-            return f"{self.spacing:g} m"
-        return "as is" if self.count is None else f"N = {self.count}"
+        how = "as is" if self.count is None else f"N = {self.count}"
+        return how if self.spacing is None else f"{self.spacing:g} m"
 
     def replace(self, **settings: Any) -> "Protocol":
         """Return a copy with some settings changed.

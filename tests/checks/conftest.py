@@ -1,4 +1,4 @@
-"""A sound pair of predictions and truth."""
+"""Fixtures: a valid pair of predictions and truth."""
 
 import numpy as np
 import pytest

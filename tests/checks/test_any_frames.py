@@ -1,4 +1,4 @@
-"""Whatever is in two MapFrames, ``check`` answers, and always the same."""
+"""Tests that ``check`` never raises and is deterministic, whatever the two MapFrames contain."""
 
 import sys
 from dataclasses import replace
@@ -53,6 +53,7 @@ def test_check_never_raises_and_is_deterministic(
     levels = [("error", "warning", "note").index(finding.level) for finding in findings]
     assert levels == sorted(levels)
     assert all(finding.code and str(finding) for finding in findings)
+    assert all(finding.remedy for finding in findings if finding.level != "note")
 
 
 @given(map_frames())
@@ -63,7 +64,7 @@ def test_check_answers_for_a_side_against_itself(frames: mg.MapFrames) -> None:
 def test_the_order_of_frames_and_instances_does_not_matter(
     predictions: mg.MapFrames, truth: mg.MapFrames, rng: np.random.Generator
 ) -> None:
-    # Something odd of each kind, so that there is something to say.
+    # Something wrong of each kind, so that there are findings.
     odd = predictions.rename({"ped_crossing": "divider", "divider": "ped_crossing"}).rotate(90)
     order = rng.permutation(len(odd.polylines))
     order = order[np.argsort(odd.frame[order], kind="stable")]

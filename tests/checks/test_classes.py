@@ -1,3 +1,5 @@
+import shlex
+
 import numpy as np
 import pytest
 from tests.checks.world import CLASSES, codes, none, one
@@ -23,20 +25,23 @@ def test_another_name_for_a_class_comes_with_the_renaming(
     odd = predictions.rename({ours: theirs})
     finding = one("classes-named-differently", odd, truth)
     assert finding.level == "error"
-    assert f"predictions.rename({ {theirs: ours} })" in finding.message
+    assert str(finding).endswith(f"Use predictions.rename({ {theirs: ours} })")
+    assert f"--rename {shlex.quote(f'{theirs}={ours}')}" in finding.for_shell()
     assert codes(odd.rename({theirs: ours}), truth) == set()
 
 
 def test_two_classes_that_are_one_in_the_truth_are_joined(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = predictions.rename({"divider": "lane_divider", "boundary": "road_divider"})
     remedy = {"lane_divider": "divider", "road_divider": "divider"}
-    assert f"Use predictions.rename({remedy})" in one("classes-named-differently", odd, truth).message
+    assert f"Use predictions.rename({remedy})" in str(one("classes-named-differently", odd, truth))
 
 
 def test_two_classes_that_are_one_in_the_predictions_are_joined(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = truth.rename({"divider": "lane_divider", "boundary": "road_divider"})
     remedy = {"lane_divider": "divider", "road_divider": "divider"}
-    assert f"Use truth.rename({remedy})" in one("classes-named-differently", predictions, odd).message
+    finding = one("classes-named-differently", predictions, odd)
+    assert f"Use truth.rename({remedy})" in str(finding)
+    assert finding.for_shell().endswith("Use --rename-truth lane_divider=divider --rename-truth road_divider=divider")
 
 
 def test_other_names_of_classes_that_are_not_asked_for_do_not_matter(
@@ -58,6 +63,7 @@ def test_no_class_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.Map
     finding = one("classes-disjoint", predictions.rename({name: f"{i}" for i, name in enumerate(CLASSES)}), truth)
     assert finding.level == "error"
     assert "the predictions have 0, 1, 2, the truth has ped_crossing, divider, boundary" in finding.message
+    assert finding.for_shell().endswith("Use --rename OLD=NEW or --rename-truth OLD=NEW")
 
 
 def test_a_class_that_only_the_predictions_know_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -75,7 +81,7 @@ def test_a_known_class_without_truth_is_a_warning(predictions: mg.MapFrames, tru
     stale = truth.select(["divider", "boundary"]).as_classes(CLASSES)
     finding = one("class-without-truth", predictions, stale)
     assert (finding.level, finding.count) == ("warning", predictions.counts["ped_crossing"])
-    assert "delete it" in finding.message
+    assert "delete it" in str(finding)
 
 
 def test_a_known_class_without_predictions_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -100,14 +106,15 @@ def test_exchanged_ids_are_a_warning_with_the_table(predictions: mg.MapFrames, t
     assert finding.level == "warning"
     assert codes(odd, truth) == {"classes-exchanged"}
     table = {"divider": "ped_crossing", "ped_crossing": "divider"}
-    assert f"predictions.rename({table})" in finding.message
+    assert f"predictions.rename({table})" in str(finding)
+    assert "--rename divider=ped_crossing --rename ped_crossing=divider" in finding.for_shell()
     assert codes(odd.rename(table), truth) == set()
 
 
 def test_ids_that_moved_in_a_circle_are_found(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = predictions.rename({"ped_crossing": "divider", "divider": "boundary", "boundary": "ped_crossing"})
     table = {"divider": "ped_crossing", "boundary": "divider", "ped_crossing": "boundary"}
-    assert f"predictions.rename({table})" in one("classes-exchanged", odd, truth).message
+    assert f"predictions.rename({table})" in str(one("classes-exchanged", odd, truth))
 
 
 def test_a_class_taken_for_another_is_not_an_exchange(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

@@ -22,7 +22,8 @@ def test_exchanged_sides_are_an_error(predictions: mg.MapFrames, truth: mg.MapFr
 def test_predictions_without_confidence_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     finding = one("confidence-missing", predictions.with_confidence(None), truth)
     assert finding.level == "error"
-    assert ".with_confidence(1)" in finding.message
+    assert ".with_confidence(1)" in str(finding)
+    assert "--certain" in finding.for_shell()
 
 
 def test_no_predictions_need_no_confidence(truth: mg.MapFrames) -> None:
@@ -41,10 +42,10 @@ def test_truth_with_equal_confidences_is_a_note(predictions: mg.MapFrames, truth
 @pytest.mark.parametrize(
     ("change", "hint"),
     [
-        (lambda c: np.log(c / (1 - c)), "need a sigmoid"),
-        (lambda c: 100 * c, "Divide by 100"),
-        (lambda c: 5 * c, "Bring them into [0, 1]"),
-        (lambda c: 1e6 * c, "Bring them into [0, 1]"),
+        (lambda c: np.log(c / (1 - c)), "Apply a sigmoid"),
+        (lambda c: 100 * c, "Divide them by 100"),
+        (lambda c: 5 * c, "Scale them to [0, 1]"),
+        (lambda c: 1e6 * c, "Scale them to [0, 1]"),
     ],
     ids=["logits", "percent", "5 times", "large"],
 )
@@ -56,7 +57,7 @@ def test_confidences_outside_of_0_to_1_are_an_error(
     finding = one("confidence-range", valued(predictions, values), truth)
     assert (finding.level, finding.count) == ("error", int(np.count_nonzero((values < 0) | (values > 1))))
     assert f"from {values.min():.4g} to {values.max():.4g}" in finding.message
-    assert hint in finding.message
+    assert hint in str(finding)
 
 
 def test_confidences_that_are_0_or_1_are_sound(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

@@ -25,7 +25,8 @@ def test_turned_axes_are_an_error_with_the_turn_back(
 ) -> None:
     finding = one("axes-turned", predictions.rotate(turned), truth)
     assert finding.level == "error"
-    assert f"Use predictions.{remedy}" in finding.message
+    assert f"Use predictions.{remedy}" in str(finding)
+    assert finding.for_shell().endswith(f"Use --{remedy.replace('(', ' ').rstrip(')')}")
     assert codes(predictions.rotate(turned), truth) == {"axes-turned"}
 
 
@@ -38,7 +39,7 @@ def test_axes_turned_on_both_sides_are_sound(predictions: mg.MapFrames, truth: m
     [
         ([[1, 0], [0, -1]], "y points to the other side"),
         ([[-1, 0], [0, 1]], "x points the other way"),
-        ([[0, 1], [1, 0]], "x and y are exchanged"),
+        ([[0, 1], [1, 0]], "x and y are swapped"),
         ([[0, -1], [-1, 0]], "x is minus y"),
     ],
 )
@@ -106,8 +107,8 @@ def test_normalised_coordinates_are_an_error(
 def test_world_coordinates_on_one_side_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     finding = one("coordinates-world", predictions, placed(truth, 1, (743, 2231)))
     assert finding.level == "error"
-    assert "truth: the instances lie about (743, 2231)" in finding.message
-    assert "Bring them into the frame of the ego" in finding.message
+    assert "truth: coordinates are centred at (743, 2231)" in finding.message
+    assert "Transform them to the frame of the ego" in str(finding)
 
 
 def test_world_coordinates_of_a_long_drive_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -115,7 +116,7 @@ def test_world_coordinates_of_a_long_drive_are_an_error(predictions: mg.MapFrame
     poses[:, 0, 3] = np.linspace(-1500, 1500, len(truth))
     driven = replace(truth, poses=np.tile(np.eye(4), (len(truth), 1, 1))).transform(poses)
     assert "World" not in one("coordinates-world", predictions, driven).message
-    assert "Use truth.transform(numpy.linalg.inv(truth.poses))" in one("coordinates-world", predictions, driven).message
+    assert "Use truth.transform(numpy.linalg.inv(truth.poses))" in str(one("coordinates-world", predictions, driven))
 
 
 def test_longitude_and_latitude_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -146,7 +147,8 @@ def test_another_region_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFra
     finding = one("region-differs", predictions.crop((36, 18)), truth)
     assert finding.level == "warning"
     assert "the predictions measure 36 x 18 m and the truth 60 x 30 m" in finding.message
-    assert ".crop((36, 18))" in finding.message
+    assert ".crop((36, 18))" in str(finding)
+    assert "sweep --region 36x18" in finding.for_shell()
     assert codes(predictions.crop((36, 18)), truth.crop((36, 18))) == set()
 
 
@@ -166,7 +168,7 @@ def test_vectormapnet_against_other_truth_is_a_warning(predictions: mg.MapFrames
     small = replace(shrunk(predictions), format="vectormapnet")
     finding = one("region-shrunk", small, truth)
     assert finding.level == "warning"
-    assert "unshrink=True" in finding.message
+    assert "unshrink=True" in str(finding)
     assert none("region-shrunk", replace(predictions, format="vectormapnet"), truth)
     assert none("region-shrunk", small, replace(shrunk(truth), format="vectormapnet"))
 
@@ -183,14 +185,15 @@ def test_frames_that_only_share_a_token_are_a_warning(
     moved = replace(predictions, tokens=predictions.tokens[3:] + predictions.tokens[:3])
     finding = one("frames-unrelated", moved, truth)
     assert finding.level == "warning"
-    assert "paired by position" in finding.message
+    assert "paired by position" in str(finding)
 
 
 def test_2d_against_3d_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     finding = one("dimensions-differ", predictions, lifted(truth, 0))
     assert finding.level == "error"
-    assert "Use truth.planar()" in finding.message
-    assert "Use predictions.planar()" in one("dimensions-differ", lifted(predictions, 0), truth).message
+    assert "Use truth.planar()" in str(finding)
+    assert "Use --planar" in finding.for_shell()
+    assert "Use predictions.planar()" in str(one("dimensions-differ", lifted(predictions, 0), truth))
     assert codes(predictions, lifted(truth, 0)) == {"dimensions-differ"}
     assert codes(predictions, lifted(truth, 0).planar()) == set()
 

@@ -11,7 +11,7 @@ NUSCENES, ARGOVERSE = PUBLISHED
 
 
 def val(frames: int, counts: dict[str, int], pattern: str = "{:032x}", size: float = 60.0) -> mg.MapFrames:
-    """Truth with so many frames and instances, each a line through the whole region."""
+    """Return truth with these numbers of frames and instances, each a line through the whole region."""
     total = sum(counts.values())
     line = np.array([[-size / 2, -size / 4], [size / 2, size / 4]])
     return mg.MapFrames(

@@ -8,7 +8,7 @@ import mapgauge as mg
 
 
 def with_line(frames: mg.MapFrames, points: list[list[float]]) -> mg.MapFrames:
-    """One more instance, in the last frame."""
+    """Return the frames with one more instance in the last frame."""
     coords = np.concatenate([frames.polylines.coords, np.array(points)])
     offsets = np.append(frames.polylines.offsets, len(coords))
     return replace(
@@ -31,6 +31,8 @@ def test_many_instances_that_leave_the_region_are_a_warning(predictions: mg.MapF
     finding = one("region-left", predictions.crop((40, 20)), truth, region=(40, 20))
     assert finding.level == "warning"
     assert finding.message.startswith("truth: ")
+    assert "Use .crop(region) on both sides" in str(finding)
+    assert finding.for_shell().endswith("Use --crop to compare only what lies inside")
 
 
 def test_what_leaves_the_region_by_less_than_a_margin_is_not_counted(
@@ -67,6 +69,6 @@ def test_when_all_is_far_away_single_instances_are_not_the_cause(
     assert none("instances-far-away", placed(predictions, 1000), truth)
 
 
-def test_a_region_that_is_none_is_refused(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+def test_an_invalid_region_is_refused(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     with pytest.raises(mg.InvalidInput, match="region must be"):
         codes(predictions, truth, region=(60, -30))

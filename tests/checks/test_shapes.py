@@ -1,4 +1,4 @@
-"""Closed shapes and odd ones."""
+"""Tests the checks of closed and of degenerate shapes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from mapgauge.typing import Points
 
 
 def redrawn(frames: mg.MapFrames, class_name: str, draw: Callable[[Points], Points]) -> mg.MapFrames:
-    """The same with other points for the instances of one class."""
+    """Return the frames with other points for the instances of one class."""
     label = frames.classes.index(class_name)
     lines = [draw(points) if frames.label[i] == label else points for i, points in enumerate(frames.polylines)]
     return replace(frames, polylines=mg.Polylines.of(lines))
@@ -27,7 +27,7 @@ def test_shares_of_closed_shapes_are_a_note(predictions: mg.MapFrames, truth: mg
 
 
 def test_open_outlines_against_closed_ones_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
-    # Four corners, and the fourth is not joined to the first.
+    # Four corners without the edge from the fourth to the first.
     odd = redrawn(predictions, "ped_crossing", lambda points: mg.resample(points, count=5)[:4])
     finding = one("closed-differs", odd, truth)
     assert finding.level == "warning"

@@ -30,27 +30,28 @@ def test_tokens_that_meet_are_not_mentioned(predictions: mg.MapFrames, truth: mg
 def test_no_token_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     finding = one("tokens-disjoint", renamed(predictions, "{:031x}f"), truth)
     assert finding.level == "error"
-    assert "same data set and split" in finding.message
+    assert "same data set and split" in str(finding)
     assert finding.examples == ("0" * 31 + "f", "0" * 32)
 
 
 def test_a_log_id_on_one_side_is_named(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     long, short = renamed(predictions, LOG + "_31597191692748{:04}"), renamed(truth, "31597191692748{:04}")
-    message = one("tokens-disjoint", long, short).message
-    assert "8 of these would meet without the log id" in message
-    assert "dataclasses.replace(predictions, tokens=" in message
-    stripped = replace(long, tokens=tuple(token.rpartition("_")[2] for token in long.tokens))  # as the message says
+    finding = one("tokens-disjoint", long, short)
+    assert "8 of them match without the log id" in finding.message
+    assert "dataclasses.replace(predictions, tokens=" in str(finding)
+    assert finding.for_shell().endswith("Remove the log id and the underscore from the tokens of the predictions")
+    stripped = replace(long, tokens=tuple(token.rpartition("_")[2] for token in long.tokens))  # as the remedy says
     assert none("tokens-disjoint", stripped, short)
 
 
 def test_the_log_id_is_taken_from_the_side_that_has_it(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     long, short = renamed(truth, LOG + "_31597191692748{:04}"), renamed(predictions, "31597191692748{:04}")
-    assert "dataclasses.replace(truth, tokens=" in one("tokens-disjoint", short, long).message
+    assert "dataclasses.replace(truth, tokens=" in str(one("tokens-disjoint", short, long))
 
 
 @pytest.mark.parametrize(
     ("pattern", "cause"),
-    [(" A{:03} ", "blanks and upper or lower case"), ("samples/a{:03}.jpg", "without folder and file suffix")],
+    [(" A{:03} ", "blanks and case"), ("samples/a{:03}.jpg", "without folder and file suffix")],
 )
 def test_other_ways_to_write_a_token_are_named(
     predictions: mg.MapFrames, truth: mg.MapFrames, pattern: str, cause: str
@@ -73,20 +74,21 @@ def test_missing_frames_are_a_warning_with_their_share(predictions: mg.MapFrames
 
 def test_missing_frames_of_vectormapnet_have_a_known_cause(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     some = replace(predictions.at(range(6)), format="vectormapnet")
-    assert "VectorMapNet leaves out frames" in one("tokens-missing", some, truth).message
+    assert "VectorMapNet leaves out frames" in str(one("tokens-missing", some, truth))
 
 
 def test_unknown_frames_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     finding = one("tokens-unknown", predictions, truth.at(range(5)))
     assert (finding.level, finding.count, finding.examples) == ("error", 3, predictions.tokens[5:])
-    assert 'unknown="ignore"' in finding.message
+    assert 'unknown="ignore"' in str(finding)
+    assert "--ignore-unknown" in finding.for_shell()
     assert none("tokens-missing", predictions, truth.at(range(5)))
 
 
 def test_a_cause_is_found_where_only_some_tokens_meet(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     tokens = tuple(token if i < 4 else f"{token.upper()} " for i, token in enumerate(truth.tokens))
     message = one("tokens-missing", replace(predictions, tokens=tokens), truth).message
-    assert "4 of these would meet but for blanks" in message
+    assert "4 of them match except for blanks" in message
 
 
 @pytest.mark.parametrize("side", ["predictions", "truth"])

@@ -1,4 +1,4 @@
-"""A small world of 60 x 30 m: roads, dividers, crossings, and predictions a model could have made of them."""
+"""A small world of 60 x 30 m with roads, dividers and crossings, and plausible predictions of it."""
 
 from dataclasses import replace
 
@@ -15,34 +15,34 @@ FRAMES = 8
 
 
 def codes(predictions: mg.MapFrames, truth: mg.MapFrames, **settings: object) -> set[str]:
-    """Codes of the errors and warnings."""
+    """Return the codes of the errors and warnings."""
     return {f.code for f in check(predictions, truth, **settings) if f.level != "note"}  # type: ignore[arg-type]
 
 
 def one(code: str, predictions: mg.MapFrames, truth: mg.MapFrames, **settings: object) -> mg.Finding:
-    """The one finding of a code."""
+    """Return the only finding with this code."""
     (finding,) = (f for f in check(predictions, truth, **settings) if f.code == code)  # type: ignore[arg-type]
     return finding
 
 
 def none(code: str, predictions: mg.MapFrames, truth: mg.MapFrames, **settings: object) -> bool:
-    """Whether there is no finding of a code."""
+    """Return whether there is no finding with this code."""
     return all(f.code != code for f in check(predictions, truth, **settings))  # type: ignore[arg-type]
 
 
 def placed(frames: mg.MapFrames, factor: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> mg.MapFrames:
-    """The same with all points scaled and then shifted."""
+    """Return the frames with all points scaled and then shifted."""
     coords = np.ascontiguousarray(frames.polylines.coords * np.asarray(factor) + np.asarray(shift))
     return replace(frames, polylines=mg.Polylines(coords, frames.polylines.offsets))
 
 
 def truth_of(rng: np.random.Generator, frames: int = FRAMES) -> mg.MapFrames:
-    """Roads along x that bend a little, a street to the left, a lane to the right, and crossings."""
+    """Return slightly curved roads along x, a street to the left, a lane to the right, and crossings."""
     return mg.MapFrames.of({f"{i:032x}": _frame(rng) for i in range(frames)}, classes=CLASSES)
 
 
 def predictions_of(rng: np.random.Generator, truth: mg.MapFrames, alarms: int = 6) -> mg.MapFrames:
-    """Each instance found, a little off and as 20 points, and some false alarms of low confidence."""
+    """Return each instance, slightly displaced and with 20 points, and some false alarms of low confidence."""
     frames: dict[str, dict[str, list[Points]]] = {}
     confidence: dict[str, dict[str, list[float]]] = {}
     for token in truth.tokens:

@@ -1,4 +1,4 @@
-"""Predictions and truth meet by token and by class name."""
+"""Tests alignment: frames are matched by token and classes by name."""
 
 import pytest
 
@@ -36,8 +36,10 @@ def test_a_frame_without_predictions_is_refused_if_asked() -> None:
 
 
 def test_a_predicted_frame_that_the_truth_lacks_is_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match=r'1 of 2 predicted frames are not in the truth \(first: z\).*"ignore"'):
+    message = r'1 of 2 predicted frames are not in the truth \(first: z\).*"ignore"'
+    with pytest.raises(mg.InvalidInput, match=message) as caught:
         mg.align(predictions("a", "z"), truth("a"))
+    assert caught.value.for_shell().endswith("Pass --ignore-unknown to leave them out")
 
 
 def test_a_predicted_frame_that_the_truth_lacks_can_be_ignored() -> None:
@@ -67,8 +69,9 @@ def test_classes_can_be_chosen() -> None:
 def test_height_on_one_side_only_is_refused() -> None:
     flat = mg.MapFrames.of({"a": {"divider": [LINE]}})
     high = mg.MapFrames.of({"a": {"divider": [[[0, 0, 1], [1, 0, 1]]]}}).with_confidence(1)
-    with pytest.raises(mg.InvalidInput, match=r"predictions are 3-D and truth is 2-D.*planar"):
+    with pytest.raises(mg.InvalidInput, match=r"predictions are 3-D and truth is 2-D.*planar\(\)") as caught:
         mg.align(high, flat)
+    assert caught.value.for_shell().endswith("Pass --planar to compare in the plane")
 
 
 @pytest.mark.parametrize("setting", ["missing", "unknown"])

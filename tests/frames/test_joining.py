@@ -1,4 +1,4 @@
-"""Frames from several places as one."""
+"""Tests joining of several MapFrames into one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""MapFrames: what its methods keep and what they change."""
+"""Tests the methods of MapFrames: what they change and what they keep."""
 
 import numpy as np
 import pytest

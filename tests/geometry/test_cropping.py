@@ -1,4 +1,4 @@
-"""Clipping at the edge of a region, by hand and against shapely."""
+"""Tests cropping to a region, by hand and against shapely."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
-"""What may be wrong with two files, found before a number is computed from them.
+"""Checks predictions and truth for likely mistakes before anything is computed from them.
 
-A check is a function that looks at a ``Context`` and yields findings. A new one is a function and a row in ``CHECKS``.
+A check is a function that takes a ``Context`` and yields findings. To add one, write the function and add it to
+``CHECKS``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 
-# Findings of one level keep this order.
+# Findings of the same level are listed in this order.
 CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     tokens.no_frames,
     confidence.on_the_right_side,
@@ -51,20 +52,20 @@ def check(
     region: Region | None = None,
     classes: Sequence[str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Look for what may be wrong with predictions and truth, before a number is computed from them.
+    """Check predictions and truth for likely mistakes before anything is computed from them.
 
-    Tokens or class names that do not meet, exchanged sides, classes or axes, another region, another unit, confidences
-    that are none, and more. Nothing is changed; a finding says what to do.
+    The checks find tokens or class names that do not match, swapped sides, classes or axes, different regions or
+    units, confidences outside [0, 1], and more. They change nothing. Each finding says what to do.
 
     Args:
         predictions: The predictions.
         truth: The truth.
-        region: What will be compared: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)``, metres.
-        classes: The classes that will be compared, by name; all if None.
+        region: The region to compare: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)``, metres.
+        classes: Names of the classes to compare; all if None.
 
     Returns:
-        The findings, most severe first, and among them those of the readers (``frames.findings``). A finding has a
-        stable ``code`` for programs.
+        The findings, most severe first, including those of the readers (``frames.findings``). The ``code`` of a
+        finding is stable and meant for programs.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"boundary": [[[0, 0], [9, 0]]]}})
@@ -74,10 +75,10 @@ def check(
     error: the sides have different names for the same class: contours for boundary. Use
     predictions.rename({'contours': 'boundary'})
     """
-    box = None if region is None else check_region(region)
-    context = Context.of(predictions, truth, box, classes)
+    bounds = None if region is None else check_region(region)
+    context = Context.of(predictions, truth, bounds, classes)
     found = [*predictions.findings, *truth.findings]
-    with np.errstate(all="ignore"):  # coordinates may be so large that their squares are not finite
+    with np.errstate(all="ignore"):  # squares of very large coordinates overflow
         for function in CHECKS:
             found += function(context)
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: _LEVELS.index(finding.level)))

@@ -1,12 +1,15 @@
-"""Do the class names of both sides meet, and has each class instances?"""
+"""Checks that both sides use the same class names, and that each class has instances."""
 
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from mapgauge.checks.context import Context, Counts
+from mapgauge.errors import Remedy
+from mapgauge.frames.batches import ORDERS
 from mapgauge.frames.findings import Finding
 
-# One class, as different projects and maps call it.
+# Names of the same class in different projects and maps.
 _ALIASES = {
     alias: name
     for name, aliases in {
@@ -20,42 +23,48 @@ _ALIASES = {
 
 
 def common_name(class_name: str) -> str:
-    """The name under which a class is best known."""
+    """Return the usual name of a class."""
     plain = re.sub(r"[\s_-]+", "_", class_name.strip().lower())
     return _ALIASES.get(plain, plain)
 
 
 def names(context: Context) -> Iterator[Finding]:
-    """Classes that only one side has, and the renaming that helps."""
+    """Find classes that only one side has, and propose names."""
     x, y = context.offered
     known = tuple(dict.fromkeys((*y, *x)))
     asked = known if context.classes is None else context.classes
     nowhere = [name for name in asked if name not in known]
     if nowhere:
-        text = f"neither side has the class {', '.join(nowhere)}. There are: {', '.join(known) or 'none'}"
-        yield Finding("error", "classes-unknown", text, len(nowhere))
+        text = f"neither side has the class {', '.join(nowhere)}; available: {', '.join(known) or 'none'}"
+        remedy = Remedy("Choose among these with classes=", "Choose among these with --classes")
+        yield Finding("error", "classes-unknown", text, len(nowhere), remedy=remedy)
     renamed = _renaming(x, y, asked)
     if any(renamed):
         calls = [f"{side}.rename({table})" for (side, _), table in zip(context.sides, renamed, strict=True) if table]
+        options = [_options("--rename", renamed[0]), _options("--rename-truth", renamed[1])]
         pairs = [f"{name} for {target}" for table in renamed for name, target in table.items()]
-        text = f"the sides have different names for the same class: {', '.join(pairs)}. Use {' and '.join(calls)}"
-        yield Finding("error", "classes-named-differently", text, len(pairs))
+        text = f"the sides have different names for the same class: {', '.join(pairs)}"
+        remedy = Remedy(f"Use {' and '.join(calls)}", f"Use {' '.join(filter(None, options))}")
+        yield Finding("error", "classes-named-differently", text, len(pairs), remedy=remedy)
     met = {name for table in renamed for pair in table.items() for name in pair}
     alone_x = [name for name in x if name not in y and name not in met and name in asked and x[name]]
     alone_y = [name for name in y if name not in x and name not in met and name in asked and y[name]]
     if alone_x and alone_y and not met and not x.keys() & y.keys():
-        text = (
-            f"no class in common: the predictions have {', '.join(alone_x)}, the truth has {', '.join(alone_y)}. "
-            "Use .rename({...}) on one side"
-        )
-        yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y))
+        text = f"no class in common: the predictions have {', '.join(alone_x)}, the truth has {', '.join(alone_y)}"
+        remedy = Remedy("Use .rename({...}) on one side", "Use --rename OLD=NEW or --rename-truth OLD=NEW")
+        yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y), remedy=remedy)
         return
-    yield from _alone(alone_x, x, "only-predicted", "the truth does not know", "all of them count as false")
-    yield from _alone(alone_y, y, "never-predicted", "the predictions do not know", "all of them count as missed")
+    yield from _alone(alone_x, x, "only-predicted", "the truth", "all of them count as false")
+    yield from _alone(alone_y, y, "never-predicted", "the predictions", "all of them count as missed")
+
+
+def _options(option: str, table: Mapping[str, str]) -> str:
+    """Return a renaming as options of the command line."""
+    return " ".join(f"{option} {shlex.quote(f'{old}={new}')}" for old, new in table.items())
 
 
 def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """New names for classes of the predictions and of the truth that are the same class under other names."""
+    """Return new names for the classes of the predictions and of the truth that differ only in name."""
     tables: tuple[dict[str, str], dict[str, str]] = ({}, {})
     for common in dict.fromkeys(common_name(name) for name in y if name not in x):
         mine = [name for name in x if name not in y and common_name(name) == common]
@@ -68,47 +77,52 @@ def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str
     return tables
 
 
-def _alone(classes: Sequence[str], counts: Counts, code: str, whose: str, effect: str) -> Iterator[Finding]:
+def _alone(classes: Sequence[str], counts: Counts, code: str, lacking: str, effect: str) -> Iterator[Finding]:
     for name in classes:
-        text = (
-            f"{counts[name]} instances of {name}, a class that {whose}: {effect}. "
-            "Select classes if it should not be compared, or use .rename({...}) if it has another name"
+        remedy = Remedy(
+            "Select the classes to compare, or use .rename({...}) if this one has another name there",
+            "Pass the classes to compare with --classes, or use --rename OLD=NEW or --rename-truth OLD=NEW if this one "
+            "has another name there",
         )
-        yield Finding("warning", f"class-{code}", text, counts[name])
+        text = f"{counts[name]} instances of {name}, a class that is not in {lacking}: {effect}"
+        yield Finding("warning", f"class-{code}", text, counts[name], remedy=remedy)
 
 
 def exchanged(context: Context) -> Iterator[Finding]:
-    """Class ids that mean each other."""
+    """Find class ids that were swapped."""
     meant = context.exchanged
     if meant:
         seen = ", ".join(f"{true} where {predicted} is predicted" for predicted, true in meant.items())
         text = (
-            f"class ids seem to be exchanged. In {len(context.neighbours.frames)} frames the truth has {seen}. Use "
-            f"predictions.rename({meant}), or read the file with the classes= that its ids mean. MapTR counts divider, "
-            "ped_crossing, boundary; StreamMapNet ped_crossing, divider, boundary"
+            f"class ids seem to be swapped. In {len(context.neighbours.frames)} frames the truth has {seen}. The order "
+            f"of ids differs between projects: {ORDERS}"
         )
-        yield Finding("warning", "classes-exchanged", text, len(meant))
+        remedy = Remedy(
+            f"Use predictions.rename({meant}), or read the file with classes= in the order of its ids",
+            f"Use {_options('--rename', meant)}",
+        )
+        yield Finding("warning", "classes-exchanged", text, len(meant), remedy=remedy)
 
 
 def without_instances(context: Context) -> Iterator[Finding]:
-    """Classes that both sides know and one of them does not have."""
+    """Find classes of both sides that have no instances on one of them."""
     x, y = context.predictions.counts, context.truth.counts
     for name in x:
         if name not in y or (x[name] and y[name]):
             continue
         if not x[name] and not y[name]:
-            text = f"class {name}: no instance on either side. A mean over classes should not count it"
+            text = f"class {name}: no instances on either side. A mean over classes should leave it out"
             yield Finding("note", "class-empty", text, 0)
         elif not y[name] and any(y.values()):
-            text = (
-                f"class {name}: {x[name]} predictions and no instance in the truth, so all of them count as false. "
-                "Was the truth file made without this class? MapTR never renews its cached truth: delete it and make "
-                "it again"
+            text = f"class {name}: {x[name]} predictions and no instances in the truth, so all of them count as false"
+            remedy = Remedy.of(
+                "Check whether the truth file was made without this class. MapTR never updates its cached truth: "
+                "delete it and create it again"
             )
-            yield Finding("warning", "class-without-truth", text, x[name])
+            yield Finding("warning", "class-without-truth", text, x[name], remedy=remedy)
         elif not x[name] and any(x.values()):
-            text = (
-                f"class {name}: {y[name]} instances in the truth and no prediction, so all of them count as missed. "
-                "Was the model trained on this class, and are the class ids of the file those of its format?"
+            text = f"class {name}: {y[name]} instances in the truth and no predictions, so all of them count as missed"
+            remedy = Remedy.of(
+                "Check that the model was trained on this class and that the class ids of the file are right"
             )
-            yield Finding("warning", "class-without-predictions", text, y[name])
+            yield Finding("warning", "class-without-predictions", text, y[name], remedy=remedy)

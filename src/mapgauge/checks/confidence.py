@@ -1,45 +1,47 @@
-"""Have predictions confidences in [0, 1] that tell them apart, and has truth none?"""
+"""Checks that predictions have different confidences in [0, 1], and that truth has none."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from mapgauge.checks.context import Context, examples, percent
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 
 
 def on_the_right_side(context: Context) -> Iterator[Finding]:
-    """Predictions have confidences, truth has none; else the files may be exchanged."""
+    """Check that predictions have confidences and truth has none; otherwise the files may be swapped."""
     missing = context.predictions.confidence is None and len(context.predictions.polylines) > 0
     if missing and _varies(context.truth):
-        text = (
-            "the truth has confidences and the predictions have none: they are exchanged. The predictions come first: "
-            "check(predictions, truth)"
-        )
-        yield Finding("error", "sides-exchanged", text, len(context.truth.polylines))
+        text = "the truth has confidences and the predictions have none: they are swapped"
+        remedy = Remedy.of("Give the predictions first and the truth second")
+        yield Finding("error", "sides-exchanged", text, len(context.truth.polylines), remedy=remedy)
     elif missing:
-        text = (
-            "the predictions have no confidences. Is it a truth file? If all predictions are meant to count fully, use "
-            "predictions.with_confidence(1)"
+        text = "the predictions have no confidences. This may be a truth file"
+        remedy = Remedy(
+            "Use predictions.with_confidence(1) to give all predictions the confidence 1",
+            "Use --certain to give all predictions the confidence 1",
         )
-        yield Finding("error", "confidence-missing", text, len(context.predictions.polylines))
+        yield Finding("error", "confidence-missing", text, len(context.predictions.polylines), remedy=remedy)
     elif _varies(context.truth):
-        text = (
-            "the truth has confidences, and they differ. Is it a file of predictions? If two models are to be compared "
-            "with each other, this is as it should be; else use truth.with_confidence(None)"
+        text = "the truth has different confidences. This may be a file of predictions"
+        remedy = Remedy(
+            "Use truth.with_confidence(None), unless you compare two models with each other",
+            "Check which file is the truth, unless you compare two models with each other",
         )
-        yield Finding("warning", "truth-confidence", text, len(context.truth.polylines))
+        yield Finding("warning", "truth-confidence", text, len(context.truth.polylines), remedy=remedy)
     elif context.truth.confidence is not None and len(context.truth.confidence):
-        text = (
-            f"the truth has confidences, all {context.truth.confidence[0]:.4g}. Use truth.with_confidence(None) if "
-            "they mean nothing"
+        text = f"the truth has confidences, and all are {context.truth.confidence[0]:.4g}"
+        remedy = Remedy(
+            "Use truth.with_confidence(None) if they have no meaning",
+            "Write the truth without confidences if they have no meaning",
         )
-        yield Finding("note", "truth-confidence", text, len(context.truth.polylines))
+        yield Finding("note", "truth-confidence", text, len(context.truth.polylines), remedy=remedy)
 
 
 def in_range(context: Context) -> Iterator[Finding]:
-    """Logits, percentages and whatever else is no confidence."""
+    """Find confidences outside [0, 1], such as logits and percentages."""
     for name, side in context.sides:
         if side.confidence is None:
             continue
@@ -48,35 +50,30 @@ def in_range(context: Context) -> Iterator[Finding]:
         if not len(rows):
             continue
         low, high = float(values.min()), float(values.max())
-        guess = "Bring them into [0, 1]"
+        advice = "Scale them to [0, 1]"
         if low < 0:
-            guess = "Logits? They need a sigmoid: 1 / (1 + exp(-x))"
+            advice = "Apply a sigmoid, 1 / (1 + exp(-x)), if they are logits"
         elif 10 < high <= 100:
-            guess = "Percentages? Divide by 100"
+            advice = "Divide them by 100 if they are percentages"
         text = (
-            f"{name}: {len(rows)} of {len(values)} confidences ({percent(len(rows), len(values))}) are outside of "
-            f"[0, 1]; they go from {low:.4g} to {high:.4g}. {guess}"
+            f"{name}: {len(rows)} of {len(values)} confidences ({percent(len(rows), len(values))}) are outside "
+            f"[0, 1]; they range from {low:.4g} to {high:.4g}"
         )
-        yield Finding("error", "confidence-range", text, len(rows), examples(side, rows))
+        yield Finding("error", "confidence-range", text, len(rows), examples(side, rows), Remedy.of(advice))
 
 
 def telling_apart(context: Context) -> Iterator[Finding]:
-    """Confidences that are all the same."""
+    """Find confidences that are all equal."""
     values = context.predictions.confidence
     if values is None or len(values) < 2 or values.min() != values.max():
         return
     if values[0] == 0:
-        text = (
-            f"all {len(values)} confidences are 0. For PLD nothing is predicted then, and for AP the order of "
-            "predictions is by chance. Were they lost when the file was written?"
-        )
-        yield Finding("warning", "confidence-zero", text, len(values))
+        code, effect = "confidence-zero", "For PLD this means no predictions, and AP depends on the order in the file"
     else:
-        text = (
-            f"all {len(values)} confidences are {values[0]:.4g}. AP then depends on the order in the file, and PLD "
-            "cannot tell sure from unsure. Were they lost when the file was written?"
-        )
-        yield Finding("warning", "confidence-equal", text, len(values))
+        code, effect = "confidence-equal", "AP depends on the order in the file, and PLD weights all predictions alike"
+    text = f"all {len(values)} confidences are {values[0]:.4g}. {effect}"
+    remedy = Remedy.of("Check that the confidences were not lost when the file was written")
+    yield Finding("warning", code, text, len(values), remedy=remedy)
 
 
 def _varies(side: MapFrames) -> bool:

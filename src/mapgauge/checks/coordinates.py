@@ -1,4 +1,4 @@
-"""Do both sides lie on each other: the same axes, the same origin, the same region?"""
+"""Checks that both sides have the same axes, the same origin and the same region."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,35 +8,37 @@ from numpy.typing import NDArray
 from mapgauge.checks import units
 from mapgauge.checks.context import ENOUGH, Context
 from mapgauge.checks.extent import Extent
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.typing import Points
 
-_SAME = 0.7  # sizes of one region as seen from both sides differ by no more than this factor
-_TURNED = 0.8  # sizes along exchanged axes are as similar as this
-_SMALL = 5.0  # metres; sizes below say nothing about a region
-_AS_CUT = 0.5  # metres by which edges at which lines are cut off may differ
-_SHIFTED = 0.25  # of the size, where no edges are to be seen
-_FRAMES = 8  # at least, to say that frames do not belong to each other
-_APART = 2.0  # metres, and
-_HARDLY = 0.7  # of the distance to other frames; a sound pair of files has 0.2
+_SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
+_TURNED = 0.8  # the same for sizes along swapped axes
+_SMALL = 5.0  # metres; smaller sizes say nothing about a region
+_AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
+_SHIFTED = 0.25  # share of the size that counts as a shift, if lines are not cut off at an edge
+_FRAMES = 8  # number of frames needed to call them unrelated
+_APART = 2.0  # metres; unrelated frames are at least this far apart,
+_HARDLY = 0.7  # and at least this share of the distance to other frames; valid pairs of files have 0.2
 
 
 def turned(context: Context) -> Iterator[Finding]:
-    """Other axes: no prediction lies where it should."""
+    """Find axes that are turned or mirrored."""
     turn, neighbours = context.turn, context.neighbours
     if turn.what:
         text = (
-            f"the predictions are {turn.what}. In {len(neighbours.frames)} frames the prediction nearest to a truth "
-            f"instance is usually {neighbours.gap():.1f} m away, and {neighbours.gap(turn):.1f} m once that is "
-            f"undone. {turn.remedy}"
+            f"the predictions are {turn.what}. In {len(neighbours.frames)} frames the median distance from a truth "
+            f"instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
+            f"the correction{f'. {turn.explanation}' if turn.explanation else ''}"
         )
-        yield Finding("error", "axes-turned", text, neighbours.count)
+        yield Finding("error", "axes-turned", text, neighbours.count, remedy=turn.remedy)
 
 
 def coordinates(context: Context) -> Iterator[Finding]:
-    """The first cause that explains what is seen.
+    """Find the first cause that explains the extents.
 
-    They are tried from the crudest on: whoever writes centimetres need not hear that the region is larger, too.
+    Causes with the largest effect come first, and only the first one is reported: coordinates in centimetres also
+    look like a larger region.
     """
     if context.extents is None:
         return
@@ -48,18 +50,19 @@ def coordinates(context: Context) -> Iterator[Finding]:
 
 
 def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Length and width exchanged, where the nearest distances did not tell the turn."""
+    """Find swapped length and width, if the nearest distances did not show a turn."""
     straight, across = x.size / y.size, x.size / y.size[::-1]
     if min(y.size) > _SMALL and _similar(across, _TURNED).all() and not _similar(straight, _SAME).any():
         text = (
-            f"the predictions measure {x} m and the truth {y} m: x and y seem to be exchanged. MapTR's nuScenes files "
-            "have x to the right, StreamMapNet's x forward. Try predictions.rotate(-90) or predictions.rotate(90)"
+            f"the predictions measure {x} m and the truth {y} m: x and y seem to be swapped. MapTR's nuScenes files "
+            "have x to the right, StreamMapNet's have x forward"
         )
-        yield Finding("warning", "axes-exchanged", text, x.instances)
+        remedy = Remedy("Try predictions.rotate(-90) or predictions.rotate(90)", "Try --rotate -90 or --rotate 90")
+        yield Finding("warning", "axes-exchanged", text, x.instances, remedy=remedy)
 
 
 def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Another origin: equal sizes in different places."""
+    """Find different origins: equal sizes in different places."""
     offset = x.centre - y.centre
     clear = x.cut & y.cut & (np.abs(x.size - y.size) < _AS_CUT) & (np.abs(offset) > _AS_CUT)
     if not clear.any():
@@ -68,57 +71,67 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     if clear.any():
         dx, dy = (float(value) for value in np.where(clear, offset, 0))
         text = (
-            f"the predictions lie {dx:+.1f} m in x and {dy:+.1f} m in y from the truth: they reach from "
-            f"{_corner(x.low)} to {_corner(x.high)}, the truth from {_corner(y.low)} to {_corner(y.high)}. Is one "
-            "around the LiDAR or the corner of the region, the other around the ego? .transform(pose) moves a side"
+            f"the predictions are shifted by {dx:+.1f} m in x and {dy:+.1f} m in y against the truth: they reach from "
+            f"{_corner(x.low)} to {_corner(x.high)}, the truth from {_corner(y.low)} to {_corner(y.high)}. The origin "
+            "of one side may be the LiDAR or a corner of the region instead of the ego"
         )
-        yield Finding("warning", "origin-shifted", text, x.instances)
+        remedy = Remedy("Use .transform(pose) to move one side", "Write both files with the same origin")
+        yield Finding("warning", "origin-shifted", text, x.instances, remedy=remedy)
 
 
 def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Another size: predictions for one region, truth of another."""
+    """Find different sizes: predictions for one region, truth for another."""
     if min(x.instances, y.instances) < ENOUGH:
         return
-    if context.region is not None:  # what lies outside of it does not count
+    if context.region is not None:  # ignore everything outside it
         low, high = np.array(context.region[:2]), np.array(context.region[2:])
         x, y = (e._replace(low=np.clip(e.low, low, high), high=np.clip(e.high, low, high)) for e in (x, y))
     ratio = x.size / y.size
     if (~_similar(ratio, _SAME) & (np.maximum(x.size, y.size) > _SMALL)).any():
         less = np.minimum(x.size, y.size)
         text = (
-            f"the predictions measure {x} m and the truth {y} m: are they of different regions? What only one side "
-            f"covers counts as false or missed. Compare inside of both, as with .crop(({less[0]:.0f}, {less[1]:.0f}))"
+            f"the predictions measure {x} m and the truth {y} m: they may have different regions. Instances where only "
+            "one side has data count as false or missed"
         )
-        yield Finding("warning", "region-differs", text, x.instances)
+        remedy = Remedy(
+            f"Crop both sides to the smaller region, for example with .crop(({less[0]:.0f}, {less[1]:.0f}))",
+            f"Crop both sides to the smaller region, for example with mapgauge sweep --region "
+            f"{less[0]:.0f}x{less[1]:.0f}",
+        )
+        yield Finding("warning", "region-differs", text, x.instances, remedy=remedy)
 
 
 def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """VectorMapNet's files, in which 62 x 32 m became 60 x 30."""
+    """Find files of VectorMapNet, which shrinks 62 x 32 m to 60 x 30 m."""
     ours = [side.format.startswith("vectormapnet") for _, side in context.sides]
     if ours in ([True, False], [False, True]):
         mine, other = (x, y) if ours[0] else (y, x)
         ratio = mine.size / other.size
         if np.abs(ratio - (60 / 62, 30 / 32)).max() < 0.02:
             text = (
-                f"{context.sides[ours.index(True)][0]}: {mine} m, a little smaller than the other side ({other} m). "
-                "VectorMapNet shrinks by 60/62 in x and 30/32 in y. Read the file with unshrink=True"
+                f"{context.sides[ours.index(True)][0]}: {mine} m, slightly smaller than the other side ({other} m). "
+                "VectorMapNet shrinks by 60/62 in x and 30/32 in y"
             )
-            yield Finding("warning", "region-shrunk", text, mine.instances)
+            remedy = Remedy(
+                "Read the file with unshrink=True",
+                "Read the file in Python with unshrink=True and write it again; the command line has no option for it",
+            )
+            yield Finding("warning", "region-shrunk", text, mine.instances, remedy=remedy)
 
 
 def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Frames that have the same token and nothing else in common."""
+    """Find frames that have the same token but different contents."""
     neighbours = context.neighbours
     if context.turn.what or len(neighbours.frames) < _FRAMES:
         return
     own, others = neighbours.gap(), neighbours.gap_to_others()
     if own > _APART and own > _HARDLY * others:
         text = (
-            f"the predictions are hardly nearer to the truth of their own frame ({own:.1f} m, usually) than to that of "
-            f"other frames ({others:.1f} m), in {len(neighbours.frames)} frames. Were tokens and results paired by "
-            "position, in different orders?"
+            f"the predictions are hardly nearer to the truth of their own frame (median {own:.1f} m) than to that of "
+            f"other frames ({others:.1f} m), in {len(neighbours.frames)} frames"
         )
-        yield Finding("warning", "frames-unrelated", text, len(neighbours.frames))
+        remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
+        yield Finding("warning", "frames-unrelated", text, len(neighbours.frames), remedy=remedy)
 
 
 _CAUSES: tuple[Callable[[Context, Extent, Extent], Iterator[Finding]], ...] = (
@@ -142,6 +155,6 @@ def _corner(point: Points) -> str:
 
 
 def _meets(context: Context, shift: Points) -> bool:
-    """Whether the predictions come to the truth if they are moved."""
+    """Return whether a shift moves the predictions onto the truth."""
     neighbours, turn = context.neighbours, context.turn
     return neighbours.count > 0 and neighbours.gap(lambda points: turn(points) + shift) < _SAME * neighbours.gap(turn)

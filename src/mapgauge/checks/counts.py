@@ -1,4 +1,4 @@
-"""Are there as many frames and instances as there should be?"""
+"""Checks the numbers of frames and instances."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from mapgauge.checks.classes import common_name
 from mapgauge.checks.context import EXAMPLES, Context, percent
 from mapgauge.checks.extent import extent_of
 from mapgauge.checks.tokens import kind_of
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 
 _SAME_REGION = 3.0  # metres
@@ -16,12 +17,12 @@ _SAME_REGION = 3.0  # metres
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The truth of a data set, as papers and issues give it, for 60 x 30 m."""
+    """Numbers of frames and instances of a data set at 60 x 30 m, from papers and issues."""
 
     name: str
-    kinds: tuple[str, ...]  # of tokens
+    kinds: tuple[str, ...]  # kinds of tokens
     frames: int
-    instances: Mapping[str, tuple[int, ...]]  # by class; more than one number where projects differ
+    instances: Mapping[str, tuple[int, ...]]  # by class; several numbers if projects differ
 
 
 PUBLISHED = (
@@ -31,7 +32,7 @@ PUBLISHED = (
         6019,
         {
             "divider": (27332,),
-            "ped_crossing": (6406, 6922),  # MapTR, MapTracker: other rules for joining crossings
+            "ped_crossing": (6406, 6922),  # MapTR, MapTracker: different rules for joining crossings
             "boundary": (21050,),
             "centerline": (48536,),
         },
@@ -46,7 +47,7 @@ PUBLISHED = (
 
 
 def empty(context: Context) -> Iterator[Finding]:
-    """Frames without instances, and sides without any."""
+    """Find frames without instances, and sides without any."""
     for name, side in context.sides:
         frames = np.flatnonzero(np.diff(side.offsets) == 0).tolist()
         tokens = tuple(side.tokens[i] for i in frames[:EXAMPLES])
@@ -57,15 +58,17 @@ def empty(context: Context) -> Iterator[Finding]:
             text = f"{name}: {len(frames)} of {len(side)} frames ({share}) have no instances"
             yield Finding("note", f"{name}-frames-empty", text, len(frames), tokens)
         elif name == "predictions":
-            text = f"predictions: none of the {len(side)} frames has an instance. Did a threshold remove them all?"
-            yield Finding("warning", "predictions-empty", text, len(frames), tokens)
+            text = f"predictions: none of the {len(side)} frames has instances"
+            remedy = Remedy.of("Check that no threshold removed them all")
+            yield Finding("warning", "predictions-empty", text, len(frames), tokens, remedy)
         else:
-            text = f"truth: none of the {len(side)} frames has an instance, so there is nothing to compare with"
-            yield Finding("error", "truth-empty", text, len(frames), tokens)
+            text = f"truth: none of the {len(side)} frames has instances, so there is nothing to compare with"
+            remedy = Remedy.of("Check that this is the truth file and that it was written completely")
+            yield Finding("error", "truth-empty", text, len(frames), tokens, remedy)
 
 
 def published(context: Context) -> Iterator[Finding]:
-    """Numbers of frames and instances, against those that others got from the same data set."""
+    """Compare numbers of frames and instances with those published for the same data set."""
     kind, frames = kind_of(context.truth.tokens), len(context.truth)
     known = next((row for row in PUBLISHED if kind in row.kinds), None)
     if known is None:
@@ -73,8 +76,8 @@ def published(context: Context) -> Iterator[Finding]:
     if frames != known.frames:
         if kind == "nuScenes":
             text = (
-                f"the truth has {frames} frames with tokens as in nuScenes, whose val split has {known.frames}. Is it "
-                "the mini split, the new split without common places, or a part?"
+                f"the truth has {frames} frames with tokens as in nuScenes, whose val split has {known.frames}. It may "
+                "be the mini split, the new split without common places, or a subset"
             )
             yield Finding("note", "frames-published", text, frames)
         return
@@ -86,6 +89,6 @@ def published(context: Context) -> Iterator[Finding]:
         if count not in others:
             text = (
                 f"class {name}: {count} instances in the truth; {known.name} has {' or '.join(map(str, others))} as "
-                "published. Is the truth stale, cut to another region, or made by other rules?"
+                "published. The truth may be outdated, cropped to another region, or made by other rules"
             )
             yield Finding("note", "instances-published", text, count)

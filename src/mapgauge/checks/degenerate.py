@@ -1,4 +1,4 @@
-"""Instances that are legal and odd: without length, with points that repeat, twice in one frame."""
+"""Finds instances that are valid but unusual: of length 0, with repeated points, or duplicated in a frame."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from mapgauge.frames.map_frames import Indices, MapFrames
 
 
 def points(context: Context) -> Iterator[Finding]:
-    """Too few points, no length, the same point again."""
+    """Find instances with fewer than two points, with length 0, or with repeated points."""
     for name, side in context.sides:
         sizes = np.diff(side.polylines.offsets)
         repeats = _repeats(side)
@@ -18,8 +18,8 @@ def points(context: Context) -> Iterator[Finding]:
         flat = ~few & (repeats == sizes - 1)
         for code, rows, what in (
             ("few-points", np.flatnonzero(few), "have fewer than two points and match nothing"),
-            ("zero-length", np.flatnonzero(flat), "have no length: all their points are the same"),
-            ("repeated-points", np.flatnonzero((repeats > 0) & ~flat), "repeat a point next to itself"),
+            ("zero-length", np.flatnonzero(flat), "have length 0: all their points are equal"),
+            ("repeated-points", np.flatnonzero((repeats > 0) & ~flat), "have consecutive points that are equal"),
         ):
             if len(rows):
                 text = f"{name}: {len(rows)} of {len(sizes)} instances ({percent(len(rows), len(sizes))}) {what}"
@@ -27,11 +27,13 @@ def points(context: Context) -> Iterator[Finding]:
 
 
 def duplicates(context: Context) -> Iterator[Finding]:
-    """The same instance again in one frame and class."""
+    """Find exact copies of an instance in the same frame and class."""
     for name, side in context.sides:
         rows = _again(side)
         if len(rows):
-            effect = "all but one count as false" if name == "predictions" else "one prediction can match only one"
+            effect = (
+                "all but one count as false" if name == "predictions" else "a prediction can match only one of them"
+            )
             text = (
                 f"{name}: {len(rows)} of {len(side.polylines)} instances are exact copies of another in the same frame "
                 f"and class; {effect}"
@@ -40,7 +42,7 @@ def duplicates(context: Context) -> Iterator[Finding]:
 
 
 def _repeats(side: MapFrames) -> Indices:
-    """For each instance, how many of its points equal the one before."""
+    """Return for each instance the number of points that equal the previous one."""
     coords, offsets = side.polylines.coords, side.polylines.offsets
     same = np.ones(max(len(coords) - 1, 0), np.bool_)
     for k in range(side.dimension):
@@ -51,12 +53,12 @@ def _repeats(side: MapFrames) -> Indices:
 
 
 def _again(side: MapFrames) -> Indices:
-    """Instances that equal an earlier one of the same frame and class, point by point."""
+    """Return the instances that equal an earlier one of the same frame and class, point by point."""
     offsets = side.polylines.offsets
     filled = np.flatnonzero(np.diff(offsets))
     if not len(filled):
         return filled
-    # Instances that may be equal have the same key. Most have one of their own and are not looked at further.
+    # Equal instances have the same key. Most keys are unique, so few instances are compared point by point.
     ends = [side.polylines.coords[at[filled], 0] for at in (offsets[:-1], offsets[1:] - 1)]
     key = side.frame[filled] * len(side.classes) + side.label[filled]
     key = key * 1_000_003 ^ ends[0].view(np.int64) * 31 ^ ends[1].view(np.int64)

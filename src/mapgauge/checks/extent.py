@@ -1,4 +1,4 @@
-"""Where the instances of one side lie, read so that a few stray ones do not move it."""
+"""Computes the extent of the instances of one side, robust against a few outliers."""
 
 from typing import NamedTuple
 
@@ -10,43 +10,43 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Points
 
-_TRIM = 0.02  # share of instances at each edge that may lie anywhere
-_EDGE = 0.2  # metres within which instances end at the same edge
-_AT_EDGE = 4  # instances that do, at least, if it is one
+_TRIM = 0.02  # share of instances that is ignored at each edge
+_EDGE = 0.2  # metres; instances that end within this distance end at the same edge
+_AT_EDGE = 4  # number of instances that must end at the same edge
 
 
 class Extent(NamedTuple):
-    """Where the instances of one side lie."""
+    """The extent of the instances of one side."""
 
     low: Points  # (2,)
     high: Points  # (2,)
-    cut: NDArray[np.bool_]  # (2,): along this axis many instances end at the same edges, as clipping leaves them
-    of_frame: float  # the usual diagonal of one frame
+    cut: NDArray[np.bool_]  # (2,): whether many instances end at the same edges along this axis, as after cropping
+    of_frame: float  # the median diagonal of a frame
     instances: int
 
     @property
     def size(self) -> Points:
-        """Metres along x and y."""
+        """Size along x and y."""
         return self.high - self.low
 
     @property
     def centre(self) -> Points:
-        """The middle."""
+        """Centre of the extent."""
         return self.low / 2 + self.high / 2
 
     def moved(self, motion: Motion) -> "Extent":
-        """After a quarter turn or a mirroring."""
+        """Return the extent after a quarter turn or a mirroring."""
         corners = motion(np.stack([self.low, self.high]))
         cut = motion(self.cut.astype(np.float64)) != 0
         return self._replace(low=corners.min(axis=0), high=corners.max(axis=0), cut=cut)
 
     def __str__(self) -> str:
-        """As messages show it."""
+        """Size for messages, such as ``60 x 30``."""
         return " x ".join(f"{size:.3g}" if not 1e3 <= size < 1e7 else f"{size:.0f}" for size in self.size.tolist())
 
 
-def _boxes(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
-    """Which polylines have points, and the lowest and highest x and y of those."""
+def _bounds(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
+    """Return the indices of polylines with points, and their lowest and highest x and y."""
     rows = np.flatnonzero(np.diff(polylines.offsets))
     if not len(rows):
         return rows, np.empty((0, 2)), np.empty((0, 2))
@@ -59,8 +59,8 @@ def _boxes(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
 
 
 def extent_of(side: MapFrames) -> Extent | None:
-    """The extent of one side; None if it has no points."""
-    rows, low, high = _boxes(side.polylines)
+    """Return the extent of one side; None if it has no points."""
+    rows, low, high = _bounds(side.polylines)
     if not len(rows):
         return None
     frame = side.frame[rows]

@@ -1,31 +1,30 @@
-"""Two coordinates or three, and the same height."""
+"""Checks that both sides have the same dimension and the same height."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from mapgauge.checks.context import Context
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 
-_NEAR = 2.0  # metres in the plane between lines whose heights are compared
-_PAIRS = 10  # of such lines, at least
-_OFFSET = 0.5  # metres
+_NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
+_PAIRS = 10  # number of such pairs needed
+_OFFSET = 0.5  # metres; a smaller difference in height is not reported
 
 
 def dimensions(context: Context) -> Iterator[Finding]:
-    """Points of two coordinates cannot be compared with points of three."""
+    """Check that points of both sides have the same number of coordinates."""
     x, y = context.predictions, context.truth
     if len(x.polylines.coords) and len(y.polylines.coords) and x.dimension != y.dimension:
         high = "predictions" if x.dimension > y.dimension else "truth"
-        text = (
-            f"the predictions are {x.dimension}-D and the truth is {y.dimension}-D. Use {high}.planar() to compare in "
-            "the plane"
-        )
-        yield Finding("error", "dimensions-differ", text, len(x.polylines) + len(y.polylines))
+        text = f"the predictions are {x.dimension}-D and the truth is {y.dimension}-D"
+        remedy = Remedy(f"Use {high}.planar() to compare in the plane", "Use --planar to compare in the plane")
+        yield Finding("error", "dimensions-differ", text, len(x.polylines) + len(y.polylines), remedy=remedy)
 
 
 def height(context: Context) -> Iterator[Finding]:
-    """Heights above different origins: the road and the LiDAR, say."""
+    """Find heights with different origins, such as the road and the LiDAR."""
     if context.predictions.dimension < 3 or context.truth.dimension < 3:
         return
     neighbours = context.neighbours
@@ -39,8 +38,8 @@ def height(context: Context) -> Iterator[Finding]:
     low, offset, high = np.quantile(above, (0.25, 0.5, 0.75))
     if abs(offset) > max(_OFFSET, high - low):
         text = (
-            f"the predictions lie {abs(offset):.1f} m {'above' if offset > 0 else 'below'} the truth, by the median of "
-            f"{len(above)} pairs of lines. Is one height measured from the road and one from the LiDAR? Use "
-            ".transform(pose) on one side, or .planar() on both"
+            f"the predictions lie {abs(offset):.1f} m {'above' if offset > 0 else 'below'} the truth (median of "
+            f"{len(above)} pairs of lines). One height may be measured from the road and the other from the LiDAR"
         )
-        yield Finding("warning", "height-offset", text, len(above))
+        remedy = Remedy("Use .transform(pose) on one side, or .planar() on both", "Use --planar to leave out height")
+        yield Finding("warning", "height-offset", text, len(above), remedy=remedy)

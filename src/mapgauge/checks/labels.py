@@ -1,4 +1,4 @@
-"""Are class ids exchanged? The geometry tells: predictions lie where the truth of another class is."""
+"""Finds swapped class ids from the geometry: predictions lie where the truth of another class is."""
 
 from collections.abc import Sequence
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from mapgauge.checks.neighbours import Motion, Neighbours
 
-_NEAR = 2.0  # metres from a truth instance within which a prediction says something about its class
-_VOTES = 3  # instances of a class that must have spoken
-_WON = 0.6  # share of the votes that names the class
-_OWN = 0.25  # share of the votes for the right class, from which on nothing is exchanged
+_NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
+_VOTES = 3  # number of votes needed per class
+_WON = 0.6  # share of the votes that a class needs
+_OWN = 0.25  # with a larger share for the right class, nothing is swapped
 
 
 def find_exchange(
     neighbours: Neighbours, motion: Motion, predicted: Sequence[str], true: Sequence[str]
 ) -> dict[str, str]:
-    """Names of the predictions and the classes they mean, if some clearly are a permutation of each other."""
+    """Return predicted class names and the classes they stand for, if some are clearly permuted."""
     votes = np.zeros((len(true), len(predicted)), np.int64)
     for frame, distance in zip(neighbours.frames, neighbours.distances(motion), strict=True):
         near = distance.min(axis=1) < _NEAR

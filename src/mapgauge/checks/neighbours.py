@@ -1,6 +1,6 @@
-"""How near predictions lie to truth: Chamfer distances between coarse lines, in a few frames.
+"""Computes how near predictions are to truth: Chamfer distances between coarse lines in a few frames.
 
-Enough to see that axes are turned or classes exchanged; never a score.
+This is precise enough to find turned axes or swapped classes. It is never used as a score.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from mapgauge.frames.map_frames import Indices, MapFrames
 from mapgauge.typing import Points
 
-Motion: TypeAlias = Callable[[Points], Points]  # of points (..., 2)
+Motion: TypeAlias = Callable[[Points], Points]  # moves points (..., 2)
 T = TypeVar("T")
 
-_POINTS = 10  # per line
-_MOST_TRUE = 24  # instances of the truth, per frame
-_PER_TRUE = 2  # predictions kept for each of them, the most confident ones
-_MOST_PREDICTED = 100  # per frame, where confidences do not choose
+_POINTS = 10  # points per line
+_MOST_TRUE = 24  # truth instances per frame, at most
+_PER_TRUE = 2  # predictions per truth instance, the most confident ones
+_MOST_PREDICTED = 100  # predictions per frame, at most, if there are no confidences to choose by
 
 
 def stay(points: Points) -> Points:
-    """The motion that moves nothing."""
+    """Return the points unchanged: the identity motion."""
     return points
 
 
@@ -45,7 +45,7 @@ class Neighbours:
 
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames) -> "Neighbours":
-        """Of two sides with the same frames."""
+        """Prepare two sides that have the same frames."""
         frames = []
         for i in range(len(truth)):
             y = _spread(truth, _rows(truth, i), _MOST_TRUE)
@@ -61,15 +61,15 @@ class Neighbours:
         return sum(len(frame.truth) for frame in self.frames)
 
     def distances(self, motion: Motion = stay) -> list[NDArray[np.float64]]:
-        """For each frame a matrix (truth, predictions) of distances in the plane, predictions moved."""
+        """Return one matrix (truth, predictions) per frame: distances in the plane to the moved predictions."""
         return [chamfer(frame.truth[..., :2], motion(frame.predictions[..., :2])) for frame in self.frames]
 
     def gap(self, motion: Motion = stay) -> float:
-        """Metres from the usual truth instance to the prediction nearest to it."""
+        """Return the median distance in metres from a truth instance to the nearest prediction."""
         return float(np.median(np.concatenate([matrix.min(axis=1) for matrix in self.distances(motion)])))
 
     def gap_to_others(self, motion: Motion = stay) -> float:
-        """The same, to the predictions of another frame."""
+        """Return the same distance to the predictions of another frame."""
         far = len(self.frames) // 2
         others = self.frames[far:] + self.frames[:far]
         pairs = zip(self.frames, others, strict=True)
@@ -77,7 +77,7 @@ class Neighbours:
 
 
 def chamfer(x: Points, y: Points) -> NDArray[np.float64]:
-    """Chamfer distances between lines ``(n, points, 2)`` and ``(m, points, 2)``, as ``(n, m)``."""
+    """Return the ``(n, m)`` Chamfer distances between lines ``(n, points, 2)`` and ``(m, points, 2)``."""
     square = sum(np.square(x[:, None, :, None, k] - y[None, :, None, :, k]) for k in (0, 1))
     there, back = (np.sqrt(np.min(square, axis=axis)).mean(axis=2) for axis in (3, 2))
     mean: NDArray[np.float64] = (there + back) / 2
@@ -85,14 +85,14 @@ def chamfer(x: Points, y: Points) -> NDArray[np.float64]:
 
 
 def evenly(values: Sequence[T], most: int) -> list[T]:
-    """At most so many of them, evenly spread."""
+    """Return at most ``most`` values, evenly spread."""
     if len(values) <= most:
         return list(values)
     return [values[i * (len(values) - 1) // (most - 1)] for i in range(most)]
 
 
 def most_confident(predictions: MapFrames, rows: Indices, most: int) -> Indices:
-    """The most confident of some predictions. Those that equal the last of them come along: chance does not choose."""
+    """Return the ``most`` most confident predictions, and all that tie with the last, so that order does not matter."""
     if predictions.confidence is None or not 0 < most < len(rows):
         return rows
     confidence = predictions.confidence[rows]
@@ -101,19 +101,19 @@ def most_confident(predictions: MapFrames, rows: Indices, most: int) -> Indices:
 
 
 def _rows(side: MapFrames, frame: int) -> Indices:
-    """The instances of one frame that have points."""
+    """Return the instances of one frame that have points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
     return rows[np.diff(side.polylines.offsets)[rows] > 0]
 
 
 def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
-    """Some instances, chosen by where they begin: not by their order in the file."""
+    """Return an even sample of instances, by first point, so that it does not depend on the order in the file."""
     first = side.polylines.coords[side.polylines.offsets[rows]]
     return np.array(evenly(rows[np.lexsort(first.T)].tolist(), most), np.int64)
 
 
 def _coarse(side: MapFrames, rows: Indices) -> Points:
-    """The instances as lines of a few points at equal distances."""
+    """Resample the instances to lines of a few points at equal distances."""
     lines = np.empty((len(rows), _POINTS, side.dimension))
     for line, i in zip(lines, rows.tolist(), strict=True):
         points = side.polylines[i]

@@ -1,21 +1,22 @@
-"""Closed shapes: which classes have them, and do both sides agree?"""
+"""Checks which classes have closed shapes, and whether both sides agree."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from mapgauge.checks.context import Context, percent
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Flags
 
-_OPEN = 0.1  # gap between the ends as a share of the length; models that mean a closed shape leave less
+_OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
 _MOSTLY, _RARELY = 60, 20  # per cent of a class
-_INSTANCES = 10  # of a class, at least
+_INSTANCES = 10  # instances of a class needed on each side
 
 
 def shares(context: Context) -> Iterator[Finding]:
-    """How many shapes are closed, by class."""
+    """Report the share of closed shapes by class."""
     told: dict[str, list[str]] = {}
     total = 0
     for name, side in context.sides:
@@ -31,13 +32,13 @@ def shares(context: Context) -> Iterator[Finding]:
 
 
 def agreeing(context: Context) -> Iterator[Finding]:
-    """Closed in the truth and clearly open in the predictions, or the reverse.
+    """Find classes that are closed in the truth and clearly open in the predictions, or the reverse.
 
-    Models rarely close a shape to 0.1 m. So ends count as open only if their gap is large for the length, and confident
-    predictions count more than others.
+    Models rarely close a shape to 0.1 m. A shape therefore counts as open only if the gap between its ends is large
+    compared with its length. Predictions are weighted by confidence.
     """
     if context.exchanged:
-        return  # then it says the same
+        return  # swapped classes explain the difference and are reported already
     x, y = context.sampled
     open_x, open_y = _clearly_open(x), _clearly_open(y)
     weight = np.ones(len(x.label)) if x.confidence is None else np.clip(np.nan_to_num(x.confidence), 0, 1)
@@ -51,21 +52,20 @@ def agreeing(context: Context) -> Iterator[Finding]:
         true = 100 * float(open_y[theirs].mean())
         if predicted > _MOSTLY and true < _RARELY:
             text = (
-                f"class {name}: the truth is closed and {predicted:.0f} % of the predictions, by confidence, are open. "
-                "Was the closing point left out? Repeat the first point as the last where the file is written"
+                f"class {name}: the truth is closed and {predicted:.0f} % of the predictions, weighted by confidence, "
+                "are open"
             )
+            advice = "Repeat the first point as the last when writing the file, if the closing point was left out"
         elif predicted < _RARELY and true > _MOSTLY:
-            text = (
-                f"class {name}: {true:.0f} % of the truth is open, and the predictions are closed. Do both sides mean "
-                "the same by this class, an outline or a line?"
-            )
+            text = f"class {name}: {true:.0f} % of the truth is open, and the predictions are closed"
+            advice = "Check that the class means the same on both sides, an outline or a line"
         else:
             continue
-        yield Finding("warning", "closed-differs", text, int(mine.sum()))
+        yield Finding("warning", "closed-differs", text, int(mine.sum()), remedy=Remedy.of(advice))
 
 
 def _clearly_open(side: MapFrames) -> Flags:
-    """Instances whose ends are far apart, for their length."""
+    """Return the instances whose ends are far apart compared with their length."""
     polylines = side.polylines
     sizes = np.diff(polylines.offsets)
     owner = np.repeat(np.arange(len(polylines)), sizes)

@@ -1,39 +1,58 @@
-"""Do the frames of both sides meet?"""
+"""Checks that both sides have the same frames."""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from mapgauge.checks.context import EXAMPLES, Context, percent
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 
-# How data sets name their frames.
+# Patterns of the tokens of data sets.
 KINDS = {
     "nuScenes": re.compile(r"[0-9a-f]{32}"),
     "Argoverse 2": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d+"),  # log id and timestamp
     "timestamp": re.compile(r"\d{9,20}"),  # Argoverse 2 without the log id, and others
 }
-_MOST = 0.9  # share of tokens that makes a kind
+_MOST = 0.9  # share of tokens that must match a pattern
 
-# What files of different projects do to the same tokens: a change, the expression that makes it, and what it is.
-_CHANGES: tuple[tuple[Callable[[str], str], str, str], ...] = (
-    (lambda token: token.strip().lower(), "token.strip().lower()", "but for blanks and upper or lower case"),
-    (
+
+class Change(NamedTuple):
+    """A difference between the tokens of two projects for the same frames."""
+
+    apply: Callable[[str], str]
+    expression: str  # the same in Python
+    match: str  # when the tokens match
+    advice: str  # what to do with the tokens
+
+
+_CHANGES = (
+    Change(
+        lambda token: token.strip().lower(),
+        "token.strip().lower()",
+        "except for blanks and case",
+        "Remove blanks and use lower case in",
+    ),
+    Change(
         lambda token: token.rpartition("_")[2],
         'token.rpartition("_")[2]',
-        "without the log id (MapTR writes logid_timestamp for Argoverse 2, StreamMapNet and MapTracker the timestamp)",
+        "without the log id (MapTR writes logid_timestamp for Argoverse 2, StreamMapNet and MapTracker write the "
+        "timestamp)",
+        "Remove the log id and the underscore from",
     ),
-    (
+    Change(
         lambda token: token.split("/")[-1].partition(".")[0],
         'token.split("/")[-1].partition(".")[0]',
         "without folder and file suffix",
+        "Remove the folder and the file suffix from",
     ),
 )
-_ENOUGH = 0.5  # share of tokens that meet after a change, for it to be the likely cause
+_ENOUGH = 0.5  # a change is the likely cause if at least this share of tokens matches after it
 
 
 def kind_of(tokens: Sequence[str]) -> str | None:
-    """Whose tokens these look like."""
+    """Return the data set that the tokens seem to belong to."""
     for kind, pattern in KINDS.items():
         if sum(pattern.fullmatch(token) is not None for token in tokens) > _MOST * len(tokens):
             return kind
@@ -41,91 +60,93 @@ def kind_of(tokens: Sequence[str]) -> str | None:
 
 
 def no_frames(context: Context) -> Iterator[Finding]:
-    """A side without frames: nothing can be compared."""
+    """Find sides without frames."""
     for name, side in context.sides:
         if not len(side):
-            yield Finding("error", "frames-none", f"{name}: no frames at all. Was the file written completely?", 0)
+            remedy = Remedy.of("Check that the file was written completely")
+            yield Finding("error", "frames-none", f"{name}: no frames", 0, remedy=remedy)
 
 
 def duplicates(context: Context) -> Iterator[Finding]:
-    """A token that occurs twice: which of its frames counts?"""
+    """Find tokens that occur more than once."""
     for name, side in context.sides:
         twice = [token for token, times in Counter(side.tokens).items() if times > 1]
         if twice:
-            text = (
-                f"{name}: {len(twice)} tokens occur more than once, and it is open which of their frames counts. "
-                "Were results of several runs or processes joined? Write each frame once"
-            )
-            yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice[:EXAMPLES]))
+            text = f"{name}: {len(twice)} tokens occur more than once, so it is unclear which of their frames counts"
+            remedy = Remedy.of("Write each frame once, also when results of several runs or processes are joined")
+            yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice[:EXAMPLES]), remedy)
 
 
 def meeting(context: Context) -> Iterator[Finding]:
-    """Tokens on one side only, and the likely cause."""
+    """Find tokens that only one side has, and the likely cause."""
     x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)
     unknown = [token for token in x if token not in y]
     missing = [token for token in y if token not in x]
     if not x or not y:
         return
-    cause = _cause(unknown, missing)
+    cause, remedy = _cause(unknown, missing)
     if not context.shared:
-        text = f"none of the {len(x)} tokens of the predictions is among the {len(y)} of the truth"
-        yield Finding(
-            "error",
-            "tokens-disjoint",
-            f"{text}. {cause.removesuffix('.') or _kinds(unknown, missing)}",
-            len(x) + len(y),
-            (unknown[0], missing[0]),
-        )
+        text = f"none of the {len(x)} tokens of the predictions is among the {len(y)} tokens of the truth"
+        text += cause or _kinds(unknown, missing)
+        remedy = remedy or Remedy.of("Check that both files belong to the same data set and split")
+        yield Finding("error", "tokens-disjoint", text, len(x) + len(y), (unknown[0], missing[0]), remedy)
         return
     if unknown:
-        text = (
-            f"{len(unknown)} of {len(x)} frames of the predictions ({percent(len(unknown), len(x))}) are not in the "
-            f"truth. {cause or 'Is it another split, or is the truth file cut or stale?'} "
-            'An evaluation refuses them unless told to leave them out (unknown="ignore")'
+        share = percent(len(unknown), len(x))
+        text = f"{len(unknown)} of {len(x)} frames of the predictions ({share}) are not in the truth{cause}"
+        other = Remedy(
+            'Check that the truth is complete and of the same split, or pass unknown="ignore" to leave them out',
+            "Check that the truth is complete and of the same split, or pass --ignore-unknown to leave them out",
         )
-        yield Finding("error", "tokens-unknown", text, len(unknown), tuple(unknown[:EXAMPLES]))
+        yield Finding("error", "tokens-unknown", text, len(unknown), tuple(unknown[:EXAMPLES]), remedy or other)
     if missing:
-        guess = "Was the run partial, or on another split?"
-        if context.predictions.format.startswith("vectormapnet"):
-            guess = "VectorMapNet leaves out frames in which it predicts nothing."
+        share = percent(len(missing), len(y))
         text = (
-            f"{len(missing)} of {len(y)} frames of the truth ({percent(len(missing), len(y))}) are not in the "
-            f"predictions. {cause or guess} They count as predicted empty"
+            f"{len(missing)} of {len(y)} frames of the truth ({share}) are not in the predictions{cause}. "
+            "They count as predicted empty"
         )
-        yield Finding("warning", "tokens-missing", text, len(missing), tuple(missing[:EXAMPLES]))
+        other = Remedy.of("Check that the run was complete and on the same split")
+        if context.predictions.format.startswith("vectormapnet"):
+            other = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
+        yield Finding("warning", "tokens-missing", text, len(missing), tuple(missing[:EXAMPLES]), remedy or other)
 
 
 def order(context: Context) -> Iterator[Finding]:
-    """The same frames in another order: no matter here, but a trap elsewhere."""
+    """Find frames in a different order. It does not matter here, but it does for evaluators that pair by position."""
     x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)
     first, second = [token for token in x if token in y], [token for token in y if token in x]
     moved = [a for a, b in zip(first, second, strict=True) if a != b]
     if moved:
         text = (
-            f"{len(moved)} of {len(first)} frames come in another order than in the truth. Here frames meet by token; "
-            "MapTR's evaluator pairs them by position and would print a wrong number for these files"
+            f"{len(moved)} of {len(first)} frames are in another order than in the truth. Frames are matched by token "
+            "here, but MapTR's evaluator pairs them by position and would print a wrong number for these files"
         )
         yield Finding("note", "tokens-order", text, len(moved), tuple(moved[:EXAMPLES]))
 
 
-def _cause(unknown: Sequence[str], missing: Sequence[str]) -> str:
-    """What would make the tokens of one side those of the other, if anything does."""
-    for change, expression, what in _CHANGES:
-        met = {change(token) for token in unknown} & {change(token) for token in missing}
+def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy | None]:
+    """Return the change that makes the tokens of both sides match, as text and remedy, if there is one."""
+    for change in _CHANGES:
+        met = {change.apply(token) for token in unknown} & {change.apply(token) for token in missing}
         if met and len(met) >= _ENOUGH * min(len(unknown), len(missing)):
-            remedies = [
-                f"dataclasses.replace({side}, tokens=tuple({expression} for token in {side}.tokens))"
+            sides = [
+                side
                 for side, tokens in (("predictions", unknown), ("truth", missing))
-                if any(change(token) != token for token in tokens)
+                if any(change.apply(token) != token for token in tokens)
             ]
-            return f"{len(met)} of these would meet {what}. Use {' and '.join(remedies)}."
-    return ""
+            calls = [
+                f"dataclasses.replace({side}, tokens=tuple({change.expression} for token in {side}.tokens))"
+                for side in sides
+            ]
+            shell = f"{change.advice} the tokens of the {' and the '.join(sides)}"
+            return f"; {len(met)} of them match {change.match}", Remedy(f"Use {' and '.join(calls)}", shell)
+    return "", None
 
 
 def _kinds(unknown: Sequence[str], missing: Sequence[str]) -> str:
-    """A guess from how the tokens look."""
+    """Describe the difference between tokens of two data sets, if one of them is nuScenes."""
     x, y = kind_of(unknown), kind_of(missing)
     if x != y and (x == "nuScenes" or y == "nuScenes"):
         side, other = ("predictions", "truth") if x == "nuScenes" else ("truth", "predictions")
-        return f"Those of the {side} look like nuScenes (32 hexadecimal digits), those of the {other} do not"
-    return "Do the files belong to the same data set and split?"
+        return f". Those of the {side} look like nuScenes (32 hexadecimal digits), those of the {other} do not"
+    return ""

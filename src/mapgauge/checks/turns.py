@@ -1,7 +1,7 @@
-"""Are the axes of the predictions turned or mirrored against those of the truth?
+"""Finds out whether the axes of the predictions are turned or mirrored relative to those of the truth.
 
-Extents alone cannot tell left from right. The nearest distances can: of the eight ways to lay a map on its axes, one
-brings predictions and truth together.
+Extents alone cannot distinguish left from right, but nearest distances can: of the eight ways to place a map on its
+axes, one makes predictions and truth coincide.
 """
 
 from dataclasses import dataclass
@@ -9,21 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge.checks.neighbours import Neighbours
+from mapgauge.errors import Remedy
 from mapgauge.typing import Points
 
-_INSTANCES = 10  # of the truth, at least, to judge by
-_APART = 1.0  # metres; nearer than this nothing is wrong with the axes
-_BETTER = 0.6  # a turn must bring the sides this much nearer,
-_CLEARER = 0.75  # and this much nearer than any other turn
+_INSTANCES = 10  # truth instances needed for a judgement
+_APART = 1.0  # metres; if the sides are nearer than this, the axes are right
+_BETTER = 0.6  # a turn must reduce the distance by this factor
+_CLEARER = 0.75  # and be nearer than any other turn by this factor
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A way to lay the predictions on the axes of the truth."""
+    """A turn or mirroring that moves the predictions onto the axes of the truth."""
 
     matrix: tuple[tuple[int, int], tuple[int, int]] = ((1, 0), (0, 1))
-    what: str = ""  # is wrong
-    remedy: str = ""
+    what: str = ""  # what is wrong with the predictions
+    remedy: Remedy | None = None
+    explanation: str = ""
 
     def __call__(self, points: Points) -> Points:
         """Turn points ``(..., 2)``."""
@@ -31,20 +33,24 @@ class Turn:
         return turned
 
 
-_MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's x forward and y to the left"
+def _rotate(degrees: int) -> Remedy:
+    return Remedy(f"Use predictions.rotate({degrees})", f"Use --rotate {degrees}")
+
+
+_MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"
 _TURNS = (
-    Turn(((0, -1), (1, 0)), "turned by 90 degrees", f"Use predictions.rotate(90). {_MAPTR}"),
-    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", "Use predictions.rotate(180)"),
-    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", f"Use predictions.rotate(-90). {_MAPTR}"),
-    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", "Negate the y of one side"),
-    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", "Negate the x of one side"),
-    Turn(((0, 1), (1, 0)), "mirrored, x and y are exchanged", "Exchange x and y of one side"),
-    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", "Exchange and negate x and y of one side"),
+    Turn(((0, -1), (1, 0)), "turned by 90 degrees", _rotate(90), _MAPTR),
+    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", _rotate(180)),
+    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", _rotate(-90), _MAPTR),
+    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", Remedy.of("Negate y on one side")),
+    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", Remedy.of("Negate x on one side")),
+    Turn(((0, 1), (1, 0)), "mirrored, x and y are swapped", Remedy.of("Swap x and y on one side")),
+    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", Remedy.of("Swap and negate x and y on one side")),
 )
 
 
 def find_turn(neighbours: Neighbours) -> Turn:
-    """The turn that clearly brings the predictions to the truth; most often none."""
+    """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
     if neighbours.count < _INSTANCES:
         return Turn()
     here = neighbours.gap()
