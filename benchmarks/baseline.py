@@ -1,9 +1,10 @@
-"""The plain way to compute what the package computes: straight from the definitions, compiled, nothing clever.
+"""The baselines: the same results computed directly from the definitions, compiled with numba, without optimisation.
 
-Speed is reported as a ratio to these. They are written as one would write them with numba and some care: one row of
-memory, no allocation in the inner loops, no power. How fast Wagner and Fischer's recurrence runs hangs on a detail: if
-the value to the left, which has only just been computed, is the last argument of the minimum, the processor can overlap
-more, and the loop is up to 1.7 times faster. Both forms are measured; where only one is, it is the faster.
+Speed is reported as a ratio to these functions. They are written as one would write them with numba and some care: one
+row of memory, no allocation in the inner loops, no power. The speed of Wagner and Fischer's recurrence depends on a
+detail. If the value to the left, which has only just been computed, is the last argument of the minimum, the processor
+can overlap more work, and the loop is up to 1.7 times faster. Both forms are measured. Where only one form is measured,
+it is the faster one.
 """
 
 import math
@@ -20,13 +21,13 @@ Indices = NDArray[np.int64]
 
 
 def jit(function: F) -> F:
-    """``numba.njit`` with a type."""
+    """Compile with ``numba.njit`` and keep the type."""
     return cast("F", numba.njit(nogil=True)(function))
 
 
 @jit
 def plain_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
-    """SOSPA of order 1 by Wagner and Fischer's recurrence with one rolling row: a match costs d, a gap c/2."""
+    """SOSPA of order 1 by Wagner and Fischer's recurrence with one rolling row. A match costs d, a gap c/2."""
     gap = 0.5 * cutoff
     for j in range(len(y) + 1):
         row[j] = j * gap
@@ -45,7 +46,7 @@ def plain_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
 
 @jit
 def sospa_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
-    """As ``plain_cost`` with the arguments of the minimum in the faster order."""
+    """Same as ``plain_cost``, with the arguments of the minimum in the faster order."""
     gap = 0.5 * cutoff
     for j in range(len(y) + 1):
         row[j] = j * gap
@@ -64,7 +65,7 @@ def sospa_cost(x: Floats, y: Floats, cutoff: float, row: Floats) -> float:
 
 @jit
 def longest_of(offsets: Indices) -> int:
-    """Points of the longest line."""
+    """Number of points of the longest line."""
     longest = 0
     for i in range(len(offsets) - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
@@ -85,7 +86,7 @@ def sospa_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float,
 
 @jit
 def undirected_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
-    """As ``sospa_costs``, the better of both directions of the second line."""
+    """Same as ``sospa_costs``, with the smaller cost of both directions of the second line."""
     row = np.empty(longest_of(offsets) + 1)
     out = np.empty(len(pairs))
     for k in range(len(pairs)):
@@ -97,7 +98,7 @@ def undirected_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: f
 
 @jit
 def closed_costs(coords: Floats, offsets: Indices, pairs: Indices, cutoff: float) -> Floats:
-    """As ``undirected_costs`` for polygons: the best of all start points of the second line, in both directions."""
+    """Same as ``undirected_costs`` for polygons: the smallest cost over all start points of the second line."""
     row = np.empty(longest_of(offsets) + 1)
     out = np.full(len(pairs), np.inf)
     for k in range(len(pairs)):

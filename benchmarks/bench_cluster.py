@@ -1,11 +1,10 @@
-"""How fast is the evaluation of more frames than fit into memory, and what does it cost?
+"""Measures the speed and the cost of evaluating more frames than fit into memory.
 
 Run it with ``make bench-cluster``. Frames are generated (``mapgauge.demo``: 75 predictions of 20 points and about 12
-true instances in each), a block of them again and again with other names and confidences, and written as two Parquet
-data sets. Two workers evaluate them, in processes and on a Dask cluster of this machine: a tenth of the frames and all
-of them, to see what grows. The baseline is the evaluation of that tenth in memory with as many threads; all three must
-give the same bits. Every evaluation is a process of its own, so that its memory is its own. They take turns, and the
-best of each counts.
+true instances each). A block of them is repeated with other names and confidences and written as two Parquet data sets.
+Two workers evaluate a tenth of the frames and all of them, to see what grows, in processes and on a local Dask cluster.
+The baseline is the evaluation of that tenth in memory with as many threads. All three must give the same bits. Every
+evaluation runs in its own process, so that its memory is measured alone. They run in turn, and the best of each counts.
 """
 
 import argparse
@@ -26,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
-from benchmarks.tables import heading, machine, peak_memory, row
+from benchmarks.tables import at_most, heading, machine, peak_memory, row
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -37,45 +36,45 @@ from mapgauge.results.folder import Folder
 from mapgauge.results.streamed import results_of
 
 FRAMES = 100_000
-BLOCK = 2_000  # frames that are generated; all others repeat them
+BLOCK = 2_000  # frames that are generated; all other frames repeat them
 WORKERS = 2
 PROTOCOL = mg.protocol("paper-60x30")
 ENGINES = ("processes", "dask")
 SIDES = ("predictions", "truth")
-RUNS = 8  # on disk, of the largest class, to see what a sort there takes
-SAMPLES = 20  # looks at the memory of workers, each second
+RUNS = 8  # sorted runs on disk of the largest class, to measure the sort on disk
+SAMPLES = 20  # readings of the memory of workers per second
 
-# Targets of the project, on the machine it is developed on.
-OVERHEAD = 0.15  # of the time of all workers is not spent in scoring, at most
-FLAT = 1.2  # times the memory of a worker with a tenth of the frames, at most
+# Targets on the development machine.
+OVERHEAD = 0.15  # largest share of the time of all workers that is not spent in scoring
+FLAT = 1.2  # largest ratio of a worker's memory with all frames to its memory with a tenth of them
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one evaluation took; an evaluation in memory knows the first five."""
+    """The measurements of one evaluation. An evaluation in memory sets the first five only."""
 
     frames: int
-    seconds: float  # all of the call
+    seconds: float  # of the whole call
     cpu: float  # seconds of all processes
     driver: float  # peak, MB
-    values: str  # of all metrics and classes, bit by bit
-    worker: float = 0  # peak of the worker with the highest, MB
+    values: str  # of all metrics and classes, with all digits
+    worker: float = 0  # highest peak of any worker, MB
     reading: float = 0  # seconds of all workers
     scoring: float = 0  # seconds of all workers
     opening: float = 0  # seconds of the driver: reading all footers and planning
-    keeping: float = 0  # seconds of the driver: taking and writing what workers return
-    merging: float = 0  # seconds of the driver, to the summary of all metrics
-    sorting: float = 0  # seconds of the driver: the same where average precision needs the sort on disk
+    keeping: float = 0  # seconds of the driver: receiving and writing the results of workers
+    merging: float = 0  # seconds of the driver until the summary of all metrics
+    sorting: float = 0  # seconds of the driver: the same if average precision needs the sort on disk
     adding: float = 0  # seconds of the driver: reading all rows once, which is a merge without average precision
     chunks: int = 0
-    returned: int = 0  # bytes of what workers return
-    kept: int = 0  # bytes in the folder
+    returned: int = 0  # bytes that workers return
+    kept: int = 0  # bytes in the work folder
 
 
 def write(folder: Path, frames: int) -> None:
-    """Two data sets of so many frames, a block at a time."""
+    """Write two data sets of this many frames, block by block."""
     predictions, truth = demo_world(min(BLOCK, frames))
-    # Networks compute float32 numbers, and those take less room.
+    # Networks compute float32 numbers, which take less space.
     lines = replace(predictions.polylines, coords=predictions.polylines.coords.astype(np.float32).astype(np.float64))
     block = replace(predictions, polylines=lines, timestamps=None, poses=None), truth
     writers = [DatasetWriter(folder / side) for side in SIDES]
@@ -89,7 +88,7 @@ def write(folder: Path, frames: int) -> None:
 
 
 def _again(frames: mg.MapFrames, first: int, rng: np.random.Generator) -> mg.MapFrames:
-    """The frames with names and confidences of their own; tokens are as long as those of nuScenes."""
+    """The frames with new names and confidences; tokens are as long as those of nuScenes."""
     scenes = tuple(f"{first:09}-{scene}" for scene in frames.scenes or ())
     tokens = tuple(hashlib.blake2b(f"{first}{t}".encode(), digest_size=16).hexdigest() for t in frames.tokens)
     if frames.confidence is None:
@@ -101,7 +100,7 @@ def _again(frames: mg.MapFrames, first: int, rng: np.random.Generator) -> mg.Map
 
 @contextmanager
 def watched() -> Iterator[list[float]]:
-    """The highest memory, MB, of any process that this one starts meanwhile."""
+    """Track the highest memory, in MB, of any process that this process starts in the meantime."""
     me, peaks, over = psutil.Process(), [0.0], threading.Event()
 
     def look() -> None:
@@ -110,7 +109,7 @@ def watched() -> Iterator[list[float]]:
                 try:
                     peaks[0] = max(peaks[0], _peak_of(process.pid) or process.memory_info().rss / 2**20)
                 except (psutil.Error, OSError):
-                    continue  # it has just ended
+                    continue  # the process has just ended
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -122,36 +121,36 @@ def watched() -> Iterator[list[float]]:
 
 
 def _peak_of(pid: int) -> float:
-    """The highest memory of a process so far, MB; 0 where the system does not say."""
+    """The highest memory of a process so far, in MB; 0 if the system does not provide it."""
     status = Path(f"/proc/{pid}/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def _cpu() -> float:
-    """Seconds of processor time of this process and of those that it started and that have ended."""
+    """Processor time in seconds of this process and of its ended child processes."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def child(engine: str, folder: Path) -> None:
-    """Evaluate once in this process, and print what it took."""
+    """Evaluate once in this process and print the measurements."""
     mg.evaluate(*demo_world(1), PROTOCOL, workers=1)  # compile outside the clock
     predictions, truth = (folder / side for side in SIDES)
-    run = in_memory(predictions, truth) if engine == "memory" else in_pieces(predictions, truth, engine, folder)
+    run = in_memory(predictions, truth) if engine == "memory" else streamed(predictions, truth, engine, folder)
     print(json.dumps(asdict(run)))
 
 
 def in_memory(predictions: Path, truth: Path) -> Run:
-    """Evaluate frames that are read before the clock starts."""
+    """Evaluate in memory. The frames are read before the clock starts."""
     x, y = mg.read(predictions), mg.read(truth)
     cpu, begin = _cpu(), time.perf_counter()
     values = _values(mg.evaluate(x, y, PROTOCOL, workers=WORKERS))
     return Run(len(y), time.perf_counter() - begin, _cpu() - cpu, peak_memory(), values)
 
 
-def in_pieces(predictions: Path, truth: Path, engine: str, folder: Path) -> Run:
-    """Evaluate data sets, then do again what the driver did, each part alone."""
+def streamed(predictions: Path, truth: Path, engine: str, folder: Path) -> Run:
+    """Evaluate data sets, then repeat each part of the driver's work alone."""
     work = folder / "work"
     cpu, begin = _cpu(), time.perf_counter()
     with watched() as peaks:
@@ -179,14 +178,14 @@ def in_pieces(predictions: Path, truth: Path, engine: str, folder: Path) -> Run:
 
 
 def timed(job: Callable[[], object]) -> float:
-    """Seconds that something takes."""
+    """Run time of a job in seconds."""
     begin = time.perf_counter()
     job()
     return time.perf_counter() - begin
 
 
 def _keep(folder: Path, index: int, message: bytes) -> None:
-    """What the driver does with the answer of a worker."""
+    """Do what the driver does with the result of a worker."""
     folder.mkdir(exist_ok=True)
     Folder(folder).keep(index, pickle.loads(message))
 
@@ -200,7 +199,7 @@ def _size(folder: Path) -> int:
 
 
 def measure(engine: str, folder: Path) -> Run:
-    """One evaluation in a fresh process; what it wrote is removed."""
+    """Measure one evaluation in a fresh process and remove its output."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
         for side in SIDES:
@@ -210,18 +209,13 @@ def measure(engine: str, folder: Path) -> Run:
     return Run(**json.loads(printed.splitlines()[-1]))
 
 
-def at_most(value: float, target: float) -> str:
-    """A number beside its target."""
-    return f"{value:.2f} (at most {target}: {'ok' if value <= target else 'MISSED'})"
-
-
 def best(runs: list[Run]) -> Run:
-    """The fastest."""
+    """The fastest run."""
     return min(runs, key=lambda run: run.seconds)
 
 
 def show_speed(runs: dict[str, Run], memory: Run) -> None:
-    """Frames per second, beside the evaluation in memory."""
+    """Print frames per second beside the evaluation in memory."""
     heading(
         f"{runs[ENGINES[0]].frames:,} frames from Parquet, {WORKERS} workers, protocol {PROTOCOL.name}",
         *("engine", "s", "frames/s", "ratio to memory", "CPU s per million frames"),
@@ -246,9 +240,9 @@ def show_speed(runs: dict[str, Run], memory: Run) -> None:
 
 
 def show_shares(runs: dict[str, Run]) -> None:
-    """Where the time of the workers goes."""
+    """Print how workers spend their time."""
     heading(
-        "Of the time of all workers",
+        "Shares of the time of all workers",
         *("engine", "scoring", "reading and aligning", "waiting for the merge", "starting, handing out, writing"),
         "all but scoring",
     )
@@ -257,11 +251,11 @@ def show_shares(runs: dict[str, Run]) -> None:
         parts = [run.scoring / whole, run.reading / whole, WORKERS * run.merging / whole]
         outside = 1 - parts[0]
         shares = [f"{share:.1%}" for share in (*parts, 1 - sum(parts))]
-        row(f"`{engine}`", *shares, at_most(outside, OVERHEAD))
+        row(f"`{engine}`", *shares, at_most(outside, OVERHEAD, f"{outside:.2f}"))
 
 
 def show_memory(small: dict[str, Run], large: dict[str, Run]) -> None:
-    """What grows with the number of frames."""
+    """Print how memory grows with the number of frames."""
     few, many = (next(iter(runs.values())).frames for runs in (small, large))
     heading(
         "Peak memory of a process, MB",
@@ -272,12 +266,12 @@ def show_memory(small: dict[str, Run], large: dict[str, Run]) -> None:
         a, b = small[engine], large[engine]
         ratio = b.worker / a.worker
         sizes = (f"{value:.0f}" for value in (a.worker, b.worker))
-        row(f"`{engine}`", *sizes, at_most(ratio, FLAT), f"{a.driver:.0f}", f"{b.driver:.0f}")
+        row(f"`{engine}`", *sizes, at_most(ratio, FLAT, f"{ratio:.2f}"), f"{a.driver:.0f}", f"{b.driver:.0f}")
 
 
 def show_costs(folder: Path, run: Run) -> None:
-    """What a frame costs in bytes and in seconds of the driver."""
-    heading("Costs", "what", "a frame", "a million frames")
+    """Print bytes and seconds per frame and per million frames."""
+    heading("Costs", "what", "per frame", "per million frames")
     for side in SIDES:
         _bytes(f"{side} in Parquet", _size(folder / side) / run.frames)
     _bytes("returned by workers", run.returned / run.frames)
@@ -286,7 +280,7 @@ def show_costs(folder: Path, run: Run) -> None:
         ("workers: scoring", run.scoring),
         ("workers: reading and aligning", run.reading),
         ("driver: footers and plan", run.opening),
-        ("driver: taking and writing rows", run.keeping),
+        ("driver: receiving and writing rows", run.keeping),
         ("driver: merging", run.merging),
         ("driver: merging, with the sort on disk", run.sorting),
         ("driver: merging without AP", run.adding),
@@ -294,9 +288,9 @@ def show_costs(folder: Path, run: Run) -> None:
         row(what, f"{1e3 * seconds / run.frames:.3f} ms", f"{1e6 * seconds / run.frames:,.0f} s")
     row("chunks", "", f"{1e6 * run.chunks / run.frames:,.0f}")
     sides = [open_dataset(folder / side) for side in SIDES]
-    there = sum(group.rows for side in sides for group in side.groups)
+    stored = sum(group.rows for side in sides for group in side.groups)
     read = sum(chunk.rows for chunk in plan_of(*sides).chunks)
-    row("rows read, to those there are", f"{read / there:.2f}", "")
+    row("rows read, ratio to rows stored", f"{read / stored:.2f}", "")
 
 
 def _bytes(name: str, amount: float) -> None:
@@ -304,14 +298,14 @@ def _bytes(name: str, amount: float) -> None:
 
 
 def main(frames: int, rounds: int) -> None:
-    """Generate, measure, print."""
+    """Generate the data sets, measure, and print the tables."""
     machine("numpy", "numba", "pyarrow", "distributed", "mapgauge")
     with tempfile.TemporaryDirectory(prefix="mapgauge-bench-") as name:
         small, large = Path(name) / "small", Path(name) / "large"
         begin = time.perf_counter()
         write(small, max(frames // 10, 1))
         write(large, frames)
-        print(f"\n{frames:,} frames and a tenth of them, made and written in {time.perf_counter() - begin:.0f} s")
+        print(f"\n{frames:,} frames and a tenth of them, generated and written in {time.perf_counter() - begin:.0f} s")
         runs: dict[tuple[str, Path], list[Run]] = {}
         for _ in range(rounds):
             for engine, place in (
@@ -322,7 +316,7 @@ def main(frames: int, rounds: int) -> None:
         for place in (small, large):
             found = {run.values for (_, where), some in runs.items() if where == place for run in some}
             if len(found) > 1:
-                raise SystemExit(f"engines differ on {place.name}: {found}. There is nothing to compare")
+                raise SystemExit(f"engines differ on {place.name}, expected the same values: {found}")
         few, many = ({engine: best(runs[engine, place]) for engine in ENGINES} for place in (small, large))
         show_speed(many, best(runs["memory", small]))
         show_shares(many)

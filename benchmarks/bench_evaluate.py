@@ -1,8 +1,8 @@
-"""How fast is a whole evaluation, and how much memory does it take?
+"""Measures the speed and the memory of a whole evaluation.
 
 Run it with ``make bench-evaluate``. Predictions and truth are generated (``mapgauge.demo``): as many frames as nuScenes
-val has, about 75 predictions and 12 true instances in each. They lie in memory before the clock starts, and kernels are
-compiled. What is compared takes turns, and the best time of each counts: whatever else the machine does only adds time.
+val has, with about 75 predictions and 12 true instances each. They are in memory and kernels are compiled before the
+clock starts. Alternatives run in turn, and the best time of each counts, because other load only adds time.
 """
 
 import argparse
@@ -15,60 +15,40 @@ from functools import partial
 
 import numpy as np
 from benchmarks import plain
-from benchmarks.tables import heading, machine, peak_memory, row
+from benchmarks.tables import at_least, at_most, heading, machine, peak_memory, row
+from benchmarks.tables import race as race_for
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.evaluate import describe, prepare, run
 
 FRAMES = 6019  # nuScenes val
-PLAIN = 24  # of them for the baseline, which takes its time
+PLAIN = 24  # frames for the baseline, which is slow
 ROUNDS = 5
-MORE = 15  # rounds of what takes little time
-SIZES = (100, 300, 1000, 3000)  # frames, and all
-SOME = 1500  # frames for the comparison of one worker with two: the shorter a run, the less disturbs it
+MORE = 15  # rounds of short jobs
+SIZES = (100, 300, 1000, 3000)  # numbers of frames; all frames are measured too
+SOME = 1500  # frames for the comparison of one worker with two: shorter runs are disturbed less
 PROTOCOL = mg.protocol("paper-60x30")
 METRICS = {"mPLD at one cutoff": ("pld",), "mPLD, CD-mAP, FD-mAP": ("pld", "ap_chamfer", "ap_frechet")}
 EVERYTHING = METRICS["mPLD, CD-mAP, FD-mAP"]
 
-# Targets of the project, on the machine it is developed on.
+# Targets on the development machine.
 FRAMES_PER_SECOND = {"mPLD at one cutoff": 1500, "mPLD, CD-mAP, FD-mAP": 500}
-TWO_WORKERS = 1.7  # times as fast as one
-FLAT = 1.2  # times the cost of a frame among few
+TWO_WORKERS = 1.7  # times as fast as one worker
+FLAT = 1.2  # times the cost per frame of the smallest run
 MEMORY = 1500  # MB
-TOLERANCE = 1e-6  # between us and the baseline
+TOLERANCE = 1e-6  # between mapgauge and the baseline
 
-
-def race(
-    *jobs: Callable[[], object], rounds: int = ROUNDS, clock: Callable[[], float] = time.perf_counter
-) -> list[float]:
-    """Run the jobs in turn, and keep the best time of each in seconds."""
-    best = [float("inf")] * len(jobs)
-    for _ in range(rounds):
-        for k, job in enumerate(jobs):
-            begin = clock()
-            job()
-            best[k] = min(best[k], clock() - begin)
-    return best
-
-
-def at_least(value: float, target: float, text: str) -> str:
-    """A number beside its target."""
-    return f"{text} (at least {target:,}: {'ok' if value >= target else 'MISSED'})"
-
-
-def at_most(value: float, target: float, text: str) -> str:
-    """A number beside its target."""
-    return f"{text} (at most {target:,}: {'ok' if value <= target else 'MISSED'})"
+race = partial(race_for, rounds=ROUNDS)
 
 
 def scoring(x: mg.MapFrames, y: mg.MapFrames, metrics: tuple[str, ...], workers: int = 1) -> Callable[[], object]:
-    """Scores of frames that are aligned: everything that takes time for each frame, from resampling on."""
+    """A call that scores aligned frames: all work per frame, from resampling on."""
     return partial(run, x, y, PROTOCOL, metrics, (), workers, None)
 
 
 def throughput(predictions: mg.MapFrames, truth: mg.MapFrames, x: mg.MapFrames, y: mg.MapFrames) -> None:
-    """Frames per second."""
+    """Print frames per second."""
     frames = len(truth)
     heading(f"{frames:,} frames in memory, one worker, protocol {PROTOCOL.name}", "what", "s", "frames/s")
     for name, metrics in METRICS.items():
@@ -80,7 +60,7 @@ def throughput(predictions: mg.MapFrames, truth: mg.MapFrames, x: mg.MapFrames, 
 
 
 def two_workers(x: mg.MapFrames, y: mg.MapFrames) -> None:
-    """How much a second thread helps."""
+    """Print the speed-up of a second thread."""
     some = slice(0, SOME)
     x, y = x.between(some), y.between(some)
     heading(f"{len(y):,} frames, two workers", "metrics", "one worker, s", "two workers, s", "speed-up")
@@ -90,8 +70,8 @@ def two_workers(x: mg.MapFrames, y: mg.MapFrames) -> None:
 
 
 def shares(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
-    """Where the time of a whole call goes, besides scoring."""
-    heading("Besides scoring, a call spends", "on", "s")
+    """Print the time that a whole call spends outside scoring."""
+    heading("Time outside scoring", "part", "s")
     looking = partial(mg.check, predictions, truth, region=PROTOCOL.region, classes=PROTOCOL.classes)
     preparing = partial(prepare, predictions, truth, PROTOCOL, "error")
     hashing = partial(_describe, predictions, truth)
@@ -102,7 +82,7 @@ def shares(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     results = mg.evaluate(predictions, truth, PROTOCOL)
     begin = time.perf_counter()
     results.table()
-    row("the summary, when it is asked for", f"{time.perf_counter() - begin:.2f}")
+    row("the summary, computed on first use", f"{time.perf_counter() - begin:.2f}")
 
 
 def _describe(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -111,10 +91,10 @@ def _describe(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
 
 
 def flatness(x: mg.MapFrames, y: mg.MapFrames) -> None:
-    """Cost per frame over the number of frames, in processor time: it is about work, not about waiting."""
+    """Print the cost per frame for several numbers of frames, in processor time, which excludes waiting."""
     heading(
-        "Cost of a frame, all three metrics, one worker",
-        *("frames", "ms of processor time per frame", "to that among the fewest"),
+        "Cost per frame, all three metrics, one worker",
+        *("frames", "ms of processor time per frame", "ratio to the fewest frames"),
     )
     sizes = [*(size for size in SIZES if size < len(y)), len(y)]
     jobs = [scoring(x.between(part), y.between(part), EVERYTHING) for part in (slice(0, size) for size in sizes)]
@@ -127,7 +107,7 @@ def flatness(x: mg.MapFrames, y: mg.MapFrames) -> None:
 
 
 def against_plain(x: mg.MapFrames, y: mg.MapFrames) -> None:
-    """The straightforward way, on some of the frames; both must find the same."""
+    """Compare with the plain evaluation on some of the frames; both must find the same values."""
     count = min(PLAIN, len(y))
     frames = [i * len(y) // count for i in range(count)]
     x, y = x.at(frames), y.at(frames)
@@ -138,10 +118,10 @@ def against_plain(x: mg.MapFrames, y: mg.MapFrames) -> None:
             found = results.classes[name]
             ours = [found["pld"]] if metric == "pld" else [found[key] for key in found if key.startswith(f"{metric}@")]
             if not np.allclose(np.array(ours, np.float64), values, rtol=0, atol=TOLERANCE):
-                raise SystemExit(f"{name}, {metric}: {ours} and {values} by the baseline. There is nothing to compare")
+                raise SystemExit(f"{name}, {metric}: mapgauge gives {ours}, the baseline {values}; they must agree")
     heading(
-        f"Against the straightforward way, {count} frames, one worker",
-        *("metrics", "straightforward, ms per frame", "mapgauge, ms per frame", "ratio"),
+        f"Against the plain evaluation, {count} frames, one worker",
+        *("metrics", "plain, ms per frame", "mapgauge, ms per frame", "ratio"),
     )
     for name, metrics in METRICS.items():
         slow, *fast = race(partial(_plain, groups, metrics), *[scoring(x, y, metrics)] * MORE)
@@ -154,16 +134,16 @@ def _plain(groups: dict[str, list[plain.Group]], metrics: tuple[str, ...]) -> No
 
 
 def memory(frames: int) -> None:
-    """Peak of a fresh process that makes the world and evaluates it."""
+    """Print the peak memory of a fresh process that generates the frames and evaluates them."""
     command = [sys.executable, "-m", "benchmarks.bench_evaluate", "--child", "--frames", str(frames)]
     made, evaluated = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     heading("Memory of a process", "after", "peak, MB")
-    row("making the frames", f"{made:.0f}")
+    row("generating the frames", f"{made:.0f}")
     row("evaluating all three metrics", at_most(evaluated, MEMORY, f"{evaluated:.0f}"))
 
 
 def child(frames: int) -> None:
-    """Evaluate in this process, and print its peaks."""
+    """Evaluate in this process and print its peak memory."""
     predictions, truth = demo_world(frames)
     made = peak_memory()
     mg.evaluate(predictions, truth, PROTOCOL).table()
@@ -171,7 +151,7 @@ def child(frames: int) -> None:
 
 
 def main(frames: int) -> None:
-    """Generate, measure, print."""
+    """Generate the frames, measure, and print the tables."""
     machine("numpy", "numba", "scipy", "shapely", "mapgauge")
     begin = time.perf_counter()
     predictions, truth = demo_world(frames)
@@ -180,7 +160,7 @@ def main(frames: int) -> None:
     row("frames", f"{frames:,}")
     row("predictions in a frame", f"{len(predictions.polylines) / frames:.1f}")
     row("true instances in a frame", f"{len(truth.polylines) / frames:.1f}")
-    row("made in", f"{seconds:.1f} s")
+    row("generated in", f"{seconds:.1f} s")
     x, y, _ = prepare(predictions, truth, PROTOCOL, "error")
     few = slice(0, min(frames, 2))
     mg.evaluate(x.between(few), y.between(few), PROTOCOL)  # compile outside the clock

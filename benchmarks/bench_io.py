@@ -1,8 +1,8 @@
-"""How fast are the readers, and how much memory do they take?
+"""Measures the speed and the memory of the readers.
 
-Run it with ``make bench-io``. The baseline is what a script of the field does: ``json.load``, then one numpy array per
-polyline. Each reading is a process of its own, so that its peak of memory is its own; the two take turns, and the best
-of each counts. What they read must be equal.
+Run it with ``make bench-io``. The baseline does what scripts of the field do: ``json.load``, then one numpy array per
+polyline. Each file is read in its own process, so that its peak memory is measured alone. The two run in turn, and the
+best of each counts. Both must read the same data.
 """
 
 import argparse
@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from benchmarks.tables import heading, machine, peak_memory, row
+from benchmarks.tables import at_most, heading, machine, peak_memory, row
 from numpy.typing import NDArray
 
 import mapgauge as mg
 
-FRAMES, INSTANCES, POINTS = 6019, 75, 20  # nuScenes val, and what a detector says of each frame
+FRAMES, INSTANCES, POINTS = 6019, 75, 20  # nuScenes val, with the output of a typical detector for each frame
 ROUNDS = 3
 CLASSES = ("ped_crossing", "divider", "boundary")
 MAPTR_ID = {"divider": 0, "ped_crossing": 1, "boundary": 2}
@@ -29,9 +29,10 @@ Summary = tuple[int, int, float]  # frames, instances, a sum that depends on eve
 
 
 def generate(folder: Path, frames: int) -> None:
-    """The same seeded predictions as StreamMapNet's and MapTR's JSON and as our Parquet.
+    """Write the same seeded predictions as JSON of StreamMapNet and of MapTR, and as mapgauge's Parquet.
 
-    Coordinates are float32 numbers written as doubles, as networks give and Python writes them.
+    Coordinates are float32 numbers written as doubles, because networks compute the former and Python writes the
+    latter.
     """
     rng = np.random.default_rng(0)
     with (folder / "streammapnet.json").open("w") as ours, (folder / "maptr.json").open("w") as theirs:
@@ -62,25 +63,26 @@ def generate(folder: Path, frames: int) -> None:
 
 
 def _weighted(coords: NDArray[np.float64]) -> float:
+    """A sum that depends on every coordinate and its position."""
     return float(coords.ravel() @ np.arange(coords.size))
 
 
 def plain_streammapnet(path: Path) -> object:
-    """``json.load`` and an array per polyline."""
+    """Read with ``json.load`` and make one array per polyline."""
     with path.open() as file:
         results = json.load(file)["results"]
     return [[np.array(points) for points in frame["vectors"]] for frame in results.values()]
 
 
 def plain_maptr(path: Path) -> object:
-    """``json.load`` and an array per polyline."""
+    """Read with ``json.load`` and make one array per polyline."""
     with path.open() as file:
         results = json.load(file)["results"]
     return [[np.array(vector["pts"]) for vector in frame["vectors"]] for frame in results]
 
 
 def summary(read: object) -> Summary:
-    """What both ways must agree on."""
+    """The values that must be the same for both readers."""
     if isinstance(read, mg.MapFrames):
         return len(read), len(read.polylines), _weighted(read.polylines.coords)
     assert isinstance(read, list)
@@ -96,8 +98,10 @@ WAYS: dict[str, Callable[[Path], object]] = {
 
 
 def child(way: str, path: Path) -> None:
-    """Read once in this process, and print seconds, megabytes and what was read."""
-    if way == "mapgauge":  # kernels from disk, imports and all: what a second reading in a session costs
+    """Read once in this process and print seconds, megabytes and a summary of the data."""
+    if (
+        way == "mapgauge"
+    ):  # load kernels from disk and import first, so that the clock sees the second file of a session
         mg.read(path.parent / "warm.json")
         if path.suffix == ".parquet":
             mg.read(path.parent / "warm.parquet")
@@ -108,7 +112,7 @@ def child(way: str, path: Path) -> None:
 
 
 def measure(way: str, path: Path) -> tuple[float, float, Summary]:
-    """One reading in a fresh process."""
+    """Measure one read in a fresh process."""
     command = [sys.executable, "-m", "benchmarks.bench_io", "--child", way, str(path)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, peak, (frames, instances, checksum) = json.loads(printed)
@@ -117,11 +121,11 @@ def measure(way: str, path: Path) -> tuple[float, float, Summary]:
 
 def verdict(ratio: float, target: float) -> str:
     """A ratio beside its target."""
-    return f"{ratio:.3f} (at most {target:.3f}: {'ok' if ratio <= target else 'MISSED'})"
+    return at_most(ratio, round(target, 3), f"{ratio:.3f}")
 
 
 def main(frames: int) -> None:
-    """Generate, measure, print."""
+    """Generate the files, measure, and print the table."""
     machine("numpy", "numba", "msgspec", "pyarrow", "mapgauge")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -132,7 +136,7 @@ def main(frames: int) -> None:
         rows = [
             ("StreamMapNet JSON", "plain_streammapnet", "streammapnet.json", "streammapnet.json", 1 / 4, 0.7),
             ("MapTR JSON", "plain_maptr", "maptr.json", "maptr.json", 1 / 4, 0.7),
-            ("our Parquet", "plain_streammapnet", "streammapnet.json", "ours.parquet", 1 / 30, 0.7),
+            ("mapgauge Parquet", "plain_streammapnet", "streammapnet.json", "ours.parquet", 1 / 30, 0.7),
         ]
         heading(
             f"Reading {frames:,} frames of {INSTANCES} predictions of {POINTS} points",
@@ -144,7 +148,7 @@ def main(frames: int) -> None:
             for _ in range(ROUNDS):
                 found = [measure(plain, folder / their_file), measure("mapgauge", folder / our_file)]
                 if found[0][2] != found[1][2]:
-                    raise SystemExit(f"{title}: the two ways read different things: {found[0][2]}, {found[1][2]}")
+                    raise SystemExit(f"{title}: the readers disagree: {found[0][2]} and {found[1][2]}")
                 for k, (seconds, peak, _) in enumerate(found):
                     best[k] = [min(best[k][0], seconds), min(best[k][1], peak)]
             (their_time, their_peak), (our_time, our_peak) = best

@@ -1,6 +1,6 @@
-"""How fast are the kernels? Every number is a ratio to a named baseline that ran in between, on the same input.
+"""Measures the speed of the kernels. Ratios are to a named baseline that runs in turn with them, on the same input.
 
-Run it with ``make bench``. The tables are GitHub markdown, to be quoted together with the machine at their head.
+Run it with ``make bench``. It prints tables in GitHub markdown. Quote them together with the machine at the top.
 """
 
 # numba infers the types of kernels from their arguments.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from benchmarks import baseline, workloads
-from benchmarks.tables import heading, machine, row
+from benchmarks.tables import at_most, heading, machine, row
 from benchmarks.workloads import PER_SIDE, Points, Workload
 from numpy.typing import NDArray
 
@@ -41,16 +41,16 @@ Indices = NDArray[np.int64]
 
 
 class Job(NamedTuple):
-    """Something to time, and how many pairs (or solves, or calls) one run of it deals with."""
+    """A function to time, and the number of pairs (or solves, or calls) in one run of it."""
 
     run: Callable[[], object]
     items: int = 1
 
 
 def race(*jobs: Job) -> list[float]:
-    """Run the jobs in turn, many times, and keep the best of each: what disturbs a machine only ever adds time.
+    """Run the jobs in turn, many times, and return the best of each in microseconds per item.
 
-    Returns microseconds per item.
+    The best time counts, because other load on the machine only adds time.
     """
     for job in jobs:
         job.run()  # compile outside the clock
@@ -66,28 +66,28 @@ def race(*jobs: Job) -> list[float]:
 
 
 def agree(ours: object, plain: object, scale: float = 1.0) -> None:
-    """Refuse to time things that do not compute the same."""
+    """Stop if the two results differ."""
     worst = float(np.max(np.abs(np.asarray(ours) - np.asarray(plain)))) / scale
     if not worst <= TOLERANCE:
-        raise SystemExit(f"ours and the baseline differ by {worst:.3g}: there is nothing to compare")
+        raise SystemExit(f"mapgauge and the baseline differ by {worst:.3g}, expected at most {TOLERANCE:g}")
 
 
 def comparison(title: str, plain: str) -> None:
-    """Header of a table of races."""
+    """Print the header of a table of races."""
     heading(title, "case", f"{plain}, us", "mapgauge, us", "ratio")
 
 
 def result(case: str, times: list[float], target: float | None = None) -> None:
-    """A race of baselines against us, who come last, as a row: times, then ratios, the first with its target."""
+    """Print a race as a row: the times, then the ratios of the last time to the others, the first with its target."""
     ratios = [times[-1] / baseline for baseline in times[:-1]]
     cells = [f"{ratio:.3g}" for ratio in ratios]
     if target is not None:
-        cells[0] += f" (at most {target:.2f}: {'ok' if ratios[0] <= target else 'MISSED'})"
+        cells[0] = at_most(ratios[0], target, cells[0])
     row(case, *(f"{time:.2f}" for time in times), *cells)
 
 
 def peer(name: str) -> ModuleType | None:
-    """A package to compare with, imported on use; a row says so when it is not there."""
+    """Import a package to compare with; print a row if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -96,14 +96,14 @@ def peer(name: str) -> ModuleType | None:
 
 
 def lines_of(coords: Points, offsets: Indices) -> Lines:
-    """What the public functions do with checked input before they call a kernel; always part of our time."""
+    """Do what the public functions do with checked input before they call a kernel; always inside the clock."""
     bounds = offsets.astype(np.uint64)
     lines: Lines = index_lines(np.ascontiguousarray(coords.T), bounds[:-1], bounds[1:])
     return lines
 
 
 def gains(work: Workload, *, closed: bool, directed: bool) -> Floats:
-    """What matching saves, for every pair: all that a kernel computes for a value without its matching."""
+    """Gain of every pair: all that a kernel computes for a value without its matching."""
     lines = lines_of(work.coords, work.offsets)
     out = np.empty(len(work.pairs))
     gains_of_pairs(lines, work.pairs, np.full(len(out), closed), directed, CUTOFF, 1.0, out)
@@ -111,14 +111,14 @@ def gains(work: Workload, *, closed: bool, directed: bool) -> Floats:
 
 
 def values(work: Workload, *, closed: bool, directed: bool) -> Floats:
-    """SOSPA of every pair, from the gains; outside the clock."""
+    """SOSPA of every pair from the gains; outside the clock."""
     points = np.diff(work.offsets)[work.pairs].sum(axis=1)
     found: Floats = CUTOFF * (0.5 * points - gains(work, closed=closed, directed=directed))
     return found
 
 
 def values_from_matchings(work: Workload) -> Floats:
-    """Normalised SOSPA of every pair, one call per group, from the matchings: as the public functions report it."""
+    """Normalised SOSPA of every pair from the matchings, as the public functions return it; one call per group."""
     closed = np.zeros(2 * PER_SIDE, np.bool_)
     groups = []
     for first in range(0, len(work.offsets) - 1, len(closed)):
@@ -129,7 +129,7 @@ def values_from_matchings(work: Workload) -> Floats:
 
 
 def open_values() -> None:
-    """Open SOSPA, one direction, value only."""
+    """Measure open SOSPA, one direction, value only."""
     heading(
         "Open SOSPA, one direction, value only, one batched call, per pair",
         "case",
@@ -157,11 +157,11 @@ def _open(case: str, work: Workload, target: float | None) -> None:
 
 
 def closed_values() -> None:
-    """Closed SOSPA, both directions, against all rotations."""
+    """Measure closed SOSPA, both directions, against all rotations."""
     comparison("Closed SOSPA, both directions, value only, one batched call, per pair", "all rotations")
     for noise in (0.15, 0.4):
         work = workloads.closed_lines(60, noise=noise)
-        few = work._replace(pairs=work.pairs[::PER_SIDE])  # the baseline takes its time
+        few = work._replace(pairs=work.pairs[::PER_SIDE])  # the baseline is slow
         plain = Job(partial(baseline.closed_costs, *few, CUTOFF), len(few.pairs))
         ours = Job(partial(gains, work, closed=True, directed=False), len(work.pairs))
         agree(values(few, closed=True, directed=False), plain.run(), 60)
@@ -169,7 +169,7 @@ def closed_values() -> None:
 
 
 def matchings() -> None:
-    """Open SOSPA with the matching, one direction."""
+    """Measure open SOSPA with the matching, one direction."""
     comparison(
         "Open SOSPA, one direction, with the matching, one call per group, per pair", "Wagner-Fischer, value only"
     )
@@ -183,7 +183,7 @@ def matchings() -> None:
 
 
 def erp() -> None:
-    """The nearest published cousin of SOSPA: another edit distance, so times compare and values do not."""
+    """Compare the time with ERP, the most similar published distance. Its values differ from SOSPA."""
     comparison("SOSPA, batched, and aeon's erp_distance, one call per pair; per pair", "aeon erp_distance")
     aeon = peer("aeon.distances")
     if aeon is None:
@@ -198,7 +198,7 @@ def erp() -> None:
 
 
 def frechet() -> None:
-    """Discrete Fréchet distance, both called from Python for one pair at a time."""
+    """Measure the discrete Fréchet distance; both are called from Python for one pair at a time."""
     comparison("Fréchet distance, one call per pair; per call", "similaritymeasures frechet_dist")
     measures = peer("similaritymeasures")
     if measures is None:
@@ -226,13 +226,13 @@ def _assign_all(savings: Floats, partner: Indices) -> None:
         partner[k] = assign(savings[k])
 
 
-# Many assignments in one call, as PLD uses them. Not cached: numba would not notice that ``assign`` has changed.
+# Many assignments in one call, as in PLD. Not cached, because numba would not notice a change of ``assign``.
 assign_all = numba.njit(nogil=True)(_assign_all)
 
 
 def assignments() -> None:
-    """Optimal assignments, ours from compiled code and SciPy's from Python: each as an evaluation would call it."""
-    comparison("Assignment, savings of which 90 % are 0; per solve", "SciPy linear_sum_assignment")
+    """Measure optimal assignments as an evaluation calls them: ``assign`` from compiled code, SciPy from Python."""
+    comparison("Assignment, 90 % of the savings are 0; per solve", "SciPy linear_sum_assignment")
     scipy = peer("scipy.optimize")
     if scipy is None:
         return
@@ -249,7 +249,7 @@ def assignments() -> None:
 
 
 def pld() -> None:
-    """PLD of one class in one frame, from lists of arrays to the value."""
+    """Measure PLD of one class in one frame, from lists of arrays to the value."""
     comparison("PLD, 50 predictions, 6 truths of about 60 points; per call", "full matrix and SciPy")
     if peer("scipy.optimize"):
         predictions, confidence, truth = workloads.frame(50, 6)
@@ -260,7 +260,7 @@ def pld() -> None:
 
 
 def cold_starts() -> None:
-    """What a first call costs in a fresh process, without and with compiled kernels on disk."""
+    """Measure the first call in a fresh process, without and with compiled kernels on disk."""
     heading("Cold start, fresh process, without the start of Python", "what", "seconds")
     line = "[[0, 0], [1, 0]]"
     calls = {"sospa": f"mapgauge.sospa({line}, {line})", "pld": f"mapgauge.pld([{line}], [{line}])"}
@@ -268,13 +268,13 @@ def cold_starts() -> None:
         row("import mapgauge", f"{min(_seconds('pass', cache) for _ in range(COLD_STARTS)):.2f}")
     for name, call in calls.items():
         with tempfile.TemporaryDirectory() as cache:
-            row(f"import and first {name}, nothing compiled yet", f"{_seconds(call, cache):.2f}")
+            row(f"import and first {name}, not compiled yet", f"{_seconds(call, cache):.2f}")
             again = min(_seconds(call, cache) for _ in range(COLD_STARTS))
             row(f"import and first {name}, compiled before", f"{again:.2f}")
 
 
 def _seconds(call: str, cache: str) -> float:
-    """Time of the import and one call in a new process whose compiled kernels lie in ``cache``."""
+    """Time of the import and one call in a new process with compiled kernels in the folder ``cache``."""
     code = f"import time; start = time.perf_counter(); import mapgauge; {call}; print(time.perf_counter() - start)"
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, stdout=subprocess.PIPE, text=True)
@@ -282,7 +282,7 @@ def _seconds(call: str, cache: str) -> float:
 
 
 def main() -> None:
-    """Everything, in the order of the README."""
+    """Measure everything in the order of the README."""
     machine("numpy", "numba", "mapgauge")
     for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, cold_starts):
         section()

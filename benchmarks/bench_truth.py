@@ -1,15 +1,14 @@
-"""How fast is truth cut from the maps of Argoverse 2?
+"""Measures how fast truth is cut from the maps of Argoverse 2.
 
-Run it with ``make bench-truth``. The maps are those of two logs (``av2`` in the folder ``MAPGAUGE_TEST_DATA``), or,
-where those are absent, of a made-up town. The baseline, ``plain_truth.py``, cuts every element of the map for every
-frame. Both must give the same lines. What is compared takes turns, and the best time of each counts.
+Run it with ``make bench-truth``. The maps are those of two logs (``av2`` in the folder ``MAPGAUGE_TEST_DATA``), or a
+generated town if these are absent. The baseline, ``plain_truth.py``, cuts every element of the map for every frame.
+Both must give the same lines. Alternatives run in turn, and the best time of each counts.
 """
 
 import argparse
 import json
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +16,13 @@ from typing import TypeAlias
 
 import shapely
 from benchmarks import plain_truth
-from benchmarks.tables import heading, machine, row
+from benchmarks.tables import at_least, heading, machine, race, row
 from tests.shared_data import DATA
 from tests.truth.av2_city import At, Line, Town, rectangle
 
 import mapgauge as mg
 import mapgauge.truth
-from mapgauge.truth.build import cut_scene
-from mapgauge.truth.datasets import MapLayers, Scene
+from mapgauge.truth.build import MapLayers, Scene, cut_scene
 from mapgauge.truth.from_argoverse2.maps import find_map
 from mapgauge.truth.from_argoverse2.scenes import Argoverse2
 from mapgauge.truth.rules import Rules, rules_named
@@ -36,22 +34,11 @@ Region: TypeAlias = tuple[float, float]
 REGIONS = ((60.0, 30.0), (100.0, 50.0))
 RULES = ("streammapnet", "maptrv2")
 ROUNDS = 5
-MORE = 5  # rounds of what takes little time, for each of the other
-PLAIN = 20  # frames for the baseline, which takes its time
+MORE = 5  # runs of the short job for each run of the baseline
+PLAIN = 20  # frames for the baseline, which is slow
 
 TARGET = 5  # times as fast as the baseline
-TOLERANCE = 1e-6  # metres between a line of ours and one of the baseline's
-
-
-def best(*jobs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Run the jobs in turn, and keep the best time of each in seconds."""
-    times = [float("inf")] * len(jobs)
-    for _ in range(rounds):
-        for k, job in enumerate(jobs):
-            begin = time.perf_counter()
-            job()
-            times[k] = min(times[k], time.perf_counter() - begin)
-    return times
+TOLERANCE = 1e-6  # metres between a line of mapgauge and the same line of the baseline
 
 
 def dataset(root: Path, rules: Rules, every: int = 1) -> Argoverse2:
@@ -60,21 +47,21 @@ def dataset(root: Path, rules: Rules, every: int = 1) -> Argoverse2:
 
 
 def cutting(scenes: Sequence[Scene], layers: Sequence[MapLayers], rules: Rules, region: Region) -> None:
-    """All frames, from maps that are prepared."""
+    """Cut all frames from prepared maps."""
     for scene, layer in zip(scenes, layers, strict=True):
         cut_scene(scene, layer, rules, region)
 
 
 def plainly(scenes: Sequence[Scene], maps: Sequence[plain_truth.Elements], rules: Rules, region: Region) -> None:
-    """All frames, the straightforward way."""
+    """Cut all frames with the baseline."""
     for scene, elements in zip(scenes, maps, strict=True):
         for frame in scene.frames:
             plain_truth.cut(elements, frame.pose, region, rules)
 
 
 def throughput(root: Path) -> None:
-    """Frames per second of a whole call, and of its parts."""
-    columns = ("rules", "region", "frames", "files to frames, frames/s", "cutting alone, frames/s", "a map, ms")
+    """Print frames per second of a whole call and of its parts."""
+    columns = ("rules", "region", "frames", "from files, frames/s", "cutting alone, frames/s", "preparing a map, ms")
     heading("One worker", *columns)
     for name in RULES:
         rules = rules_named("argoverse2", name)
@@ -85,7 +72,7 @@ def throughput(root: Path) -> None:
         for region in REGIONS:
             whole = partial(mg.truth.argoverse2, root, region=region, rules=name, workers=1)
             prepare = partial(_prepare, source, scenes, rules)
-            seconds = best(whole, partial(cutting, scenes, layers, rules, region), prepare)
+            seconds = race(whole, partial(cutting, scenes, layers, rules, region), prepare, rounds=ROUNDS)
             speeds = (f"{frames / taken:,.0f}" for taken in seconds[:2])
             row(name, _size(region), f"{frames}", *speeds, f"{1e3 * seconds[2] / len(scenes):.0f}")
 
@@ -96,10 +83,13 @@ def _prepare(source: Argoverse2, scenes: Sequence[Scene], rules: Rules) -> None:
 
 
 def against_plain(root: Path) -> None:
-    """The straightforward way, on some frames. Without simplification: ours comes before cutting, theirs after."""
+    """Compare with the baseline on some frames.
+
+    Simplification is off, because mapgauge simplifies before cutting and the baseline after it.
+    """
     heading(
         "Against cutting every element of the map for every frame",
-        *("rules", "region", "frames", "straightforward, ms per frame", "mapgauge, ms per frame", "times as fast"),
+        *("rules", "region", "frames", "baseline, ms per frame", "mapgauge, ms per frame", "times as fast"),
     )
     for name in RULES:
         rules = replace(rules_named("argoverse2", name), simplify=0.0, simplify_dividers=0.0, simplify_boundaries=0.0)
@@ -111,13 +101,11 @@ def against_plain(root: Path) -> None:
         for region in REGIONS:
             for scene, elements, layer in zip(scenes, maps, layers, strict=True):
                 _compare(scene, elements, layer, rules, region)
-            slow, *fast = best(
-                partial(plainly, scenes, maps, rules, region), *[partial(cutting, scenes, layers, rules, region)] * MORE
-            )
+            ours = [partial(cutting, scenes, layers, rules, region)] * MORE
+            slow, *fast = race(partial(plainly, scenes, maps, rules, region), *ours, rounds=ROUNDS)
             ratio = slow / min(fast)
             times = (f"{1e3 * seconds / count:.2f}" for seconds in (slow, min(fast)))
-            target = f"{ratio:.1f} (at least {TARGET}: {'ok' if ratio >= TARGET else 'MISSED'})"
-            row(name, _size(region), f"{count}", *times, target)
+            row(name, _size(region), f"{count}", *times, at_least(ratio, TARGET, f"{ratio:.1f}"))
 
 
 def _size(region: Region) -> str:
@@ -136,7 +124,7 @@ def _elements(log: Path, rules: Rules) -> plain_truth.Elements:
 
 
 def _compare(scene: Scene, elements: plain_truth.Elements, layers: MapLayers, rules: Rules, region: Region) -> None:
-    """Stop if the two do not give the same lines, each within a millionth of a metre of its like."""
+    """Stop if the two do not give the same lines to a millionth of a metre."""
     frames = cut_scene(scene, layers, rules, region)
     assert frames is not None
     for frame in scene.frames:
@@ -147,13 +135,13 @@ def _compare(scene: Scene, elements: plain_truth.Elements, layers: MapLayers, ru
             unlike = [line for line in ours if not any(line.hausdorff_distance(one) < TOLERANCE for one in theirs)]
             if unlike or len(ours) != len(theirs):
                 raise SystemExit(
-                    f"{rules.name}, frame {frame.token}: {len(ours)} {name}, {len(theirs)} by the baseline, "
-                    f"{len(unlike)} unlike any of those. There is nothing to compare"
+                    f"{rules.name}, frame {frame.token}: mapgauge gives {len(ours)} {name}, the baseline gives "
+                    f"{len(theirs)}; {len(unlike)} of mapgauge's are not among those of the baseline"
                 )
 
 
 def grid_town(blocks: int = 4, block: float = 90.0) -> Town:
-    """Streets of four lanes at right angles, with crossings where they meet."""
+    """A town with streets of four lanes at right angles, and crossings where they meet."""
     made = Town()
     length, half = blocks * block, 7.0
     number = 1
@@ -186,7 +174,7 @@ def grid_town(blocks: int = 4, block: float = 90.0) -> Town:
 
 
 def main(generated: bool) -> None:
-    """Measure and print."""
+    """Measure and print the tables."""
     machine("numpy", "shapely", "pyarrow", "mapgauge")
     with tempfile.TemporaryDirectory() as folder:
         root = LOGS
@@ -196,15 +184,15 @@ def main(generated: bool) -> None:
             grid_town().write(root / "val", poses)
         frames = mg.truth.argoverse2(root, every=10)
         heading("Maps", "what", "value")
-        row("from", "a made-up town" if root is not LOGS else "two logs of Argoverse 2")
+        row("from", "a generated town" if root is not LOGS else "two logs of Argoverse 2")
         row("logs", f"{len(set(frames.scenes or ()))}")
         for name, count in frames.counts.items():
-            row(f"{name} in a frame, StreamMapNet's rules", f"{count / len(frames):.1f}")
+            row(f"{name} per frame, StreamMapNet's rules", f"{count / len(frames):.1f}")
         throughput(root)
         against_plain(root)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--generated", action="store_true", help="the made-up town, also where the logs are there")
+    parser.add_argument("--generated", action="store_true", help="use the generated town even if the logs are present")
     main(parser.parse_args().generated)

@@ -1,8 +1,8 @@
-"""A whole evaluation the plain way, as the field's public tools go about it.
+"""The baseline of a whole evaluation, written as the public tools of the field do it.
 
-Shapely resamples line by line, numba runs the dense dynamic programmes for every pair, shift and direction, SciPy does
-the rest. It computes values only; the parts of PLD and the matched points come on top in the tools. Results agree with
-``mapgauge.evaluate``, which is what makes the times worth comparing.
+Shapely resamples line by line, numba runs the full dynamic programmes for every pair, shift and direction, and SciPy
+does the rest. It computes values only, whereas the tools also compute the parts of PLD and the matched points. The
+results agree with ``mapgauge.evaluate``, so that the times can be compared.
 """
 
 import math
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
 
 def groups_of(predictions: mg.MapFrames, truth: mg.MapFrames, class_name: str) -> list[Group]:
-    """One class of all frames as lists of arrays, as the tools have them after loading."""
+    """One class of all frames as lists of arrays, which is how the tools hold them after loading."""
     groups = []
     for token in truth.tokens:
         found = [instance for instance in predictions[token] if instance.class_name == class_name]
@@ -95,7 +95,7 @@ def _precisions(
 
 
 def _opened(line: Floats) -> tuple[Floats, bool]:
-    """A line without its closing point, and whether it has one."""
+    """A line without its closing point, and whether it had one."""
     closed = len(line) > 2 and math.dist(line[0], line[-1]) <= CLOSED
     return (line[:-1], True) if closed else (line, False)
 
@@ -129,7 +129,7 @@ def _frechet(x: Floats, y: Floats) -> float:
 
 @jit
 def _shortest_leash(distance: Floats, shifts: int) -> float:
-    """Discrete Fréchet distance from a matrix of distances, the best of so many cyclic shifts of its rows."""
+    """Discrete Fréchet distance from a matrix of distances, the smallest over this many cyclic shifts of its rows."""
     n, m = distance.shape
     row = np.empty(m)
     best = np.inf
@@ -147,7 +147,7 @@ def _shortest_leash(distance: Floats, shifts: int) -> float:
 
 
 def _hits(distance: Floats, confidence: Floats, threshold: float) -> Floats:
-    """From high confidence to low: a prediction hits if its nearest truth is near enough and free."""
+    """Mark the hits, from high confidence to low: a prediction hits if its nearest true line is near and still free."""
     hits = np.zeros(len(distance))
     taken = set()
     for i in np.argsort(-confidence, kind="stable") if distance.shape[1] else ():
@@ -159,7 +159,7 @@ def _hits(distance: Floats, confidence: Floats, threshold: float) -> Floats:
 
 
 def _area(confidence: Floats, hits: Floats, truth: int) -> float:
-    """The area under precision over recall; equal confidences are one step."""
+    """Area under the precision-recall curve; equal confidences are one step."""
     order = np.argsort(-confidence, kind="stable")
     last = np.append(np.diff(confidence[order]) != 0, True)
     found, number = hits[order].cumsum()[last], np.flatnonzero(last) + 1

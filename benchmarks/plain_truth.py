@@ -1,7 +1,7 @@
-"""Truth of Argoverse 2 the straightforward way: for every frame, every element of the map is cut with shapely.
+"""The baseline for truth of Argoverse 2: shapely cuts every element of the map for every frame.
 
-What the public converters do, by the same rules as ours and with the same result: no spatial index, nothing prepared
-ahead, all pairs of lines compared. It works on the map as the JSON file has it.
+The public converters work like this. The rules and the result are the same as mapgauge's. There is no spatial index,
+nothing is prepared in advance, and all pairs of lines are compared. The map is used as the JSON file stores it.
 """
 
 from itertools import combinations
@@ -20,12 +20,12 @@ PARALLEL = 0.01  # of 1 - |cos|
 
 
 class Elements(NamedTuple):
-    """A map as shapely's geometries."""
+    """A map as shapely geometries."""
 
     areas: list[Any]
     crossings: list[Any]
-    lines: list[Any]  # that the rules take for dividers, each with the name by which copies are told apart
-    names: list[tuple[int, str]]
+    lines: list[Any]  # lines that the rules treat as dividers
+    names: list[tuple[int, str]]  # one per line, to order copies of equal length
 
 
 def elements_of(content: dict[str, Any], rules: Rules) -> Elements:
@@ -112,7 +112,7 @@ def _grown(region: tuple[float, float], grow: float) -> Any:
 
 
 def _lines(geometry: Any) -> list[Points]:
-    """The lines in what an intersection gave, with those joined that a ring's first point parts."""
+    """The lines in the result of an intersection; lines that are separated by a ring's first point are joined."""
     parts = [part for part in shapely.get_parts(geometry) if part.geom_type == "LineString" and part.length > 0]
     merged = shapely.line_merge(shapely.MultiLineString(parts)) if parts else None
     return [np.array(part.coords) for part in shapely.get_parts(merged)] if merged is not None else []
@@ -158,7 +158,7 @@ def _strip(line: Any, rules: Rules) -> Any:
 
 
 def _join(lines: list[Any], distance: float) -> list[Any]:
-    """The straightest pair of ends that meet, again and again."""
+    """Join the straightest pair of lines whose ends meet until no ends meet."""
     points = [np.array(line.coords) for line in lines]
     while True:
         pairs = [
@@ -175,7 +175,7 @@ def _join(lines: list[Any], distance: float) -> list[Any]:
 
 
 def _straightness(one: Points, other: Points, distance: float) -> float:
-    """The cosine of the turn from the end of one line to the beginning of the other; 0 if they do not meet."""
+    """Cosine of the turn from the end of one line to the beginning of the other; 0 if they do not meet."""
     if np.linalg.norm(one[-1] - other[0]) > distance:
         return 0.0
     a, b = one[-1] - one[-2], other[1] - other[0]

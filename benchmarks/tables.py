@@ -1,27 +1,50 @@
-"""Tables in GitHub markdown, to be quoted together with the machine at their head."""
+"""Tables in GitHub markdown, and the measurements in them. Quote a table together with the machine at the top."""
 
 import os
 import platform
 import resource
+import time
+from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
 
 def heading(title: str, *columns: str) -> None:
-    """Title and header of a table."""
+    """Print the title and the header of a table."""
     print(f"\n### {title}\n")
     print("| " + " | ".join(columns) + " |")
     print("|---" + "|---:" * (len(columns) - 1) + "|")
 
 
 def row(*cells: str) -> None:
-    """One row of a table, shown at once."""
+    """Print one row of a table immediately."""
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
+def at_least(value: float, target: float, text: str) -> str:
+    """A number as text beside its target."""
+    return f"{text} (at least {target:,g}: {'ok' if value >= target else 'MISSED'})"
+
+
+def at_most(value: float, target: float, text: str) -> str:
+    """A number as text beside its target."""
+    return f"{text} (at most {target:,g}: {'ok' if value <= target else 'MISSED'})"
+
+
+def race(*jobs: Callable[[], object], rounds: int, clock: Callable[[], float] = time.perf_counter) -> list[float]:
+    """Run the jobs in turn and return the best time of each in seconds. Other load on the machine only adds time."""
+    best = [float("inf")] * len(jobs)
+    for _ in range(rounds):
+        for k, job in enumerate(jobs):
+            begin = clock()
+            job()
+            best[k] = min(best[k], clock() - begin)
+    return best
+
+
 def machine(*packages: str) -> None:
-    """What the numbers depend on."""
+    """Print the machine and the versions that the numbers depend on."""
     heading("Machine", "what", "value")
     row("processor", _processor())
     row("cores", str(os.cpu_count()))
@@ -39,9 +62,9 @@ def _processor() -> str:
 
 
 def peak_memory() -> float:
-    """The largest resident memory of this process so far, MB.
+    """The largest resident memory of this process so far, in MB.
 
-    On Linux not from ``getrusage``, which also counts what the parent had when it started this process.
+    On Linux ``getrusage`` is not used, because it includes the memory of the parent at the start of this process.
     """
     status = Path("/proc/self/status")
     if status.exists():

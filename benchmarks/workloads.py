@@ -1,7 +1,8 @@
-"""Seeded lines like those of a road map: what an evaluation compares, without its files.
+"""Seeded lines that resemble a road map, as an evaluation compares them after reading and resampling.
 
-A workload has the shape of an evaluation: groups (one class in one frame) of a few predictions and a few truths, each
-prediction compared with each truth of its group. Points are half a metre apart, as after resampling.
+A workload has the structure of an evaluation. A group (one class in one frame) has a few predictions and a few true
+lines, and each prediction is compared with each true line of its group. Points are half a metre apart, as after
+resampling.
 """
 
 from typing import NamedTuple
@@ -11,14 +12,14 @@ from numpy.typing import NDArray
 
 SPACING = 0.5  # metres
 GROUPS = 8
-PER_SIDE = 8  # predictions in a group, and truths
-SHIFT = 0.3  # metres; standard deviation of each coordinate of a prediction's place relative to a truth's
+PER_SIDE = 8  # predictions in a group, and as many true lines
+SHIFT = 0.3  # metres; standard deviation of each coordinate of a prediction relative to a true line
 
 Points = NDArray[np.float64]  # (n, 2)
 
 
 class Workload(NamedTuple):
-    """Many lines in two flat arrays, and which of them are compared."""
+    """Many lines in two flat arrays, and the pairs of them to compare."""
 
     coords: Points  # (points, 2)
     offsets: NDArray[np.int64]  # (lines + 1,)
@@ -30,7 +31,7 @@ class Workload(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """One class in one frame, as a detector reports it."""
+    """One class in one frame, as a detector returns it."""
 
     predictions: list[Points]
     confidence: NDArray[np.float64]
@@ -38,7 +39,7 @@ class Frame(NamedTuple):
 
 
 def open_lines(n: int, *, noise: float, apart: float = 0.0) -> Workload:
-    """Groups of road-like lines, ``apart`` metres between the predictions and the truths of a group."""
+    """Groups of road-like lines, with ``apart`` metres between the predictions and the true lines of a group."""
     rng = np.random.default_rng(n)
     lines: list[Points] = []
     for _ in range(GROUPS):
@@ -50,7 +51,7 @@ def open_lines(n: int, *, noise: float, apart: float = 0.0) -> Workload:
 
 
 def closed_lines(n: int, *, noise: float) -> Workload:
-    """Groups of crossing-like rectangles; each line starts anywhere and runs either way round."""
+    """Groups of rectangles that resemble crossings. Each starts at a random point, in a random direction."""
     rng = np.random.default_rng(n)
     lines: list[Points] = []
     for _ in range(GROUPS):
@@ -61,7 +62,7 @@ def closed_lines(n: int, *, noise: float) -> Workload:
 
 
 def frame(predictions: int, truths: int) -> Frame:
-    """Lane dividers side by side; each has one good prediction, the rest are doubtful, shortened duplicates."""
+    """Parallel lane dividers. Each has one good prediction; the others are shortened duplicates of low confidence."""
     rng = np.random.default_rng(predictions)
     road = _road(rng, 72)
     lanes = [road + 3.5 * k * _sideways(road) for k in range(truths)]
@@ -81,7 +82,7 @@ def frame(predictions: int, truths: int) -> Frame:
 
 
 def savings(rows: int, columns: int, count: int) -> NDArray[np.float64]:
-    """``(count, rows, columns)`` savings of assignments: most pairs of a frame are far apart and save nothing."""
+    """``(count, rows, columns)`` savings. Most pairs of a frame are far apart and save nothing."""
     rng = np.random.default_rng(rows)
     values = rng.random((count, rows, columns))
     return np.where(rng.random(values.shape) < 0.1, values, 0.0)
@@ -97,7 +98,7 @@ def _road(rng: np.random.Generator, n: int) -> Points:
 
 
 def _rectangle(rng: np.random.Generator, n: int, width: float, heading: float) -> Points:
-    """``n`` points around a rectangle, from a random place on it, in a random direction."""
+    """``n`` points around a rectangle, from a random point on it, in a random direction."""
     perimeter = SPACING * n
     length = perimeter / 2 - width
     at = (rng.uniform(0, perimeter) + rng.choice([-1, 1]) * SPACING * np.arange(n)) % perimeter
@@ -110,12 +111,12 @@ def _rectangle(rng: np.random.Generator, n: int, width: float, heading: float) -
 
 
 def _moved(rng: np.random.Generator, line: Points) -> Points:
-    """The line as a whole elsewhere; two lines moved like this are ``SHIFT`` apart."""
+    """The line after a random translation. Two lines moved like this are ``SHIFT`` apart."""
     return line + rng.normal(0, SHIFT / np.sqrt(2), 2)
 
 
 def _sideways(line: Points) -> Points:
-    """The unit vector across a line."""
+    """The unit vector perpendicular to a line."""
     chord = line[-1] - line[0]
     across: Points = np.array([-chord[1], chord[0]]) / np.hypot(chord[0], chord[1])
     return across

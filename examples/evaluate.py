@@ -1,6 +1,6 @@
-"""Two detectors in a synthetic world: evaluate both, look at the worst frames, and ask which one is better.
+"""Evaluates two detectors in a synthetic world, lists their worst frames, and compares them.
 
-The world is made up (``mapgauge.demo``); with files of your own, their paths take the place of the frames.
+The world is generated (``mapgauge.demo``). To evaluate your own files, pass their paths instead of the frames.
 """
 
 import time
@@ -13,7 +13,7 @@ WORST = 3
 
 
 def main() -> None:
-    """Evaluate, and print what there is to know."""
+    """Evaluate both detectors and print the results."""
     methods = []
     for quality in ("good", "poor"):
         predictions, truth = demo_world(FRAMES, quality=quality)
@@ -27,7 +27,7 @@ def main() -> None:
         for row in results.frames(count=WORST):
             print(f"  {row['token']}: PLD {row['pld']:.3f}, {row['predictions']} predictions, {row['truth']} true")
         print()
-    print("Which is better? Values, and intervals from drawing scenes again and again:\n")
+    print("Which is better? Values with bootstrap intervals over scenes:\n")
     print(mg.compare(methods, names=["good", "poor"]).table())
 
 

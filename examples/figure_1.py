@@ -1,7 +1,7 @@
-"""Figure 1 of the paper: to Chamfer-AP a map is perfect that is a metre off and has a scrambled instance.
+"""Figure 1 of the paper: Chamfer-AP rates a map as perfect that is shifted by 1 m and has a scrambled instance.
 
-The paper prints neither the coordinates nor the numbers of its figure; this road has what its caption says: everything
-shifted diagonally by 1 m, one instance in random order, thresholds of 1.0, 1.5 and 2.0 m, cutoff 1.5 m.
+The paper prints neither the coordinates nor the numbers of its figure. This road follows its caption: everything is
+shifted diagonally by 1 m, one instance is in random order, thresholds are 1.0, 1.5 and 2.0 m, the cutoff is 1.5 m.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ DIAGONAL = np.sqrt([0.5, 0.5])  # one metre
 
 
 def road() -> Lines:
-    """Points every half metre, as the protocol samples them: two boundaries, two dividers, two crossings."""
+    """Two boundaries, two dividers and two crossings, with a point every half metre, as the protocol samples them."""
     x = np.arange(-20, 20.1, 0.5)
     lines = [np.c_[x, 0.004 * x**2 + y] for y in (-7.0, -2.0, 2.0, 7.0)]
     around = np.concatenate([np.c_[np.zeros(20), np.arange(0, 10, 0.5)], np.c_[np.arange(0, 3, 0.5), np.full(6, 10.0)]])
@@ -28,14 +28,14 @@ def road() -> Lines:
 
 
 def shifted(truth: Lines) -> Lines:
-    """The same road a metre off, the first divider in random order."""
+    """The same road shifted by 1 m, with the first divider in random order."""
     predictions = {name: [line + DIAGONAL for line in lines] for name, lines in truth.items()}
     predictions["divider"][0] = np.random.default_rng(1).permutation(predictions["divider"][0])
     return predictions
 
 
 def main() -> None:
-    """Print what Chamfer-AP, Fréchet-AP and PLD say of it."""
+    """Print Chamfer-AP, Fréchet-AP and PLD."""
     truth = road()
     predictions = mg.MapFrames.of({"frame": shifted(truth)}).with_confidence(1)
     results = mg.evaluate(predictions, mg.MapFrames.of({"frame": truth}), "paper-100x50")

@@ -1,7 +1,8 @@
-"""Table 1 of the paper: what Chamfer- and Fréchet-AP cannot tell apart, PLD can.
+"""Table 1 of the paper: PLD distinguishes cases that Chamfer-AP and Fréchet-AP cannot.
 
-One prediction against one truth, all confidences 1, cutoff 0.5 m, order 1, no resampling. The paper does not print
-the coordinates of its figure; these geometries have the structure that its numbers imply.
+Each case has one prediction and one true line. All confidences are 1, the cutoff is 0.5 m, the order is 1, and there is
+no resampling. The paper does not print the coordinates of its figure. These geometries have the structure that its
+numbers imply.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ Polyline = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table: two polylines, and what the paper prints for them."""
+    """A row of the table: two polylines, and the values in the paper."""
 
     name: str
     prediction: Polyline

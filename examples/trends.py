@@ -1,7 +1,7 @@
-"""The studies of the paper's appendix, on a made-up world: what sampling and cutoff do to PLD and Chamfer-AP.
+"""The studies of the paper's appendix on synthetic data: the effect of sampling and cutoff on PLD and Chamfer-AP.
 
-The paper has nuScenes and three methods. Here two detectors look at synthetic roads (``mapgauge.demo``), so the numbers
-are others; the trends are what to compare.
+The paper uses nuScenes and three methods. Here two detectors predict synthetic roads (``mapgauge.demo``), so the
+numbers differ. Compare the trends.
 """
 
 import mapgauge as mg

@@ -124,7 +124,7 @@ def make_band(lines, pairs, cutoff):
 
 @jit
 def _block_distances(box, a, first, begin, end, out):
-    """Write squared distances from block ``a`` to blocks ``begin .. end`` of the line that starts at ``first``."""
+    """Write squared distances from block ``a`` to blocks ``begin .. end`` of the line with first block ``first``."""
     dimension = U(box.shape[0]) // TWO
     if dimension == TWO:
         low, high, low_y, high_y = box[ZERO, a], box[TWO, a], box[ONE, a], box[THREE, a]

@@ -7,7 +7,7 @@ from pathlib import Path
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.content_hash import added_hashes, hash_text
 from mapgauge.frames.findings import Finding, summed
-from mapgauge.io._collect import Settings
+from mapgauge.io._options import ReadOptions
 from mapgauge.io.dataset import open_dataset
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.folder import Folder, records_of
@@ -58,7 +58,7 @@ def read_sides(folder: Folder) -> Sides:
     for side, digest in zip(sides, folder.about.digests, strict=True):
         if side.digest != digest:
             raise InvalidInput(f"{side.path}: changed since it was evaluated")
-    x, y = (side.read(Settings(None, "drop", {})) for side in sides)
+    x, y = (side.read(ReadOptions(None, "drop", {})) for side in sides)
     return prepare(x, y, folder.about.settings, "ignore")
 
 

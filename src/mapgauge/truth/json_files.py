@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.io._json import collector_paused
+from mapgauge.files.garbage import gc_paused
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
         raise
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    with collector_paused():
+    with gc_paused():
         try:
             return msgspec.json.decode(data, type=schema)
         except msgspec.ValidationError as error:

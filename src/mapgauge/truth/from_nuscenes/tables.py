@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.io._json import collector_paused
+from mapgauge.files.garbage import gc_paused
 from mapgauge.truth.json_files import read_json
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def _search(
     """Return the matching records, or None if a match is not inside a record."""
     decoder = msgspec.json.Decoder(record)
     found = []
-    with collector_paused():
+    with gc_paused():
         for match in pattern.finditer(data):
             if wanted is not None and match[1] not in wanted:
                 continue
