@@ -33,7 +33,7 @@ from mapgauge.evaluation.streaming.plan import plan_of
 from mapgauge.io.dataset import open_dataset
 from mapgauge.io.dataset_write import DatasetWriter
 from mapgauge.results.folder import Folder
-from mapgauge.results.streamed import results_of
+from mapgauge.results.merging import results_of
 
 FRAMES = 100_000
 BLOCK = 2_000  # frames that are generated; all other frames repeat them

@@ -22,7 +22,8 @@ from tests.truth.av2_city import At, Line, Town, rectangle
 
 import mapgauge as mg
 import mapgauge.truth
-from mapgauge.truth.build import MapLayers, Scene, cut_scene
+from mapgauge.truth.build import cut_scene
+from mapgauge.truth.datasets import MapLayers, Scene
 from mapgauge.truth.from_argoverse2.maps import find_map
 from mapgauge.truth.from_argoverse2.scenes import Argoverse2
 from mapgauge.truth.rules import Rules, rules_named

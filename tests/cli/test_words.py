@@ -1,10 +1,10 @@
-"""What the package advises in Python is advised in options."""
+"""The command line advises options where the package advises calls."""
 
 import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.cli.words import in_options, one_line
+from mapgauge.cli.words import one_line
 
 LINES = [[[0, k], [9, k]] for k in range(1, 9)]
 
@@ -19,16 +19,12 @@ def frames(name: str = "divider", *, height: bool = False, far: float = 0.0, sur
 
 def advice(predictions: mg.MapFrames, truth: mg.MapFrames, code: str) -> str:
     found = {finding.code: finding for finding in mg.check(predictions, truth, region=(60, 30))}
-    return in_options(str(found[code]))
+    return found[code].for_shell()
 
 
 def test_names_of_predicted_classes() -> None:
     text = advice(frames("contours"), frames("boundary", sure=False), "classes-named-differently")
     assert text.endswith("Use --rename contours=boundary")
-
-
-def test_names_of_true_classes() -> None:
-    assert in_options("Use truth.rename({'a b': 'c', 'd': 'e'}).") == "Use --rename-truth a b=c --rename-truth d=e."
 
 
 def test_names_without_a_proposal() -> None:
@@ -40,7 +36,7 @@ def test_height() -> None:
     assert "Use --planar to compare" in advice(frames(), frames(height=True, sure=False), "dimensions-differ")
     with pytest.raises(mg.InvalidInput) as refused:
         mg.align(frames(), frames(height=True, sure=False))
-    assert "Pass --planar to compare in the plane" in one_line(str(refused.value))
+    assert "Pass --planar to compare in the plane" in one_line(refused.value)
 
 
 def test_confidence() -> None:
@@ -54,4 +50,4 @@ def test_regions() -> None:
 
 
 def test_errors_are_one_line_whatever_is_in_a_name() -> None:
-    assert one_line("a\nb.json: no such file\t(really)") == "a b.json: no such file (really)"
+    assert one_line(mg.UnreadableFile("a\nb.json: no such file\t(really)")) == "a b.json: no such file (really)"

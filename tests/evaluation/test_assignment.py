@@ -69,7 +69,7 @@ def assert_explains(results: mg.Results, protocol: Protocol) -> None:
         assert len(found.truth) == results.scores.true[f].sum()
         for c, name in enumerate(results.class_names):
             parts = parts_of(found, name, protocol.cutoffs[0])
-            np.testing.assert_allclose(results.scores.parts[0, f, c], parts, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(results.scores.sums["pld"][0, f, c], parts, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -52,7 +52,7 @@ def test_rings_compare_the_points_in_them(name: str, dimension: int, seed: int) 
                     for side in (predictions, truth)
                 )
                 found = pld_terms(x, y, protocol, protocol.cutoffs[0])
-                np.testing.assert_allclose(results.scores.ring_parts[k, f, c], found, rtol=0, atol=1e-9)
+                np.testing.assert_allclose(results.scores.rings["pld"][k, f, c], found, rtol=0, atol=1e-9)
                 terms.append(found)
             value = results.classes[class_name][f"pld:{inner:g}-{outer:g}m"]
             if sum(row[5] for row in terms):
@@ -91,4 +91,4 @@ def test_an_instance_counts_with_its_whole_confidence_in_every_ring_it_is_in() -
     truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [10, 0]]]}})
     results = mg.evaluate(truth.with_confidence(0.6), truth, ranges=(0, 5, 20))
     divider = results.class_names.index("divider")
-    assert results.scores.ring_parts[:, 0, divider, 5].tolist() == [0.8, 0.8]
+    assert results.scores.rings["pld"][:, 0, divider, 5].tolist() == [0.8, 0.8]

@@ -48,13 +48,11 @@ def assert_equal(found: mg.Results, expected: mg.Results) -> None:
     for name in ("metrics", "class_names", "tokens", "scenes", "ranges", "inputs", "findings", "version"):
         assert getattr(found, name) == getattr(expected, name), name
     assert found.frames("token") == expected.frames("token")
-    for column in ("predicted", "true", "parts", "ring_parts", "confidence"):
-        ours, theirs = getattr(found.scores, column), getattr(expected.scores, column)
-        assert ours.dtype == theirs.dtype
-        assert np.array_equal(ours, theirs), column
-    assert found.scores.hits.keys() == expected.scores.hits.keys()
-    for metric, hits in found.scores.hits.items():
-        assert np.array_equal(hits, expected.scores.hits[metric])
+    ours, theirs = found.scores.arrays(), expected.scores.arrays()
+    assert ours.keys() == theirs.keys()
+    for column in ours:
+        assert ours[column].dtype == theirs[column].dtype
+        assert np.array_equal(ours[column], theirs[column]), column
     assert found.table() == expected.table()
     assert repr(found) == repr(expected)
 

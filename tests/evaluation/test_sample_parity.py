@@ -74,7 +74,7 @@ def stepwise(hits: NDArray[np.bool_], truth: int) -> float:
 def orders(results: mg.Results, metric: str, threshold: float, name: str) -> tuple[float, float]:
     """The lowest and the highest average precision that any order of equal confidences can give."""
     c = results.class_names.index(name)
-    mine = results.places_of_records[1] == c
+    mine = results.scores.label == c
     t = getattr(results.protocol, metric.removeprefix("ap_")).index(threshold)
     hits = ((results.scores.hits[metric][mine] >> t) & 1).astype(np.bool_)
     confidence = results.scores.confidence[mine]

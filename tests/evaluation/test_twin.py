@@ -69,20 +69,19 @@ def _approximately(value: float | None) -> object:
 
 
 def _assert_rows_agree(results: mg.Results, rows: list[dict[str, Row]], unique: Sequence[str]) -> None:
-    frame, label = results.places_of_records
     scores = results.scores
     for f, groups in enumerate(rows):
         for name, row in groups.items():
             c = results.class_names.index(name)
             assert (scores.predicted[f, c], scores.true[f, c]) == (row.predictions, row.truth)
             for k, (_, terms) in enumerate(row.terms.items()):
-                ours = scores.parts[k, f, c]
+                ours = scores.sums["pld"][k, f, c]
                 assert math.isclose(sum(ours[:5]), sum(terms[:5]), abs_tol=1e-9), (f, name)
                 for part in unique:
                     place = PARTS.index(part)
                     assert math.isclose(ours[place], terms[place], abs_tol=1e-9), (f, name, part)
                 assert math.isclose(ours[5], terms[5], abs_tol=1e-9)
-            mine = (frame == f) & (label == c)
+            mine = (scores.frame == f) & (scores.label == c)
             for (metric, threshold), records in row.records.items():
                 t = getattr(results.protocol, metric.removeprefix("ap_")).index(threshold)
                 hits = (scores.hits[metric][mine] >> t) & 1

@@ -296,7 +296,8 @@ def test_weights_count_how_often_predictions_are_repeated(
     total = sum(w * t for w, t in zip(weights, truth, strict=True))
     if total or repeated:
         expected = mg.average_precision(
-            *([column[i] for i in repeated] for column in (confidence, hit)),
+            [confidence[i] for i in repeated],
+            [hit[i] for i in repeated],
             total,
             interpolation="11-point" if eleven else "area",
         )

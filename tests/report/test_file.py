@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.display import colours
+from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.report.drawings import choose
-from mapgauge.report.scalars import frame_pld
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -91,7 +91,8 @@ def test_what_comes_from_outside_cannot_become_part_of_the_page(tmp_path: Path) 
     truth = replace(mg.MapFrames.of({EVIL: {EVIL: [line]}}), name=EVIL, scenes=(EVIL,))
     predictions = replace(truth.with_confidence(0.5), name=EVIL)
     results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30").replace(name=EVIL, about=EVIL, classes=[EVIL]))
-    results = replace(results, findings=(mg.Finding("error", "x", EVIL, examples=(EVIL,)),))
+    found = (mg.Finding("error", "x", EVIL, examples=(EVIL,)),)
+    results = replace(results, summary=replace(results.summary, findings=found))
     write_report([results, results], tmp_path / "report.html", names=[EVIL, "b"], title=EVIL)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Elements(text)
@@ -134,15 +135,16 @@ def test_methods_that_cannot_be_told_apart_are_said_to_be_so(methods: list[mg.Re
 
 
 def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.Results], tmp_path: Path) -> None:
-    results = replace(methods[0], findings=(mg.Finding("error", "units", "these are feet"), *methods[0].findings))
+    findings = (mg.Finding("error", "units", "these are feet"), *methods[0].findings)
+    results = replace(methods[0], summary=replace(methods[0].summary, findings=findings))
     write_report(results, tmp_path / "report.html", frames=0)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert text.index("these are feet") < text.index('id="values"')
 
 
 def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods: list[mg.Results]) -> None:
-    values = frame_pld(methods[0])
-    assert values is not None
+    by_token = {row["token"]: row["pld"] for row in methods[0].frames()}
+    values = np.array([by_token[token] for token in methods[0].tokens])
     rank = np.argsort(np.argsort(-values, kind="stable"))
     chosen = choose(methods[0], 14)
     by_kind = {kind: sorted(rank[f] for f in chosen if chosen[f] == kind) for kind in chosen.values()}
@@ -153,24 +155,24 @@ def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods
     assert len(chosen) == 14
 
 
-def test_frame_pld_is_that_of_the_results(methods: list[mg.Results]) -> None:
-    values = frame_pld(methods[0])
-    assert values is not None
-    expected = {row["token"]: row["pld"] for row in methods[0].frames()}
-    np.testing.assert_allclose(values, [expected[token] for token in methods[0].tokens], rtol=1e-12)
-
-
 def test_all_frames_have_values_and_the_page_says_which_are_drawn(one: Path, methods: list[mg.Results]) -> None:
     meta, arrays = contents(one)
     assert meta["tokens"] == list(methods[0].tokens)
     assert len(meta["drawn"]) == 12
-    np.testing.assert_allclose(arrays["0.parts"].reshape(30, 3, 6), methods[0].scores.parts[0], rtol=1e-6)
-    np.testing.assert_array_equal(arrays["0.true"].reshape(30, 3), methods[0].scores.true)
-    hits = {row["token"]: row["hits:ap_frechet@3.0"] for row in methods[0].frames()}
-    at = meta["hits"].index("hits:ap_frechet@3.0")
-    np.testing.assert_array_equal(
-        arrays["0.hits"].reshape(-1, 30, 3)[at].sum(axis=1), [hits[token] for token in methods[0].tokens]
-    )
+    keys = [column["key"] for column in meta["columns"]]
+    assert {"pld", "localisation", "false", "truth", "hits:ap_frechet@3.0"} <= set(keys)
+    for place, class_name in enumerate([None, *methods[0].class_names]):
+        rows = {row["token"]: row for row in methods[0].frames(class_name=class_name)}
+        for key in keys:
+            expected = [
+                rows[token][key]
+                if rows[token]["predictions"] + rows[token]["truth"] or key in ("predictions", "truth")
+                else np.nan
+                if "hits" not in key
+                else 0
+                for token in methods[0].tokens
+            ]
+            np.testing.assert_allclose(arrays[f"0.value.{key}"].reshape(4, 30)[place], expected, rtol=1e-6, atol=1e-7)
     assert "12 of 30 frames can be drawn" in one.read_text(encoding="utf-8")
 
 
@@ -227,7 +229,7 @@ def test_what_instances_cost_adds_up_to_the_parts_of_the_frame(order: float, tmp
             for number, (label, part, confidence) in enumerate(instances):
                 if number not in matched[side]:
                     sums[label, part] += confidence / 2
-        np.testing.assert_allclose(sums, results.scores.parts[0, frame, :, :5], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(sums, results.scores.sums["pld"][0, frame, :, :5], rtol=1e-4, atol=1e-6)
 
 
 def test_methods_share_the_truth_that_is_stored(two: Path) -> None:
@@ -242,7 +244,7 @@ def test_methods_with_their_frames_in_another_order_are_put_in_that_of_the_first
     other = results.of_frames([3, 1, 0, 2])
     write_report([results, other], tmp_path / "report.html", names=["a", "b"])
     meta, _ = contents(tmp_path / "report.html")
-    for key in ("parts", "hits", "predicted", "predictions.coords"):
+    for key in ("value.pld", "value.hits:ap_chamfer@0.5", "value.predictions", "predictions.coords"):
         assert meta["arrays"][f"0.{key}"] == meta["arrays"][f"1.{key}"]
 
 
@@ -257,15 +259,16 @@ def test_points_far_away_are_kept(tmp_path: Path) -> None:
 def test_classes_and_parts_have_the_colours_of_the_figures(one: Path) -> None:
     meta, _ = contents(one)
     assert dict(zip(meta["classes"], meta["colours"], strict=True)) == colours.colours_of(meta["classes"])
-    assert {part["key"]: part["colour"] for part in meta["parts"]} == colours.PART_COLOURS
+    (pld,) = meta["metrics"]
+    assert {part["key"]: part["colour"] for part in pld["parts"]} == colours.part_colours(METRICS["pld"])
 
 
 def test_results_without_data_are_reported_without_drawings(methods: list[mg.Results], tmp_path: Path) -> None:
-    write_report(replace(methods[0], data=None), tmp_path / "report.html")
+    write_report(methods[0].with_data(None), tmp_path / "report.html")
     meta, arrays = contents(tmp_path / "report.html")
     assert meta["drawn"] == []
     assert not any("coords" in name for name in arrays)
-    assert len(arrays["0.parts"]) == 30 * 3 * 6
+    assert len(arrays["0.value.pld"]) == 30 * 4
     assert "No frame can be drawn" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -274,10 +277,10 @@ def test_results_without_pld_are_reported_by_their_precision(tmp_path: Path) -> 
     write_report(results, tmp_path / "report.html", frames=4)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     meta, arrays = contents(tmp_path / "report.html")
-    assert "0.parts" not in arrays
+    assert "0.value.pld" not in arrays
     assert set(meta["kinds"]) == {"random"}
     assert f"{results.mean['ap_chamfer']:.3f}" in text
-    assert "PLD was not computed" in text
+    assert "No metric that splits into parts was computed" in text
     assert len(arrays["0.matches.distance"]) == 0
 
 

@@ -12,8 +12,8 @@ from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.engines import open_engine, run
-from mapgauge.evaluation.streaming import _explained
 from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.evaluation.streaming.run import _explained
 from mapgauge.io.dataset import RowGroups
 
 distributed = pytest.importorskip("distributed")
@@ -80,7 +80,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_are_done(client: 
     chunk = Chunk(7, None, None, (), (RowGroups("truth.parquet", (4, 5)),), 1234)
     explained = str(_explained(chunk, died))
     assert explained.startswith(
-        "chunk 7 (truth.parquet row group 4, 5, 1234 rows with its predictions): its worker died"
+        "chunk 7 (truth.parquet row group 4, 5, 1234 rows with its predictions): the worker died"
     )
 
 

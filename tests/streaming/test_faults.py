@@ -9,10 +9,12 @@ import pytest
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
-from mapgauge.evaluation.streaming import StreamedResults, work
+from mapgauge.evaluation.streaming import work
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.io.dataset import open_dataset
 from mapgauge.results.folder import Folder
+from mapgauge.results.merging import FolderRows
+from mapgauge.results.partial import Partial
 
 pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]
@@ -90,11 +92,11 @@ def test_a_run_goes_on_from_what_is_finished(
     done: list[int] = []
     score = work.score_chunk
 
-    def counted(job: work.Job, chunk: Chunk) -> work.Partial:
+    def counted(job: work.Job, chunk: Chunk) -> Partial:
         done.append(chunk.index)
         return score(job, chunk)
 
-    monkeypatch.setattr("mapgauge.evaluation.streaming.score_chunk", counted)
+    monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", counted)
     results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
     assert same(results, mg.evaluate(*world))
     assert sorted(done) == list(range(2, Folder(tmp_path / "work").about.chunks))
@@ -168,29 +170,29 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
 
 
 def test_a_worker_out_of_memory_is_explained(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    def starve(*_: object) -> work.Partial:
+    def starve(*_: object) -> Partial:
         raise MemoryError
 
-    monkeypatch.setattr("mapgauge.evaluation.streaming.score_chunk", starve)
-    with pytest.raises(mg.MapgaugeError, match="chunk 0 .*row group 0.* out of memory .*smaller row groups"):
+    monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", starve)
+    with pytest.raises(mg.MapgaugeError, match="chunk 0 .*row group 0.* out of memory.*smaller row groups"):
         mg.evaluate(*sides, workers=1)
 
 
 def test_a_fault_of_ours_is_not_taken_for_one_of_the_data(
     sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(*_: object) -> work.Partial:
+    def wrong(*_: object) -> Partial:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mapgauge.evaluation.streaming.score_chunk", wrong)
+    monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", wrong)
     with pytest.raises(ZeroDivisionError):
         mg.evaluate(*sides, on_error="skip")
 
 
 def test_a_temporary_folder_goes_with_the_results(sides: tuple[Path, Path]) -> None:
     results = mg.evaluate(*sides)
-    assert isinstance(results, StreamedResults)
-    path = results.folder.path
+    assert isinstance(results.rows, FolderRows)
+    path = results.rows.folder.path
     assert path.is_dir()
     del results
     assert not path.exists()

@@ -11,9 +11,9 @@ import pytest
 from tests.streaming.worlds import copies, same, without_scenes, write_folder
 
 import mapgauge as mg
-from mapgauge.evaluation.streaming import StreamedResults, plan
+from mapgauge.evaluation.streaming import plan
 from mapgauge.io.dataset import open_dataset
-from mapgauge.results.streamed import results_of
+from mapgauge.results.merging import FolderRows, results_of
 
 pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]
@@ -27,7 +27,7 @@ def test_files_as_written_stream_to_the_same_bits(world: World, tmp_path: Path) 
     for side, name in zip(world, ("x", "y"), strict=True):
         mg.write(side, tmp_path / f"{name}.parquet")
     streamed = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet")
-    assert isinstance(streamed, StreamedResults)
+    assert isinstance(streamed.rows, FolderRows)
     assert same(streamed, mg.evaluate(*world))
     assert streamed.frames_missing == 1
 
@@ -114,9 +114,9 @@ def test_rings_mean_the_same(world: World, tmp_path: Path) -> None:
 def test_average_precision_by_external_sort_has_the_same_bits(world: World, tmp_path: Path) -> None:
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
     streamed = mg.evaluate(x, y, work=tmp_path / "work")
-    assert isinstance(streamed, StreamedResults)
+    assert isinstance(streamed.rows, FolderRows)
     for limit in (1, 7, 100):
-        assert same(results_of(streamed.folder, limit=limit), streamed)
+        assert same(results_of(streamed.rows.folder, limit=limit), streamed)
 
 
 def test_a_url_is_read_like_a_folder(world: World) -> None:

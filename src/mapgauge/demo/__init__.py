@@ -47,7 +47,7 @@ def demo_world(
     if quality not in QUALITIES:
         raise InvalidInput(f"quality must be {' or '.join(map(repr, QUALITIES))}, got {quality!r}")
     scenes = [_scene(seed, number, predictions, quality) for number in range(-(-frames // SCENE))]
-    x, y = (join(side).between(slice(0, frames)) for side in zip(*scenes, strict=True))
+    x, y = (join_frames(side).between(slice(0, frames)) for side in zip(*scenes, strict=True))
     return replace(x, name=f"demo-{quality}"), replace(y, name="demo-truth")
 
 
