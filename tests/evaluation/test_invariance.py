@@ -160,8 +160,8 @@ def test_parts_of_the_frames_pool_to_the_whole() -> None:
         for k, cutoff in enumerate(whole.protocol.cutoffs):
             rows = np.concatenate([part.scores.sums["pld"][k, :, c] for part in parts])
             sums = [math.fsum(column) for column in rows.T.tolist()]
-            *parts, mass = sums
-            pooled = mg.PldResult(*mg.Parts._make(parts), mass, cutoff, whole.protocol.order, None)
+            *five, mass = sums
+            pooled = mg.PldResult(*mg.Parts._make(five), mass, cutoff, whole.protocol.order, None)
             assert pooled.normalised == whole.classes[name][f"pld@{cutoff}"]
 
 

@@ -1,0 +1,31 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.streaming.worlds import small_groups, world
+
+import mapgauge as mg
+from mapgauge.cli import main
+from mapgauge.demo import demo_world
+
+__all__ = ["small_groups", "world"]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``mapgauge`` in this process, in a folder with two files of predictions and the truth."""
+    for quality in ("good", "poor"):
+        predictions, truth = demo_world(20, quality=quality)  # type: ignore[arg-type]
+        mg.write(predictions, tmp_path / f"{quality}.json", "streammapnet")
+        mg.write(truth, tmp_path / "truth.geojson")
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        monkeypatch.setattr("sys.argv", ["mapgauge", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
+
+    return run_here

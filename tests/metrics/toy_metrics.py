@@ -1,0 +1,63 @@
+"""Two toy metrics, each a few lines and one row: what it takes to add a metric to mapgauge."""
+
+import numpy as np
+
+from mapgauge.frames.groups import Floats, Groups
+from mapgauge.metrics.metric import Metric, SumRows, Value
+from mapgauge.protocols import Protocol
+
+
+def _lengths(groups: Groups, protocol: Protocol, setting: None) -> Floats:
+    """Length of the predictions, weighted by confidence, and of the truth, of each group."""
+    coords, offsets = groups.polylines.coords, groups.polylines.offsets
+    steps = np.append(np.sqrt(np.square(np.diff(coords, axis=0)).sum(axis=1)), 0.0)
+    steps[offsets[1:-1] - 1] = 0.0  # from one polyline to the next
+    sums = np.zeros(2 * len(groups.bounds))
+    np.add.at(sums, groups.side, np.add.reduceat(np.append(steps, 0.0), offsets[:-1]) * groups.confidence)
+    return sums.reshape(-1, 2)
+
+
+def _length_error(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    predicted, true = sums[..., 0], sums[..., 1]
+    longer = np.maximum(predicted, true)
+    error = np.abs(predicted - true)
+    return {
+        "length_error": np.divide(error, longer, out=np.zeros_like(longer), where=longer > 0),
+        "length_predicted": predicted,
+    }
+
+
+LENGTH_ERROR = Metric(
+    name="length_error",
+    title="Length error",
+    symbol="error",
+    lower_is_better=True,
+    values=(
+        Value("length_error", "", "Length error", "main"),
+        Value("length_predicted", "predicted", "predicted length", "headline"),
+    ),
+    rows=SumRows(("predicted", "true"), _lengths, _length_error),
+)
+
+
+def _flicker(groups: Groups, protocol: Protocol, setting: None) -> Floats:
+    """How much the number of predictions changes from frame to frame of one scene, and the number of frames."""
+    classes = len(protocol.classes or ())
+    counts = (groups.bounds[:, 1] - groups.bounds[:, 0]).reshape(-1, classes)
+    changes = np.abs(np.diff(counts, axis=0, prepend=counts[:1]))
+    return np.stack([changes, np.ones_like(changes)], axis=2).reshape(-1, 2).astype(np.float64)
+
+
+FLICKER = Metric(
+    name="flicker",
+    title="Flicker",
+    symbol="changes",
+    lower_is_better=True,
+    values=(Value("flicker", "", "Flicker", "main"),),
+    rows=SumRows(
+        ("changes", "frames"),
+        _flicker,
+        lambda sums, _: {"flicker": sums[..., 0] / np.maximum(sums[..., 1], 1.0)},
+    ),
+    level="scene",
+)
