@@ -107,7 +107,7 @@ def test_normalised_coordinates_are_an_error(
 def test_world_coordinates_on_one_side_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     finding = one("coordinates-world", predictions, placed(truth, 1, (743, 2231)))
     assert finding.level == "error"
-    assert "truth: coordinates are centred at (743, 2231)" in finding.message
+    assert "truth: the coordinates look like world coordinates. They are centred at (743, 2231)" in finding.message
     assert "Transform them to the frame of the ego" in str(finding)
 
 

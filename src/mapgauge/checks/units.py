@@ -56,8 +56,9 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         if degrees or _is_world(mine):
             kind = "longitude and latitude" if degrees else "world coordinates"
             text = (
-                f"{name}: coordinates are centred at ({mine.centre[0]:.6g}, {mine.centre[1]:.6g}) and extend over "
-                f"{mine}. The other side is centred near the origin and extends over {other}. These look like {kind}"
+                f"{name}: the coordinates look like {kind}. They are centred at ({mine.centre[0]:.6g}, "
+                f"{mine.centre[1]:.6g}) and extend over {mine}. The other side is centred near the origin and extends "
+                f"over {other}"
             )
             remedy = Remedy.of("Transform them to the frame of the ego")
             if side.poses is not None and not degrees:
