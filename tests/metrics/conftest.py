@@ -16,7 +16,7 @@ __all__ = ["small_groups", "world"]
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run ``mapgauge`` in this process, in a folder with two files of predictions and the truth."""
     for quality in ("good", "poor"):
-        predictions, truth = demo_world(20, quality=quality)  # type: ignore[arg-type]
+        predictions, truth = demo_world(20, quality=quality)
         mg.write(predictions, tmp_path / f"{quality}.json", "streammapnet")
         mg.write(truth, tmp_path / "truth.geojson")
     monkeypatch.chdir(tmp_path)
