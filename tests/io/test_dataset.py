@@ -79,7 +79,7 @@ def test_what_was_written_can_be_removed(frames: mg.MapFrames, tmp_path: Path) -
 
 def test_a_data_set_is_not_mixed_with_another(frames: mg.MapFrames, tmp_path: Path) -> None:
     written(frames, tmp_path / "set")
-    with pytest.raises(mg.InvalidInput, match="has Parquet files already"):
+    with pytest.raises(mg.InvalidInput, match="contains Parquet files already"):
         DatasetWriter(tmp_path / "set")
 
 
@@ -89,7 +89,7 @@ def test_a_url_that_is_taken_is_refused(frames: mg.MapFrames) -> None:
         writer = DatasetWriter(f"memory://mapgauge-{name}")
         writer.add(frames)
         writer.finish()
-    with pytest.raises(mg.InvalidInput, match="memory://mapgauge-taken: there is something already"):
+    with pytest.raises(mg.InvalidInput, match="memory://mapgauge-taken: files exist already"):
         DatasetWriter("memory://mapgauge-taken")
     writer.remove()
     DatasetWriter("memory://mapgauge-other")
@@ -122,7 +122,7 @@ def test_a_broken_footer_is_named(frames: mg.MapFrames, tmp_path: Path) -> None:
 
 
 def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(mg.UnreadableFile, match="nowhere: there is no such file or folder"):
+    with pytest.raises(mg.UnreadableFile, match="nowhere: no such file or folder"):
         open_dataset(tmp_path / "nowhere")
 
 

@@ -103,13 +103,13 @@ def test_properties_may_have_other_names(tmp_path: Path) -> None:
     names = {"frame": "sample token", "class": "category", "confidence": "score", "track": "id"}
     (instance,) = mg.read(path, properties=names)["a"]
     assert (instance.class_name, instance.confidence, instance.track) == ("divider", 0.25, "3")
-    refused(path, r"\$\.features\[0\]\.properties\.frame is missing, there are: sample token, category, score, id. If")
+    refused(path, r"\$\.features\[0\]\.properties\.frame is missing; available: sample token, category, score, id. If")
     refused(path, r'\$\.features\[0\]\.properties\["no such"\] is missing', properties=names | {"frame": "no such"})
 
 
 @pytest.mark.parametrize("properties", ["frame", {"token": "x"}, {"frame": 3}, ["frame"]])
 def test_other_names_must_be_names_of_properties(tmp_path: Path, properties: object) -> None:
-    with pytest.raises(mg.InvalidInput, match="properties must say what the file calls frame, class, confidence"):
+    with pytest.raises(mg.InvalidInput, match="properties must map frame, class, confidence"):
         mg.read(save(collection(), tmp_path / "file"), properties=properties)
 
 
@@ -121,7 +121,7 @@ def test_a_projected_reference_system_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326", "urn:ogc:def:crs:EPSG::4326"])
 def test_longitude_and_latitude_are_refused(tmp_path: Path, name: str) -> None:
     crs = {"type": "name", "properties": {"name": name}}
-    refused(save(collection(feature("a"), crs=crs), tmp_path / "file"), r"\$\.crs says longitude and latitude")
+    refused(save(collection(feature("a"), crs=crs), tmp_path / "file"), r"\$\.crs is longitude and latitude")
 
 
 @given(frames=rich_frames(repeated_tokens=False), suffix=st.sampled_from(["", ".gz", ".zst"]))
@@ -147,18 +147,18 @@ def test_a_long_list_of_frames_before_the_features_hides_nothing(tmp_path: Path)
 
 def test_a_token_that_occurs_twice_cannot_be_written(tmp_path: Path) -> None:
     twice = mg.MapFrames.of({"a": {"divider": [LINE]}}).at([0, 0])
-    with pytest.raises(mg.InvalidInput, match="tells frames apart by token, and some tokens occur more than once"):
+    with pytest.raises(mg.InvalidInput, match="has one entry per token, and some tokens occur more than once"):
         mg.write(twice, tmp_path / "file.geojson")
 
 
 def test_names_of_classes_need_no_table(tmp_path: Path) -> None:
-    with pytest.raises(mg.InvalidInput, match=r"file: classes= gives names to numeric ids.*\.rename"):
+    with pytest.raises(mg.InvalidInput, match=r"file: classes= is for formats with numeric ids.*\.rename"):
         mg.read(save(collection(feature("a")), tmp_path / "file"), classes=["divider"])
     with pytest.raises(mg.InvalidInput, match="classes= is for formats with numeric ids"):
         mg.write(mg.MapFrames.of({}), tmp_path / "file.geojson", classes=["divider"])
 
 
-SPLIT = "expected a LineString or a Polygon. Split it into one feature each"
+SPLIT = "expected a LineString or a Polygon. Split it into one feature for each part"
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,14 @@ SPLIT = "expected a LineString or a Polygon. Split it into one feature each"
         (lambda f: f["properties"].pop("class"), r"\$\.features\[1\]\.properties\.class is missing"),
         (lambda f: f["properties"].update({"class": 1}), r"\$\.features\[1\]\.properties\.class is 1, expected a text"),
         (lambda f: f["properties"].update(track=[1]), r"\$\.features\[1\]\.properties\.track is a list"),
-        (lambda f: f["properties"].update(scene="u"), r"\$\.features\[1\]\.properties\.scene is not the scene of the"),
-        (lambda f: f["properties"].pop("confidence"), r"\$\.features\[1\]\.properties\.confidence is missing; all fea"),
+        (
+            lambda f: f["properties"].update(scene="u"),
+            r"\$\.features\[1\]\.properties\.scene differs from the scene of the",
+        ),
+        (
+            lambda f: f["properties"].pop("confidence"),
+            r"\$\.features\[1\]\.properties\.confidence is missing; expected a confidence in all",
+        ),
         (
             lambda f: f["properties"].update(confidence="1"),
             r"\$\.features\[1\]\.properties\.confidence is '1', expected",
@@ -224,21 +230,24 @@ def test_a_wrong_feature_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ([], 'something else, expected {"type": "FeatureCollection"'),
+        ([], 'another document, expected {"type": "FeatureCollection"'),
         (feature("a"), 'a Feature, expected {"type": "FeatureCollection"'),
         ({"type": "FeatureCollection"}, r"\$\.features is not a list"),
         (collection(3), r"\$\.features\[0\] is not a Feature"),  # type: ignore[arg-type]
         (collection(frames="a"), r"\$\.frames is not a list"),
         (collection(frames=[None]), r"\$\.frames\[0\] is null, expected a text"),
         (collection(frames=[{"scene": "s"}]), r"\$\.frames\[0\]\.token is null, expected a text"),
-        (collection(frames=["a", "b", "a"]), r"\$\.frames\[2\]: the token a came before"),
+        (collection(frames=["a", "b", "a"]), r"\$\.frames\[2\]: the token a occurs twice"),
         (collection(frames=[{"token": "a", "scene": "s"}, "b"]), "1 of 2 frames have a scene, expected all or none"),
         (collection(frames=[{"token": "a", "timestamp": 1.5}]), r"\$\.frames\[0\]\.timestamp is not a whole number"),
         (collection(frames=[{"token": "a", "timestamp": 2**63}]), r"\$\.frames\[0\]\.timestamp is not a whole number"),
         (collection(frames=[{"token": "a", "pose": [1]}]), r"\$\.frames\[0\]\.pose is not a 4x4 matrix"),
         (collection(frames=[{"token": "a", "pose": [["1"] * 4] * 4}]), r"pose\[0\]\[0\] is '1', expected a number"),
         (collection(frames=[{"token": "a", "pose": [[None] * 4] * 4}]), "pose has a value that is not a finite number"),
-        (collection(feature("a", scene="s"), frames=[{"token": "a", "scene": "u"}]), "scene is not the scene of the"),
+        (
+            collection(feature("a", scene="s"), frames=[{"token": "a", "scene": "u"}]),
+            "scene differs from the scene of the",
+        ),
         (collection(classes="divider"), r"\$\.classes is not a list of names"),
         (collection(classes=["a", "a"]), r"\$\.classes has a name twice"),
         (collection(predictions=1), r"\$\.predictions is neither true nor false"),

@@ -125,7 +125,7 @@ def test_a_wrong_instance_is_refused_with_its_place(
         ({"meta": {}}, 'no object "results" at the top'),
         ({"results": []}, 'no object "results" at the top'),
         ({"results": {"t0": 3}}, r'\$\.results\["t0"\] is not a list of instances'),
-        ({"results": {"t0": [3]}}, r'\$\.results\["t0"\]\[0\] is not an object with pts, type and confidence_level'),
+        ({"results": {"t0": [3]}}, r'\$\.results\["t0"\]\[0\] is not an object with pts, type, confidence_level'),
         ({"results": {"": []}}, r'\$\.results\[""\]: the token is \'\', expected a text'),
         ({"results": {"t0": {"map": [[0]], "confidence_level": [1]}}}, r'\$\.results\["t0"\] is a raster'),
     ],

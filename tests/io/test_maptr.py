@@ -137,7 +137,10 @@ def test_the_fast_and_the_thorough_way_agree(tmp_path: Path, rng: np.random.Gene
 
 V1 = ["results", 0, "vectors", 1]
 FAULTS = {
-    "results an object": (change(["results"], {"t0": {}}), "results is an object, expected a list of frames"),
+    "results an object": (
+        change(["results"], {"t0": {}}),
+        "results is an object, as in StreamMapNet's files, expected a list of frames",
+    ),
     "results a text": (change(["results"], "none"), "results is not a list"),
     "no results": (change(["results"], ...), "no key .results. at the top"),
     "frame a list": (change(["results", 1], []), r"results\[1\] is not an object with sample_token"),
@@ -148,7 +151,7 @@ FAULTS = {
     "instance a list": (change(V1, [1]), r"results\[0\].vectors\[1\] is not an object with pts"),
     "no points": (change([*V1, "pts"], ...), r"vectors\[1\] is not an object with pts"),
     "no confidence": (change([*V1, "confidence_level"], ...), r"vectors\[1\] has no confidence_level"),
-    "text confidence": (change([*V1, "confidence_level"], "high"), r"vectors\[1\].pts: confidence is 'high'"),
+    "text confidence": (change([*V1, "confidence_level"], "high"), r"vectors\[1\].confidence_level is 'high'"),
     "name a number": (change([*V1, "cls_name"], 3), r"vectors\[1\].cls_name is not a text"),
     "no class": (change(V1, {"pts": [[0, 0], [1, 1]], "confidence_level": 1}), r"vectors\[1\].type: label is None"),
     "flat": (change([*V1, "pts"], [0, 0, 1, 1]), r"vectors\[1\].pts is a flat list of numbers"),

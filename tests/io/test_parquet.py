@@ -247,7 +247,7 @@ def test_a_pose_may_stand_in_all_rows_of_a_frame(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["token", "class", "geometry"])
 def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
-    refused(save(tmp_path / "file", **{name: None}), f"no column {name}. Expected at least .*bring-your-own-data")
+    refused(save(tmp_path / "file", **{name: None}), f"no column {name}; expected at least .*bring-your-own-data")
 
 
 @pytest.mark.parametrize(
@@ -264,24 +264,28 @@ def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
         ("geometry", [[["a", "b"]]] * 3, "column geometry is list.*expected lists of points"),
         ("geometry", [[{"lon": 1.0, "lat": 2.0}]] * 3, "column geometry is list.*a struct of x, y"),
         ("geometry", [[[1.0, 2.0], [3.0]], LINE, LINE], "row 0: a point has 1 coordinates"),
-        ("geometry", [LINE, LINE, HEIGHT[0]], "row 2: a point has 3 coordinates, expected 2 or 3 and as many in all"),
+        (
+            "geometry",
+            [LINE, LINE, HEIGHT[0]],
+            "row 2: a point has 3 coordinates, expected 2 or 3, the same number in all",
+        ),
         ("geometry", [[[1.0] * 4] * 2] * 3, "row 0: a point has 4 coordinates"),
         ("geometry", [LINE, [LINE[0], None], LINE], "row 1: a point has 0 coordinates"),
         ("token", ["t0", None, "t1"], "row 1: token is null"),
-        ("token", ["t0", "t1", "t0"], "row 2: its token came before.*Sort the rows"),
+        ("token", ["t0", "t1", "t0"], "row 2: its token also occurs earlier.*Sort the rows"),
         ("class", ["divider", None, "divider"], "row 1: it has a geometry but no class"),
-        ("frame", [0, 0, 2], "row 2: frame must count from 0 and rise by at most 1"),
-        ("frame", [1, 1, 2], "row 0: frame must count from 0"),
-        ("frame", [-1, 0, 1], "row 0: frame must count from 0"),
-        ("frame", [0, 1, 0], "row 2: frame must count from 0"),
+        ("frame", [0, 0, 2], "row 2: frame must start at 0 and increase by at most 1"),
+        ("frame", [1, 1, 2], "row 0: frame must start at 0"),
+        ("frame", [-1, 0, 1], "row 0: frame must start at 0"),
+        ("frame", [0, 1, 0], "row 2: frame must start at 0"),
         ("frame", [0, None, 1], "row 1: frame is null"),
-        ("frame", [0, 0, 0], "row 2: it has the frame of the row before, but another token"),
+        ("frame", [0, 0, 0], "row 2: it has the same frame as the row before, but another token"),
         ("frame", pa.array([0, 0, 2**63], pa.uint64()), "column frame has a number beyond 64 bits"),
-        ("scene", ["s", "u", "s"], "row 1: scene is not that of the other rows of the frame"),
+        ("scene", ["s", "u", "s"], "row 1: scene differs from that of the other rows of the frame"),
         ("scene", ["s", None, "s"], "row 1: scene is null"),
-        ("timestamp", [1, 2, 3], "row 1: timestamp is not that of the other rows of the frame"),
-        ("pose", [POSE, None, None], "frame t1 has no pose, others have"),
-        ("pose", [POSE, POSE[::-1], POSE], "row 1: pose is not that of the other rows of the frame"),
+        ("timestamp", [1, 2, 3], "row 1: timestamp differs from that of the other rows of the frame"),
+        ("pose", [POSE, None, None], "frame t1 has no pose, but other frames do"),
+        ("pose", [POSE, POSE[::-1], POSE], "row 1: pose differs from that of the other rows of the frame"),
         ("pose", [POSE, None, POSE[1:]], "row 2: pose must be 16 numbers"),
     ],
 )
@@ -334,12 +338,12 @@ def test_degenerate_instances_are_refused_or_dropped(tmp_path: Path, name: str, 
 @pytest.mark.parametrize(
     ("about", "message"),
     [
-        ('{"version": 2}', r"written by a newer mapgauge \(schema 2, this one reads up to 1\)"),
-        ("{}", "its metadata 'mapgauge' are not as written: .*version"),
-        ('{"version": 1, "dimension": 2, "classes": [3]}', "its metadata 'mapgauge' are not as written: .*classes"),
-        ("nonsense", "its metadata 'mapgauge' are not as written"),
-        (b"\xff\xfe", "its metadata 'mapgauge' are not as written"),
-        ('{"version": 1, "dimension": 2, "classes": ["boundary"]}', "row 0: unknown class. The file says it has bound"),
+        ('{"version": 2}', r"written by a newer mapgauge \(schema 2, this version reads up to 1\)"),
+        ("{}", "the metadata 'mapgauge' are invalid: .*version"),
+        ('{"version": 1, "dimension": 2, "classes": [3]}', "the metadata 'mapgauge' are invalid: .*classes"),
+        ("nonsense", "the metadata 'mapgauge' are invalid"),
+        (b"\xff\xfe", "the metadata 'mapgauge' are invalid"),
+        ('{"version": 1, "dimension": 2, "classes": ["boundary"]}', "row 0: unknown class; the metadata list bound"),
     ],
 )
 def test_metadata_that_cannot_be_are_refused(tmp_path: Path, about: str | bytes, message: str) -> None:
@@ -349,14 +353,14 @@ def test_metadata_that_cannot_be_are_refused(tmp_path: Path, about: str | bytes,
 
 
 def test_names_of_classes_need_no_table(tmp_path: Path) -> None:
-    with pytest.raises(mg.InvalidInput, match=r"file: classes= gives names to numeric ids.*\.rename"):
+    with pytest.raises(mg.InvalidInput, match=r"file: classes= is for formats with numeric ids.*\.rename"):
         mg.read(save(tmp_path / "file"), classes=["divider"])
     with pytest.raises(mg.InvalidInput, match=r"classes= is for formats with numeric ids"):
         mg.write(world(), tmp_path / "other.parquet", classes=["divider"])
 
 
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mg.InvalidInput, match=r"'\\ud800' is a name that UTF-8 cannot hold"):
+    with pytest.raises(mg.InvalidInput, match=r"'\\ud800' cannot be written as UTF-8"):
         mg.write(mg.MapFrames.of({"\ud800": {}}), tmp_path / "file.parquet")
 
 

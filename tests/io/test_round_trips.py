@@ -155,5 +155,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 def test_a_name_that_utf_8_cannot_hold_is_refused(tmp_path: Path, name: str) -> None:
     frames = mg.MapFrames.of({"\ud800": {"divider": [[[0, 0], [9, 0.5]]]}}).with_confidence(1)
     if name != "streammapnet-truth":  # a pickle holds any text
-        with pytest.raises(mg.InvalidInput, match=r"is a name that UTF-8 cannot hold. Rename it"):
+        with pytest.raises(mg.InvalidInput, match=r"cannot be written as UTF-8. Rename it"):
             mg.write(frames, tmp_path / "file", name)

@@ -114,7 +114,7 @@ FAULTS = {
     "results a number": (change(["results"], 5), "known formats|results is not an object"),
     "frame a list": (change(["results", "t1"], [1]), r'results\["t1"\] is a list, expected a dictionary'),
     "no scores": (change([*T0, "scores"], ...), r'results\["t0"\] has no .scores.'),
-    "scores a number": (change([*T0, "scores"], 1), r'results\["t0"\].scores is a int, expected a list'),
+    "scores a number": (change([*T0, "scores"], 1), r'results\["t0"\].scores is 1, expected a list'),
     "fewer scores": (change([*T0, "scores"], [0.5]), r'results\["t0"\] has 2 vectors, 1 scores, 2 labels'),
     "fewer labels": (change([*T0, "labels"], [0]), r'results\["t0"\] has 2 vectors, 2 scores, 1 labels'),
     "text label": (change([*T0, "labels", 1], "0"), r'results\["t0"\].labels\[1\] is the text .0.'),
@@ -239,7 +239,7 @@ def test_truth_without_frames_is_read(tmp_path: Path) -> None:
 TRUTH_FAULTS = {
     "unknown label": (change(["t0", 7], [np.zeros((2, 2))]), r'\["t0"\]\[7\]: unknown label 7'),
     "named label": (change(["t0", "divider"], []), "the label is 'divider', expected a whole number"),
-    "not a list": (change(["t0", 1], 5), r'\["t0"\]\[1\] is a int, expected a list'),
+    "not a list": (change(["t0", 1], 5), r'\["t0"\]\[1\] is 5, expected a list'),
     "flat": (change(["t0", 1, 0], np.arange(4.0)), r'\["t0"\]\[1\]\[0\] is a flat list'),
     "text": (change(["t0", 1, 0], np.array([["a", "b"]])), r'\["t0"\]\[1\]\[0\]\[0\]\[0\] is .*a.*, expected a number'),
     "one point": (change(["t0", 1, 0], np.zeros((1, 2))), r'\["t0"\], instance 1 .* has fewer than 2 points'),

@@ -113,7 +113,7 @@ def test_classes_can_be_named_otherwise(read: Read) -> None:
         ({"part": "results"}, "part must be 'predictions' or 'truth', got 'results'"),
         ({"part": ["truth"]}, "part must be 'predictions' or 'truth'"),
         ({"unshrink": 1}, "unshrink must be True or False, got 1"),
-        ({"shrink": True}, "no option shrink for the format vectormapnet; it takes part, unshrink"),
+        ({"shrink": True}, "the format vectormapnet has no option shrink; it takes part, unshrink"),
     ],
 )
 def test_other_options_are_refused(options: dict[str, Any], message: str, read: Read) -> None:
@@ -137,7 +137,10 @@ def test_other_options_are_refused(options: dict[str, Any], message: str, read: 
         (document(a=[{"pts": LINE, "type": 1}]), r'\["a"\]\.vectors\[0\] has no \'confidence_level\''),
         (document(a=[instance(), instance(7)]), r'\["a"\]\.vectors\[1\]: unknown label 7\. Known: 0 ped_crossing, 1'),
         (document(a=[instance("1")]), r'\["a"\]\.vectors\[0\]: label is \'1\', expected a whole number'),
-        (document(a=[instance(confidence="1")]), r'\["a"\]\.vectors\[0\]\.pts: confidence is \'1\', expected a number'),
+        (
+            document(a=[instance(confidence="1")]),
+            r'\["a"\]\.vectors\[0\]\.confidence_level is \'1\', expected a number',
+        ),
         (
             document(a=[instance(confidence=np.nan)]),
             r'\["a"\]\.vectors\[0\]\.pts has a confidence that is not a finite',

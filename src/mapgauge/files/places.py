@@ -60,6 +60,8 @@ def is_folder_target(path: str | os.PathLike[str]) -> bool:
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the Parquet file at a path, or all Parquet files in the folder at that path, sorted."""
+    if not is_url(path) and not Path(path).exists():
+        raise UnreadableFile(f"{path}: no such file or folder")
     try:
         if is_url(path):
             fs, root = fsspec_module().core.url_to_fs(path)
@@ -70,8 +72,6 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
             files = [str(folder)]
             if folder.is_dir():
                 files = _visible([file.as_posix() for file in folder.rglob("*.parquet")], folder.as_posix())
-            elif not folder.exists():
-                raise UnreadableFile(f"{path}: no such file or folder")
     except (OSError, ValueError, ImportError) as error:  # fsspec imports the package for a protocol
         raise UnreadableFile(f"{path}: cannot be listed: {error}") from error
     if not files:

@@ -204,7 +204,7 @@ def _line(collector: Collector, geometry: Any, where: str) -> tuple[Any, str]:
     """Return the points of a geometry, and their place."""
     if geometry is None:
         raise collector.error(
-            f"{where} is missing", remedy="List a frame without instances in $.frames; it needs no feature"
+            f"{where} is missing", remedy="A frame without instances needs no feature; list it in $.frames"
         )
     kind = geometry.get("type") if isinstance(geometry, dict) else None
     if kind == "LineString":

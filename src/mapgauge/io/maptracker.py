@@ -125,6 +125,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
         raise content.error("not a file of truth tracks, expected {scene: {sample_ids, instance_ids}}")
     check = ValueChecker(content.error)
     names = dict(enumerate(frames.classes)) if table is None else table
+    truth = frames.name or "the truth"
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
     for scene, entry in document.items():
@@ -136,7 +137,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
             frame = check.whole(position, f"{where}.sample_ids[{k}]")
             if not 0 <= frame < len(frames):
                 raise content.error(
-                    f"{where}.sample_ids[{k}] is {frame}, but the last frame of {frames.name} is {len(frames) - 1}",
+                    f"{where}.sample_ids[{k}] is {frame}, but the last frame of {truth} is {len(frames) - 1}",
                     remedy=_OTHER_TRUTH,
                 )
             if scenes[frame]:
@@ -190,8 +191,8 @@ def _name_tracks(
         given = ids.get(name, {})
         if sorted(given) != list(range(len(instances))):
             raise check.error(
-                f"{where} has ids of {len(given)} instances of {name}, but {frames.name} has {len(instances)} in its "
-                f"frame {frames.tokens[frame]}",
+                f"{where} has ids of {len(given)} instances of {name}, but {frames.name or 'the truth'} has "
+                f"{len(instances)} in its frame {frames.tokens[frame]}",
                 remedy=_OTHER_TRUTH,
             )
         for i, row in enumerate(instances):

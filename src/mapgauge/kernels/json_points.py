@@ -1,12 +1,12 @@
-"""Nested lists of points as JSON text, straight into arrays.
+"""Parses nested lists of points in JSON text directly into arrays.
 
-A result file is a few hundred megabytes of numbers in brackets. Any JSON library makes a Python object of each number
-and a list of each point before an array can be filled, and that is most of the time of reading. This reads
-``[[[x, y], [x, y], ...], ...]`` and nothing else. What does not look like that is left to a JSON library, which also
-has the better words for what is wrong with it.
+A result file is a few hundred megabytes of numbers in brackets. A JSON library creates a Python object for each number
+and a list for each point before an array can be filled, which takes most of the reading time. This kernel parses
+``[[[x, y], [x, y], ...], ...]`` and nothing else. Any other text is left to a JSON library, which also gives better
+error messages.
 
 Measured on 39 MB (600 frames of 75 lines of 20 points; ``benchmarks/README.md`` has the command): 0.18 s for the whole
-file with this kernel, 0.41 s with msgspec alone and its fastest way to flat lists, 2.0 s with the standard library.
+file with this kernel, 0.41 s with msgspec alone, decoding to flat lists, 2.0 s with the standard library.
 """
 
 import math
@@ -19,13 +19,13 @@ _OPEN, _CLOSE, _COMMA, _MINUS, _PLUS, _POINT = (np.uint8(ord(c)) for c in "[],-+
 _E, _e, _0, _9 = (np.uint8(ord(c)) for c in "Ee09")
 _BLANKS = tuple(np.uint8(ord(c)) for c in " \n\r\t")
 _TEN = U(10)
-_EXACT = U(2**53)  # whole numbers up to here are doubles
-_POWERS = np.array([10.0**k for k in range(23)])  # all of them exact
-_MOST_DIGITS = 19  # that surely fit 64 bits
+_EXACT = U(2**53)  # all whole numbers up to here are exact doubles
+_POWERS = np.array([10.0**k for k in range(23)])  # all of them are exact
+_MOST_DIGITS = 19  # this number of digits always fits into 64 bits
 _SPLIT = 2.0**27 + 1.0
 
-# States between two symbols.
-_FIRST, _NEXT, _AFTER = 0, 1, 2  # after "[": a value or "]"; after ",": a value; after a value: "," or "]"
+# States between two symbols. After "[" a value or "]" may follow; after ",", a value; after a value, "," or "]".
+_FIRST, _NEXT, _AFTER = 0, 1, 2
 
 DEPTH_OF_NUMBERS = 3
 REGULAR, IRREGULAR = 0, 1
@@ -33,19 +33,20 @@ REGULAR, IRREGULAR = 0, 1
 
 @jit
 def quotient(w, k):
-    """``w / 10**k`` correctly rounded, for whole ``w`` below 10^19 and ``k`` up to 22; NaN in the rare case of doubt.
+    """Return ``w / 10**k`` correctly rounded, for whole ``w`` below 10^19 and ``k`` up to 22; NaN in rare cases.
 
-    The double next to the quotient, ``q``, misses it by ``c``, which is known to 2^-50 of itself from the exact
-    remainder. If ``q + c`` rounds to the same double for ``c`` a little smaller and a little larger, that is it.
+    ``q`` is a double near the quotient and ``c`` is its error, known from the exact remainder with a relative accuracy
+    of 2^-50. If ``q + c`` rounds to the same double for a slightly smaller and a slightly larger ``c``, this double is
+    the result. Otherwise the result is NaN.
     """
     d = _POWERS[k]
     high = float(w)
     low = float(np.int64(w - U(high)))
     if low == 0.0:
-        return high / d  # both exact: one rounding
+        return high / d  # both are exact, so there is one rounding
     q = high / d
     p = q * d
-    # The error of that product, exactly (Dekker).
+    # The exact error of this product (Dekker).
     t = _SPLIT * q
     q1 = t - (t - q)
     q2 = q - q1
@@ -60,7 +61,7 @@ def quotient(w, k):
 
 @jit
 def _number(text, i, end):
-    """The number at ``i``, and where it ends; NaN if it is left to others, an end of ``i`` if it is no number."""
+    """Return the number at ``i`` and its end; NaN if the caller must convert it, and the end ``i`` if it is not a number."""
     start = i
     negative = text[i] == _MINUS
     if negative:
@@ -97,7 +98,8 @@ def _number(text, i, end):
         if i == begin:
             return 0.0, start
         exponent += -power if minus else power
-    # Leading zeros count as digits here: 0.0001 with twenty places is left to others, which costs time, not truth.
+    # Leading zeros count as digits here. A number such as 0.0001 with twenty places is left to the caller, which only
+    # takes longer.
     if length + places > _MOST_DIGITS or exponent < -22 or exponent > 0:
         value = math.nan
     elif w < _EXACT:
@@ -109,26 +111,26 @@ def _number(text, i, end):
 
 @jit
 def parse_points(text, values, sizes, counts, hard):
-    """Read lists of polylines, with commas between them, into flat arrays.
+    """Parse lists of polylines, separated by commas, into flat arrays.
 
     Args:
         text: The bytes.
-        values: All coordinates, one after the other.
+        values: All coordinates in order.
         sizes: Number of points of each polyline.
         counts: Number of polylines of each list.
-        hard: Rows ``(start, stop, index)`` of numbers that are left to the caller: their place in the text and in
+        hard: Rows ``(start, stop, index)`` of numbers that the caller must convert: their place in the text and in
             ``values``.
 
     Returns:
-        ``REGULAR`` or ``IRREGULAR``; then how much of ``values``, ``sizes``, ``counts`` and ``hard`` is filled, and the
-        number of coordinates of a point (0 if there is none). All output arrays are as long as the text has commas,
-        plus one.
+        ``REGULAR`` or ``IRREGULAR``, then the filled length of ``values``, ``sizes``, ``counts`` and ``hard``, and the
+        number of coordinates of a point (0 if there are no points). The length of all output arrays is the number of
+        commas in the text plus one.
     """
     end = U(len(text))
     i = ZERO
     depth, state = 0, _FIRST
     filled, lines, lists, left, dimension = 0, 0, 0, 0, 0
-    point = 0  # where in ``values`` the current point begins
+    point = 0  # start of the current point in ``values``
     sizes[0] = counts[0] = 0
     bad = (IRREGULAR, 0, 0, 0, 0, 0)
     while i < end:

@@ -1,14 +1,16 @@
-"""A walk over the opcodes of a pickle, before it is loaded.
+"""Scans the opcodes of a pickle before it is loaded.
 
-The unpickler of the standard library trusts its input: a wrong index into the memo makes it allocate gigabytes, and a
-few hundred bytes can describe a value that no program gets to the end of (a list of two lists of two lists ..., each
-stored once and fetched twice). The walk follows the pickle's stack and memo, but of each value it keeps only
+The unpickler of the standard library trusts its input. A wrong index into the memo makes it allocate gigabytes. A few
+hundred bytes can describe a value that no program can finish traversing (a list of two lists of two lists ..., each
+stored once and fetched twice). The scan follows the stack and the memo of the pickle, but keeps only three numbers for
+each value:
 
-- its weight: how many values it is made of, counted again wherever it is used again, with text and bytes at 8 to one,
+- its weight: the number of values in it, where a value counts each time it is used, and 8 bytes of text count as one,
 - its depth,
-- where the memo has it.
+- its index in the memo.
 
-A value that was fetched from the memo must not grow any more. Then nothing contains itself, and weights are exact.
+A value that was fetched from the memo must not grow any more. Therefore no value contains itself, and weights are
+exact.
 """
 
 import pickletools
@@ -18,21 +20,22 @@ from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 
-# What a walk can end with.
+# The outcomes of a scan.
 SOUND, ENDS, UNKNOWN, REFUSED, MISSING, INDEX, AGAIN, UNDERFLOW, GROWS, HEAVY, DEEP, TRAILING = range(12)
 
-# Columns of the table of opcodes. TAKES: how many values it pops, apart from those above a mark. GIVES: how many it
-# pushes. HASHES: 1 if it hashes all that it takes or hands them to a function, 2 if every second (a dictionary's keys).
+# Columns of the table of opcodes. TAKES: the number of values that an opcode pops, apart from those above a mark. GIVES:
+# the number of values that it pushes. HASHES: 1 if it hashes all values that it pops or passes them to a function, 2 if
+# it hashes every second value (the keys of a dictionary).
 WIDTH, TAKES, MARKED, GIVES, HASHES, ROLE = range(6)
 
-# Width of an argument that is not a fixed number of bytes: text lines, or a count of so many bytes before it.
+# Widths of arguments without a fixed number of bytes: one or two lines of text, or a count of 1, 4 or 8 bytes first.
 LINE, LINES, COUNT1, COUNT4, COUNT8 = (U(i) for i in range(10, 15))
 BUILDS, FILLS, STORES, FETCHES, MARKS, POPS, STOPS, FRAMES, NEVER, NO_OPCODE = (U(i) for i in range(10))
 
 _WIDTHS = {
     pickletools.UP_TO_NEWLINE: LINE,
     pickletools.TAKEN_FROM_ARGUMENT1: COUNT1,
-    pickletools.TAKEN_FROM_ARGUMENT4: COUNT4,  # signed, but a negative count is no sound one either
+    pickletools.TAKEN_FROM_ARGUMENT4: COUNT4,  # signed, but a negative count is not valid either
     pickletools.TAKEN_FROM_ARGUMENT4U: COUNT4,
     pickletools.TAKEN_FROM_ARGUMENT8U: COUNT8,
 }
@@ -40,8 +43,8 @@ _ROLES = {
     **dict.fromkeys(("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"), FILLS),
     **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), STORES),
     **dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), FETCHES),
-    # Objects from outside of the file; DUP, which no pickler writes; numbers of more than 255 bytes, which Python
-    # itself refuses to print.
+    # Objects outside of the file. DUP, which no pickler writes. Numbers of more than 255 bytes, which Python itself
+    # refuses to print.
     **dict.fromkeys(("PERSID", "BINPERSID", "NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4"), NEVER),
     **dict.fromkeys(("DUP", "LONG4"), NEVER),
     "MARK": MARKS,
@@ -56,7 +59,7 @@ _HASHES = {
 
 
 def opcode_table() -> NDArray[np.uint8]:
-    """What each of the 256 bytes does as an opcode."""
+    """Return a table that says what each of the 256 bytes does as an opcode."""
     table = np.zeros((256, 6), np.uint8)
     table[:, ROLE] = NO_OPCODE
     for opcode in pickletools.opcodes:
@@ -75,13 +78,13 @@ def opcode_table() -> NDArray[np.uint8]:
 
 
 def opcode_name(code: int) -> str:
-    """What the standard library calls an opcode."""
+    """Return the name of an opcode in the standard library."""
     return next(opcode.name for opcode in pickletools.opcodes if ord(opcode.code) == code)
 
 
 @jit
 def _number(data, at, width):
-    """A little-endian number."""
+    """Return a little-endian number."""
     value = ZERO
     for i in range(width):
         value |= U(data[at + i]) << (U(8) * i)
@@ -90,7 +93,7 @@ def _number(data, at, width):
 
 @jit
 def _decimal(data, at, stop):
-    """The number in a line of digits; the largest number there is for any other line."""
+    """Return the number in a line of digits; the largest 64-bit number for any other line."""
     wrong = ~ZERO
     if stop <= at + ONE or stop - at > U(19):
         return wrong
@@ -105,7 +108,7 @@ def _decimal(data, at, stop):
 
 @jit
 def _after_line(data, at):
-    """Where the next line begins; 0 if this one does not end."""
+    """Return the start of the next line; 0 if this line does not end."""
     for i in range(at, U(len(data))):
         if data[i] == 10:
             return i + ONE
@@ -114,7 +117,7 @@ def _after_line(data, at):
 
 @jit
 def _argument(data, at, width):
-    """Where an opcode's argument begins and ends, without its count; it does not end where the data ends before it."""
+    """Return the start and the end of an argument, without its count; an end beyond the data if the data are too short."""
     end = U(len(data))
     if width < LINE:
         return at, at + width
@@ -133,7 +136,7 @@ def _argument(data, at, width):
 
 @jit_allocating
 def _wider(array, columns):
-    """The same rows with room for more columns."""
+    """Return the same rows with space for more columns."""
     out = np.zeros((array.shape[0], max(TWO * U(array.shape[1]), columns)), np.uint64)
     for i in range(U(array.shape[0])):
         for k in range(U(array.shape[1])):  # not a slice, which takes seconds to compile
@@ -143,16 +146,16 @@ def _wider(array, columns):
 
 @jit_allocating
 def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U) -> tuple[int, U]:
-    """Walk over a pickle. Returns how it ended and at which byte; ``SOUND`` with the number of bytes.
+    """Scan a pickle. Return the outcome and the byte at which it was found; for ``SOUND`` the number of bytes.
 
-    ``limit`` is for the weight of a value, and for the weights of all values that are hashed or handed to a function;
-    ``deepest`` for the depth.
+    ``limit`` applies to the weight of a value, and to the sum of the weights of all values that are hashed or passed to
+    a function. ``deepest`` applies to the depth.
     """
     end = U(len(data))
     stack = np.zeros((3, 256), np.uint64)  # weight, depth, index into the memo plus 1
-    memo = np.zeros((3, 256), np.uint64)  # weight (0: nothing is stored), depth, whether it was fetched
+    memo = np.zeros((3, 256), np.uint64)  # weight (0 if nothing is stored), depth, whether it was fetched
     marks = np.zeros(deepest, np.uint64)  # heights of the stack; each mark belongs to a container that is being filled
-    height, marked, fence = ZERO, ZERO, ZERO  # the fence is the last mark: nothing below it can be taken
+    height, marked, fence = ZERO, ZERO, ZERO  # the fence is the last mark: values below it cannot be popped
     pushed, stored, hashed = ZERO, ZERO, ZERO
     at = ZERO
     while at < end:
@@ -205,7 +208,7 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                 continue
             if height <= fence:
                 return UNDERFLOW, begin
-            if index > pushed:  # a pickler counts what it stores, and it stores what it pushed
+            if index > pushed:  # a pickler numbers the values that it stores, and it stores only values that it pushed
                 return INDEX, begin
             if index >= U(memo.shape[1]):
                 memo = _wider(memo, index + ONE)
