@@ -49,7 +49,10 @@ class Unreadable:
             lambda: api.sospa(np.ma.masked_less([[0.0, -1]], 0), LINE),
             "x has 1 masked values; fill or remove them first",
         ),
-        (lambda: api.sospa([[0, 0, 0]], LINE), "x and y must have the same number of coordinates, got 3 for x and 2 for y"),
+        (
+            lambda: api.sospa([[0, 0, 0]], LINE),
+            "x and y must have the same number of coordinates, got 3 for x and 2 for y",
+        ),
         (lambda: api.sospa(None, LINE), "x must hold numbers, got values of type object"),
         (
             lambda: api.sospa(shapely.Point(0, 0), LINE),
