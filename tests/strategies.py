@@ -1,7 +1,7 @@
 """Hypothesis strategies for polylines and sets of them.
 
-Coordinates are multiples of 1/16 m (exact in binary, so ties and repeated points happen) or of no particular grid.
-Their range is a few cutoffs, so that both matches and far points happen.
+Coordinates are multiples of 1/16 m (exact in binary, so that ties and repeated points occur) or arbitrary float32
+numbers. Their range is a few cutoffs, so that both matches and far points occur.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def polylines(most: int = 9, dimension: int = 2) -> st.SearchStrategy[Points]:
 
 
 def rings(most: int = 7) -> st.SearchStrategy[Points]:
-    """Polygons that do not repeat their first point, wherever they are cut."""
+    """Polygons without equal consecutive points, so that no shift of them ends with a repeated first point."""
 
     def no_repeats(points: Points) -> bool:
         return len(points) < 3 or not (points == np.roll(points, 1, axis=0)).all(axis=1).any()
@@ -43,7 +43,7 @@ def instances(draw: st.DrawFn, most: int = 4, points: int = 5) -> tuple[list[Poi
 
 @st.composite
 def map_frames(draw: st.DrawFn, *, confidence: bool | None = None, dimension: int | None = None) -> MapFrames:
-    """A few frames of a few instances, some of them empty."""
+    """A few frames with a few instances each; some frames are empty."""
     names = ["ped_crossing", "divider", "boundary"]
     size = draw(st.integers(2, 3)) if dimension is None else dimension
     number = st.floats(allow_nan=False, allow_infinity=False, width=64)

@@ -1,4 +1,4 @@
-"""Long lines that wander, fold back and cross themselves: several runs of close columns in a row, carried values."""
+"""Long lines that wander, fold back and cross themselves, so that rows have several runs and values are carried."""
 
 import math
 import os
@@ -20,7 +20,7 @@ _rolled = njit(reference._rolled)
 
 @njit
 def _expected(x, y, cyclic, directed, cutoff, order):  # type: ignore[no-untyped-def]
-    """The definition: all shifts and both directions, each by Wagner-Fischer."""
+    """``sospa^p`` by definition: all shifts and both directions, each by Wagner-Fischer."""
     n, m = len(x), len(y)
     best = np.inf
     for way in range(1 if directed else 2):
@@ -48,7 +48,7 @@ def _ours(lines, cyclic, directed, cutoff, order):  # type: ignore[no-untyped-de
 
 
 def wander(rng: np.random.Generator, n: int, dimension: int) -> Points:
-    """A random walk that keeps to a few metres, so that it comes close to itself."""
+    """A random walk that stays within a few metres, so that it comes close to itself."""
     heading = np.cumsum(rng.normal(0, rng.choice([0.05, 0.3, 1.5]), n))
     steps = rng.choice([0.2, 0.5, 1.0]) * np.c_[np.cos(heading), np.sin(heading)]
     walk = np.cumsum(steps, axis=0) % rng.uniform(2, 30)
@@ -63,12 +63,12 @@ def pair(rng: np.random.Generator, most: int) -> tuple[Points, Points]:
     kind = rng.integers(5)
     if kind == 0 or n == 0:
         y = wander(rng, m, dimension)
-    else:  # a noisy, cut, shifted or turned copy
+    else:  # a noisy, cut, shifted or reversed copy
         y = np.roll(x, rng.integers(n), axis=0) if kind > 2 else x
         y = y[np.sort(rng.integers(0, n, m))] if kind == 1 else y[: max(m, 1)]
         y = y + rng.normal(0, rng.choice([0, 0.02, 0.3]), y.shape) + rng.normal(0, 0.3, dimension)
         y = y[::-1] if rng.random() < 0.3 else y
-    if rng.random() < 0.3:  # a grid: ties, equal points, distances equal to the cutoff
+    if rng.random() < 0.3:  # on a grid, with ties, equal points, and distances equal to the cutoff
         x, y = np.round(2 * x) / 2, np.round(2 * y) / 2
     return np.ascontiguousarray(x), np.ascontiguousarray(y)
 
@@ -99,7 +99,7 @@ def test_small_lines_agree_with_the_definition(rng: np.random.Generator) -> None
 
 @pytest.mark.fuzz
 def test_fuzz() -> None:
-    """A million cases, half of them of a dozen points, some of a few hundred."""
+    """A million cases; more than half have up to ten points, some a few hundred."""
     cases = int(os.environ.get("MAPGAUGE_FUZZ_CASES", "1000000"))
     rng = np.random.default_rng()
     for most, share in ((10, 0.6), (30, 0.385), (100, 0.0148), (400, 0.0002)):

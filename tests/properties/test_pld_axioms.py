@@ -1,4 +1,4 @@
-"""What the theory promises of PLD."""
+"""PLD has the properties that the theory states."""
 
 import math
 
@@ -19,22 +19,20 @@ def pld(x: Instances, y: Instances, **keywords: float) -> mg.PldResult:
 
 
 @given(instances(), cutoffs, orders)
-def test_equal_sets_are_at_0(x: Instances, cutoff: float, order: float) -> None:
+def test_equal_sets_have_distance_0(x: Instances, cutoff: float, order: float) -> None:
     result = pld(x, x, cutoff=cutoff, order=order)
     assert result.value == result.normalised == 0
 
 
 @given(instances(), instances(), cutoffs, orders)
-def test_pld_is_symmetric_and_missed_and_false_change_places(
-    x: Instances, y: Instances, cutoff: float, order: float
-) -> None:
+def test_pld_is_symmetric_and_swaps_missed_and_false(x: Instances, y: Instances, cutoff: float, order: float) -> None:
     forth, back = pld(x, y, cutoff=cutoff, order=order), pld(y, x, cutoff=cutoff, order=order)
     assert math.isclose(forth.value, back.value, rel_tol=1e-9, abs_tol=1e-9)
     assert math.isclose(forth.mass, back.mass, rel_tol=1e-12)
     assert math.isclose(sum(forth.parts), sum(back.parts), rel_tol=1e-9, abs_tol=1e-9)
     assert forth.assignment is not None
     assert back.assignment is not None
-    # Of two assignments of equal cost, either may be chosen, and they may leave different instances over.
+    # Either of two assignments of equal cost may be chosen, and they may leave different instances unmatched.
     if {(i, j) for i, j in forth.assignment.tolist()} == {(i, j) for j, i in back.assignment.tolist()}:
         np.testing.assert_allclose(
             (forth.missed, forth.false, *forth.parts[:3]),
@@ -48,7 +46,7 @@ def test_pld_is_symmetric_and_missed_and_false_change_places(
 def test_pld_obeys_the_triangle_inequality(
     x: Instances, y: Instances, z: Instances, cutoff: float, order: float
 ) -> None:
-    """The paper claims it for order 1; docs/explanation/pld.md proves it for all."""
+    """The paper claims it for order 1; docs/explanation/pld.md proves it for all orders."""
     xz, xy, yz = (pld(a, b, cutoff=cutoff, order=order) for a, b in ((x, z), (x, y), (y, z)))
     assert xz.value <= xy.value + yz.value + 1e-12
     assert xz.normalised <= xy.normalised + yz.normalised + 1e-12
@@ -104,9 +102,9 @@ def test_the_order_of_instances_does_not_change_a_bit(
 
 
 def test_an_exact_tie_between_assignments_does_not_depend_on_the_order_of_instances() -> None:
-    """Half confident and exact, or fully confident and half wrong: both save 0.5."""
+    """An exact line of lower confidence and an incomplete line of confidence 1 save the same."""
     truth = np.array([[0.0, 0], [1, 0], [2, 0]])
-    sure = truth[:1]  # D = 2/3 * ... : one of three points
+    sure = truth[:1]  # one of three points
     saved = 1 - mg.sospa(sure, truth, normalised=True)
     predictions, confidence = [sure, truth], [1.0, saved]
     one, other = (mg.pld(predictions[::s], [truth], confidence=confidence[::s]) for s in (1, -1))

@@ -1,4 +1,4 @@
-"""What the theory promises of SOSPA: it is a metric, in all its forms that are said to be one."""
+"""SOSPA has the properties that the theory states. It is a metric in every form that is documented as one."""
 
 import math
 
@@ -15,26 +15,28 @@ SLACK = 1 + 1e-12
 
 
 @given(polylines(), cutoffs, orders, st.booleans(), st.booleans())
-def test_equal_polylines_are_at_exactly_0(x: Points, cutoff: float, order: float, closed: bool, directed: bool) -> None:
+def test_equal_polylines_have_distance_exactly_0(
+    x: Points, cutoff: float, order: float, closed: bool, directed: bool
+) -> None:
     assert mg.sospa(x, x.copy(), cutoff=cutoff, order=order, closed=closed, directed=directed) == 0
 
 
 @given(polylines(), cutoffs)
-def test_undirected_a_polyline_is_at_0_from_its_reverse(x: Points, cutoff: float) -> None:
-    # Points closer than 2^-44 cutoffs are the same to the search for the better direction, not to the value.
+def test_undirected_distance_to_the_reverse_is_0(x: Points, cutoff: float) -> None:
+    # The search for the better direction does not distinguish points closer than 2^-44 cutoffs; the value does.
     assert mg.sospa(x, x[::-1], cutoff=cutoff, directed=False) <= 1e-12 * cutoff
 
 
 @given(rings(), st.integers(0, 9), cutoffs, st.booleans())
-def test_closed_a_polygon_is_at_0_from_its_shifts(x: Points, shift: int, cutoff: float, turn: bool) -> None:
+def test_closed_distance_to_a_shift_is_0(x: Points, shift: int, cutoff: float, turn: bool) -> None:
     y = np.roll(x, shift, axis=0)
     y = y[::-1] if turn else y
-    # Points closer than 2^-44 cutoffs are the same to the search for the shift, not to the value.
+    # The search for the shift does not distinguish points closer than 2^-44 cutoffs; the value does.
     assert mg.sospa(x, y, cutoff=cutoff, closed=True, directed=not turn) <= 1e-12 * cutoff
 
 
 @given(polylines(), polylines(), cutoffs)
-def test_different_polylines_are_not_at_0(x: Points, y: Points, cutoff: float) -> None:
+def test_different_polylines_have_a_distance_above_0(x: Points, y: Points, cutoff: float) -> None:
     value = mg.sospa(x, y, cutoff=cutoff)
     assert (value == 0) == (x.shape == y.shape and bool((x == y).all()))
 
@@ -73,7 +75,7 @@ def test_cyclic_sospa_obeys_the_triangle_inequality(
 def test_normalised_sospa_of_every_order_obeys_the_triangle_inequality(
     x: Points, y: Points, z: Points, cutoff: float, order: float, closed: bool, directed: bool
 ) -> None:
-    """The paper claims it for order 1; docs/explanation/cyclic-sospa.md proves it for all."""
+    """The paper claims it for order 1; docs/explanation/cyclic-sospa.md proves it for all orders."""
 
     def distance(a: Points, b: Points) -> float:
         return mg.sospa(a, b, cutoff=cutoff, order=order, closed=closed, directed=directed, normalised=True)
@@ -81,8 +83,8 @@ def test_normalised_sospa_of_every_order_obeys_the_triangle_inequality(
     assert distance(x, z) <= (distance(x, y) + distance(y, z)) * SLACK + 1e-12
 
 
-def test_mixing_open_and_closed_shapes_is_no_metric() -> None:
-    """Two open copies of a square, cut at different corners, both at 0 from the square itself."""
+def test_mixing_open_and_closed_shapes_is_not_a_metric() -> None:
+    """Two open copies of a square, cut at different corners, are at 0 from the square but not from each other."""
     square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
     first, second = square[:4], square[[1, 2, 3, 0]]
     assert mg.sospa(first, square, closed="auto") == 0
@@ -120,8 +122,8 @@ def test_a_rigid_motion_changes_nothing(
 ) -> None:
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     moved_x, moved_y = x @ turn.T + move, y @ turn.T + move
-    # Moving by a kilometre costs about 1e-13 m in every coordinate. A repeated closing point stays one, by the same
-    # arithmetic; ends that are closer than that become one, and then the line has another number of points.
+    # Moving by a kilometre rounds every coordinate by about 1e-13 m. A repeated closing point stays one, by the same
+    # arithmetic. Ends that are closer than that become equal, and then the line has another number of points.
     assume(not closed or all(closes(a) == closes(b) for a, b in ((x, moved_x), (y, moved_y))))
     before = mg.sospa(x, y, cutoff=cutoff, closed=closed)
     after = mg.sospa(moved_x, moved_y, cutoff=cutoff, closed=closed)

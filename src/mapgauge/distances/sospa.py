@@ -101,9 +101,9 @@ def sospa_align(
     >>> a.value, a.pairs.tolist(), a.unmatched_x.tolist()
     (1.25, [[0, 0], [1, 1]], [2])
     """
-    way, cut, power = check_sospa_arguments(cutoff, order, directed)
+    directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     lines, flags = as_lines(pack_pair(x, y), closed, closed_tolerance)
-    return align_two_lines(lines, bool(flags.any()), way, cut, power)
+    return align_two_lines(lines, bool(flags.any()), directed, cutoff, order)
 
 
 def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float, order: float) -> Alignment:
@@ -135,7 +135,7 @@ def sospa_from_distances(
     >>> sospa_from_distances([[0.5, 1.2], [1.0, 0.5]])
     1.0
     """
-    way, cut, power = check_sospa_arguments(cutoff, order, directed)
+    directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     cyclic, normalised = bool(check_closed(closed, auto=False)), check_flag("normalised", normalised)
     try:
         distance = np.asarray(matrix)
@@ -151,7 +151,8 @@ def sospa_from_distances(
         i, j = (int(v) for v in bad[0])
         raise InvalidInput(f"matrix[{i}, {j}] is {distance[i, j]}, expected a finite distance of at least 0")
     n, m = distance.shape
-    result = _alignment(kernels.sospa.align_matrix(distance, cyclic, way, cut, power), n, m, cut, power, closed=cyclic)
+    found = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order)
+    result = _alignment(found, n, m, cutoff, order, closed=cyclic)
     return result.normalised if normalised else result.value
 
 
@@ -183,10 +184,10 @@ def sospa_matrix(
     >>> sospa_matrix([[[0, 0], [1, 0]]], [[[1, 0], [0, 0]], [[50, 0], [51, 0]]])
     array([[0., 1.]])
     """
-    way, cut, power = check_sospa_arguments(cutoff, order, directed)
+    directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    matrix: NDArray[np.float64] = kernels.sospa.normalised_matrix(lines, flags, rows, way, cut, power)
+    matrix: NDArray[np.float64] = kernels.sospa.normalised_matrix(lines, flags, rows, directed, cutoff, order)
     return matrix
 
 
