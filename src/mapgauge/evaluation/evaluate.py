@@ -9,7 +9,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
 from mapgauge.evaluation.in_memory import Progress, score_frames
 from mapgauge.evaluation.streaming.run import evaluate_stream
-from mapgauge.files.places import streams
+from mapgauge.files.places import opened, streams
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol
@@ -80,15 +80,11 @@ def evaluate(
     chosen = chosen_metrics(settings, metrics)
     rings = check_rings(ranges, chosen)
     count = check_workers(workers)
-    if (
-        not isinstance(predictions, MapFrames)
-        and not isinstance(truth, MapFrames)
-        and scenes is None
-        and streams(predictions)
-        and streams(truth)
-    ):
+    sources = [given if isinstance(given, MapFrames) else opened(given) for given in (predictions, truth)]
+    files = [source for source in sources if not isinstance(source, MapFrames)]
+    if len(files) == 2 and scenes is None and all(map(streams, files)):
         return evaluate_stream(
-            *(predictions, truth, settings),
+            *(files[0], files[1], settings),
             metrics=chosen,
             rings=rings,
             unknown=unknown,
@@ -107,7 +103,8 @@ def evaluate(
                 "Write Parquet with mg.write(frames, 'OUT.parquet')", "Write it with: mapgauge convert IN OUT.parquet"
             ),
         )
-    sides = loaded(predictions, degenerate), loaded(truth, degenerate)
+    files.clear()  # the bytes of a file are not needed once it is read
+    sides = loaded(sources.pop(0), degenerate), loaded(sources.pop(0), degenerate)
     if scenes is not None:
         sides = sides[0], with_scenes(sides[1], scenes)
     x, y = prepare(*sides, settings, unknown)
