@@ -68,7 +68,7 @@ def throughput(root: Path) -> None:
         rules = rules_named("argoverse2", name)
         source = dataset(root, rules)
         scenes = source.scenes()
-        layers = [source.layers(scene, rules) for scene in scenes]
+        layers = [source.cutter(scene, rules) for scene in scenes]
         frames = sum(len(scene.frames) for scene in scenes)
         for region in REGIONS:
             whole = partial(mg.truth.argoverse2, root, region=region, rules=name, workers=1)
@@ -80,7 +80,7 @@ def throughput(root: Path) -> None:
 
 def _prepare(source: Argoverse2, scenes: Sequence[Scene], rules: Rules) -> None:
     for scene in scenes:
-        source.layers(scene, rules)
+        source.cutter(scene, rules)
 
 
 def against_plain(root: Path) -> None:
@@ -97,7 +97,7 @@ def against_plain(root: Path) -> None:
         source = dataset(root, rules)
         scenes = [_few(scene) for scene in source.scenes()]
         maps = [_elements(source.logs[scene.map], rules) for scene in scenes]
-        layers = [source.layers(scene, rules) for scene in scenes]
+        layers = [source.cutter(scene, rules) for scene in scenes]
         count = sum(len(scene.frames) for scene in scenes)
         for region in REGIONS:
             for scene, elements, layer in zip(scenes, maps, layers, strict=True):

@@ -15,13 +15,9 @@ from mapgauge.frames.findings import Finding, summed
 from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.truth.cutting.crossings import MERGES
-from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
-from mapgauge.truth.cutting.lines import cut_lines
 from mapgauge.truth.cutting.patches import Patches
-from mapgauge.truth.cutting.polygons import cut_polygons
 from mapgauge.truth.cutting.shapes import shapely_module
-from mapgauge.truth.datasets import EXAMPLES, Dataset, MapLayers, Scene
+from mapgauge.truth.datasets import EXAMPLES, Cutter, Dataset, Scene
 from mapgauge.truth.rules import CLASSES, Rules
 from mapgauge.truth.scene_store import SceneStore
 from mapgauge.truth.tracks import Tracker
@@ -60,7 +56,7 @@ def build(
         progress(done, total)
 
     def work(scene: Scene) -> MapFrames:
-        frames = cut_scene(scene, dataset.layers(scene, rules), rules, region)
+        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, region)
         if store:
             store.save(scene.name, frames)
         return frames
@@ -86,15 +82,15 @@ def build(
     return replace(frames, name=f"{dataset.name} ({rules.name})", format="", findings=findings)
 
 
-def cut_scene(scene: Scene, layers: MapLayers, rules: Rules, region: tuple[float, float]) -> MapFrames:
+def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, float]) -> MapFrames:
     """Return the frames of one scene, with x forward."""
     patches = Patches.of([frame.pose for frame in scene.frames], region)
     trackers = [Tracker() for _ in CLASSES]
-    shown: list[Fragment] = []
+    shown = []
     track: list[str] = []
     label: list[int] = []
     frame: list[int] = []
-    for index, by_class in enumerate(zip(*_cut_layers(layers, patches, rules), strict=True)):
+    for index, by_class in enumerate(zip(*cutter.cut(scene.frames, rules, region), strict=True)):
         for k, fragments in enumerate(by_class):
             shown += fragments
             track += trackers[k].names(fragments)
@@ -113,23 +109,8 @@ def cut_scene(scene: Scene, layers: MapLayers, rules: Rules, region: tuple[float
         timestamps=np.array([one.timestamp for one in scene.frames], np.int64),
         poses=patches.poses,
         name=scene.name,
-        findings=layers.findings,
+        findings=cutter.findings,
     )
-
-
-def _cut_layers(layers: MapLayers, patches: Patches, rules: Rules) -> list[list[list[Fragment]]]:
-    """Return the fragments of each class, in the order of ``CLASSES``, in each patch."""
-    crossings = cut_polygons(
-        layers.crossings,
-        patches,
-        merge=MERGES[rules.crossing_merge],
-        clockwise=rules.crossing_clockwise,
-        holes=rules.crossing_holes,
-        open_at=rules.crossing_cut,
-    )
-    dividers = cut_lines(layers.dividers, patches)
-    boundaries = cut_lines(layers.boundaries, patches, grow=rules.boundary_grow)
-    return [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
 
 
 def _empty_frames(frames: MapFrames) -> list[Finding]:

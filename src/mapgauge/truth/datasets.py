@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.findings import Finding
+from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
 from mapgauge.truth.cutting.layers import Layer
+from mapgauge.truth.cutting.lines import cut_lines
+from mapgauge.truth.cutting.patches import Patches
+from mapgauge.truth.cutting.polygons import cut_polygons
 from mapgauge.truth.rules import Rules
 
 EXAMPLES = 3  # names that a finding or an error lists
@@ -32,7 +37,7 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MapLayers:
-    """The layers of a map that the rules need, prepared once."""
+    """The layers of a map that the rules need, prepared once: the cutter of rules that look at whole maps."""
 
     crossings: Layer  # polygons
     dividers: Layer  # lines
@@ -45,6 +50,36 @@ class MapLayers:
             _ = layer.lines if len(layer) else None
         _ = self.crossings.tree
 
+    def cut(
+        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
+    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+        """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
+        patches = Patches.of([frame.pose for frame in frames], region)
+        crossings = cut_polygons(
+            self.crossings,
+            patches,
+            merge=MERGES[rules.crossing_merge],
+            clockwise=rules.crossing_clockwise,
+            holes=rules.crossing_holes,
+            open_at=rules.crossing_cut,
+        )
+        dividers = cut_lines(self.dividers, patches)
+        boundaries = cut_lines(self.boundaries, patches, grow=rules.boundary_grow)
+        return [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
+
+
+class Cutter(Protocol):
+    """Cuts the elements of one map at the regions of frames. A set of rules chooses the cutter."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """About this map; the same map always has the same findings."""
+
+    def cut(
+        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
+    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+        """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
+
 
 class Dataset(Protocol):
     """A data set from which truth can be cut."""
@@ -56,8 +91,8 @@ class Dataset(Protocol):
     def scenes(self) -> Sequence[Scene]:
         """Return the scenes to cut, in order, with the selected frames."""
 
-    def layers(self, scene: Scene, rules: Rules) -> MapLayers:
-        """Return the map of a scene. Several threads may call this at the same time."""
+    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
+        """Return what cuts the map of a scene. Several threads may call this at the same time."""
 
 
 def map_findings(map_name: str, repaired: Sequence[str], left_out: Sequence[str]) -> list[Finding]:

@@ -69,7 +69,7 @@ class Argoverse2:
             self._add_finding("warning", "sweeps-missing", text, without, remedy)
         return scenes
 
-    def layers(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
         """Return the map of a log. Every log has a map of its own."""
         return read_map(self.logs[scene.map], rules)
 

@@ -116,7 +116,7 @@ class NuScenes:
         scenes = [found[name] for name in names]
         return [scene for scene in scenes if scene.frames] if self.selection.tokens is not None else scenes
 
-    def layers(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
         """Return the map of a scene. Each map is read once."""
         with self._reading:
             if scene.map not in self._maps:
