@@ -61,7 +61,7 @@ def quotient(w, k):
 
 @jit
 def _number(text, i, end):
-    """Return the number at ``i`` and its end; NaN if the caller must convert it, and the end ``i`` if it is not a number."""
+    """Return the number at ``i`` and its end: NaN if the caller must convert it; the end ``i`` if it is no number."""
     start = i
     negative = text[i] == _MINUS
     if negative:
