@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mapgauge.files.making_errors import MakeError
+from mapgauge.files.errors import MakeError
 from mapgauge.typing import Points
 
 T = TypeVar("T")
