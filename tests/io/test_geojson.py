@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.io.rich_frames import assert_same, rich_frames
 
 import mapgauge as mg
-from mapgauge.io import FORMATS
+from mapgauge.io import FORMATS, geojson
 
 Document = dict[str, Any]
 LINE = [[0.5, 1], [2, 3.25], [4, 5]]
@@ -288,6 +288,45 @@ def test_a_polygon_without_points_is_degenerate(tmp_path: Path) -> None:
 def test_a_pickle_is_no_geojson(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"\x80\x04}.")
     refused(tmp_path / "file", "a pickle, expected GeoJSON")
+
+
+@given(data=st.data())
+def test_fast_and_slow_reading_give_the_same_frames(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    token = st.sampled_from(["a", "b", "7", 7, 8])
+    lines = st.lists(st.tuples(st.floats(-60, 60), st.floats(-60, 60)), min_size=1, max_size=4)
+    confident = data.draw(st.booleans())
+    drawn = data.draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {"frame": token, "class": st.sampled_from(["divider", "boundary", "kerb"])}
+                | ({"confidence": st.sampled_from([0, 1, 0.25])} if confident else {}),
+                optional={"track": st.sampled_from(["x", 3, None, ""])},
+            ),
+            max_size=8,
+        )
+    )
+    features = [feature("", data.draw(lines)) | {"properties": properties} for properties in drawn]
+    members = data.draw(
+        st.fixed_dictionaries({}, optional={"frames": st.just(["b", 8]), "classes": st.just(["kerb", "divider"])})
+    )
+    path = save(collection(*features, **members), tmp_path_factory.mktemp("ways") / "file")
+    fast = mg.read(path, "geojson", degenerate="drop")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(geojson, "_read_lines", lambda *_: None)
+        slow = mg.read(path, "geojson", degenerate="drop")
+    assert_same(fast, slow)
+    assert fast.findings == slow.findings
+    assert fast.classes == slow.classes
+
+
+def test_features_in_any_order_are_read_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(geojson, "read_objects", lambda *_: pytest.fail("read slowly"))
+    document = collection(feature("b", scene="s"), feature("a", RING, scene="s"), feature("b", LINE[1:], track=1))
+    frames = mg.read(save(document, tmp_path / "file"))
+    assert [one.points.tolist() for one in frames["b"]] == [LINE, LINE[1:]]
+    assert (frames.scenes, frames["b"][1].track) == (("s", "s"), "1")
 
 
 def sound_file() -> bytes:

@@ -12,6 +12,8 @@ import pytest
 import mapgauge as mg
 from mapgauge import dependencies
 from mapgauge.dependencies import zstd_module
+from mapgauge.files.places import opened, streams
+from mapgauge.files.source import Content
 
 TEXT = json.dumps({"results": {"t0": {"vectors": [[[0, 0], [9, 0]]], "scores": [0.8], "labels": [1]}}})
 
@@ -169,3 +171,67 @@ def test_keys_far_from_the_beginning_are_found(tmp_path: Path) -> None:
     document = {"notes": "x" * 200_000, **json.loads(TEXT)}
     (tmp_path / "file.json").write_text(json.dumps(document))
     assert mg.read(tmp_path / "file.json").format == "streammapnet"
+
+
+@pytest.fixture
+def opens(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that were opened, in order."""
+    paths: list[Path] = []
+    real = Path.open
+
+    def counted(self: Path, *arguments: Any, **options: Any) -> Any:
+        paths.append(self)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", counted)
+    return paths
+
+
+@pytest.mark.parametrize("format", ["streammapnet", "geojson", "parquet", None])
+def test_a_file_is_opened_once(tmp_path: Path, opens: list[Path], format: str | None) -> None:
+    path = tmp_path / "file"
+    mg.write(mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0]]]}}).with_confidence(1), path, format or "geojson")
+    if format is None:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    opens.clear()
+    assert mg.read(path).counts["divider"] == 1
+    assert opens == [path]
+
+
+def test_a_file_that_was_looked_at_is_not_opened_again(tmp_path: Path, opens: list[Path]) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(TEXT)
+    opens.clear()
+    source = opened(path)
+    assert opens == []
+    assert not streams(source)
+    assert mg.read(source).counts["divider"] == 1
+    assert opens == [path]
+
+
+def test_only_the_beginning_of_a_parquet_file_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "file.parquet"
+    mg.write(mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0]]]}}), path)
+    content = Content(path)
+    assert streams(content)
+    assert "data" not in vars(content)
+    assert streams(path)
+    assert content.data == path.read_bytes()
+    packed = tmp_path / "file.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert not streams(Content(packed))
+    assert mg.read(packed).counts == {"divider": 1}
+
+
+def test_a_data_set_stays_a_path(tmp_path: Path) -> None:
+    mg.write(mg.MapFrames.of({"t0": {"divider": [[[0, 0], [9, 0]]]}}), tmp_path / "a.parquet")
+    assert opened(tmp_path) == tmp_path
+    assert opened("s3://bucket/truth") == "s3://bucket/truth"
+
+
+def test_remedies_differ_between_python_and_the_shell(tmp_path: Path) -> None:
+    (tmp_path / "file.json").write_text(TEXT.replace("[9, 0]", "[null, 0]"))
+    with pytest.raises(mg.UnreadableFile) as caught:
+        mg.read(tmp_path / "file.json")
+    assert str(caught.value).endswith('Pass degenerate="drop" to leave such instances out')
+    assert caught.value.for_shell().endswith("Pass --degenerate drop to leave such instances out")

@@ -201,7 +201,7 @@ def test_a_temporary_folder_goes_with_the_results(sides: tuple[Path, Path]) -> N
 def test_files_that_do_not_go_together_are_refused(world: World, tmp_path: Path) -> None:
     mg.write(world[0], tmp_path / "a.parquet")
     mg.write(world[1], tmp_path / "b.parquet")
-    with pytest.raises(mg.InvalidInput, match="its files differ in confidence"):
+    with pytest.raises(mg.InvalidInput, match="the files differ in confidence"):
         mg.evaluate(tmp_path, tmp_path)
 
 
@@ -259,7 +259,7 @@ def test_an_early_failure_leaves_nothing_behind(
     (tmp_path / "scratch").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     damage(sides[0], 0)
-    with pytest.raises(mg.UnreadableFile, match=r"completely\?$"):
+    with pytest.raises(mg.UnreadableFile, match=r"completely$"):
         mg.evaluate(*sides, workers=1)
     assert list((tmp_path / "scratch").iterdir()) == []
 

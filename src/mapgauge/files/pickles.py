@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.files.errors import MakeError
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.making_errors import MakeError
 from mapgauge.files.pickle_values import ADMITTED, Refused
 
 # The limit on the number of values, where a value counts each time it is used: 67 million, more for large files. Six

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.dependencies import pyarrow_modules
-from mapgauge.files.making_errors import MakeError
+from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import Indices
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group

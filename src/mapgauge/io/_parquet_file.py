@@ -7,7 +7,7 @@ import msgspec
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
-from mapgauge.files.making_errors import MakeError
+from mapgauge.files.errors import MakeError
 from mapgauge.frames.findings import Finding
 
 VERSION = 1  # of the schema; files with a later version are refused

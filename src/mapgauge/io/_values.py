@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from mapgauge.files.making_errors import MakeError
+from mapgauge.files.errors import MakeError
 from mapgauge.typing import Points
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,12 @@ class ValueChecker:
     """Checks values of one file. ``where`` is the place of a value in the file, for error messages."""
 
     error: MakeError
+
+    def top(self, value: Any, kind: type[T], expected: str) -> T:
+        """Return the whole document, which must be of a type."""
+        if not isinstance(value, kind):
+            raise self.error(f"{short(value)}, expected {expected}")
+        return value
 
     def member(self, value: Any, key: str, where: str) -> Any:
         """Return a required member of an object."""

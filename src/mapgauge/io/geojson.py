@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
+from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
@@ -84,6 +85,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     return read_objects(content, Collector(content, GEOJSON.name, options, _locate, confidence=False), called)
 
 
+@gc_paused()
 def _read_lines(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames | None:
     """Read a collection of lines without faults, fast: points are parsed into one array, which is sorted by frame."""
     schema = _schema(tuple(called.values()))

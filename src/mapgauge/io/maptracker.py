@@ -50,11 +50,9 @@ def _locate(frame: int, token: str, instance: int) -> str:
 
 
 def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
-    document = content.document
-    if not isinstance(document, list):
-        raise content.error(f"a {type(document).__name__}, expected a list of frames with {', '.join(_LISTS)}")
     collector = Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
     check = collector.check
+    document = check.top(content.document, list, f"a list of frames with {', '.join(_LISTS)}")
     poses: list[tuple[Any, Any]] = []
     without_token: list[str] = []
     with gc_paused():

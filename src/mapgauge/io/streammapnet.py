@@ -167,11 +167,9 @@ def _locate_truth(frame: int, token: str, instance: int) -> str:
 
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    document = content.document
-    if not isinstance(document, dict):
-        raise content.error(f"a {type(document).__name__}, expected {{token: {{label: [points, ...]}}}}")
     collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
     check = collector.check
+    document = check.top(content.document, dict, "{token: {label: [points, ...]}}")
     with gc_paused():
         for token, groups in _pairs(document):
             collector.add_frame(check.text(token, f"token {token!r}"))
