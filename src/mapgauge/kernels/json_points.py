@@ -61,11 +61,7 @@ def quotient(w, k):
 
 @jit
 def _number(text, i, end):
-<<<<<<< HEAD
     """Return the number at ``i`` and its end: NaN if the caller must convert it, the end ``i`` if it is no number."""
-=======
-    """Return the number at ``i`` and its end: NaN if the caller must convert it; the end ``i`` if it is no number."""
->>>>>>> h-io
     start = i
     negative = text[i] == _MINUS
     if negative:

@@ -23,15 +23,9 @@ from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 # The outcomes of a scan.
 SOUND, ENDS, UNKNOWN, REFUSED, MISSING, INDEX, AGAIN, UNDERFLOW, GROWS, HEAVY, DEEP, TRAILING = range(12)
 
-<<<<<<< HEAD
 # Columns of the table of opcodes. TAKES: the number of values that an opcode pops, except those above a mark. GIVES:
 # the number of values that it pushes. HASHES: 1 if it hashes all values that it pops or passes them to a function, 2 if
 # it hashes every second value (the keys of a dictionary).
-=======
-# Columns of the table of opcodes. TAKES: the number of values that an opcode pops, apart from those above a mark.
-# GIVES: the number of values that it pushes. HASHES: 1 if it hashes all values that it pops or passes them to a
-# function, 2 if it hashes every second value (the keys of a dictionary).
->>>>>>> h-io
 WIDTH, TAKES, MARKED, GIVES, HASHES, ROLE = range(6)
 
 # Widths of arguments without a fixed number of bytes: one or two lines of text, or a count of 1, 4 or 8 bytes first.
@@ -123,11 +117,7 @@ def _after_line(data, at):
 
 @jit
 def _argument(data, at, width):
-<<<<<<< HEAD
     """Return the start and the end of an argument, without its count; the end is beyond data that are too short."""
-=======
-    """Return the start and the end of an argument, without its count; the end is beyond the data if those are short."""
->>>>>>> h-io
     end = U(len(data))
     if width < LINE:
         return at, at + width
