@@ -53,13 +53,6 @@ class Unreadable:
             lambda: api.sospa([[0, 0, 0]], LINE),
             "x and y must have the same number of coordinates, got 3 for x and 2 for y",
         ),
-<<<<<<< HEAD
-=======
-        (
-            lambda: api.sospa([[0, 0, 0]], LINE),
-            "x and y must have the same number of coordinates, got 3 for x and 2 for y",
-        ),
->>>>>>> h-kernels
         (lambda: api.sospa(None, LINE), "x must hold numbers, got values of type object"),
         (
             lambda: api.sospa(shapely.Point(0, 0), LINE),

@@ -295,17 +295,8 @@ def test_weights_count_how_often_predictions_are_repeated(
     repeated = [i for i, u in enumerate(owner) for _ in range(weights[u])]
     total = sum(w * t for w, t in zip(weights, truth, strict=True))
     if total or repeated:
-<<<<<<< HEAD
-        expected = mg.average_precision(
-            [confidence[i] for i in repeated],
-            [hit[i] for i in repeated],
-            total,
-            interpolation="11-point" if eleven else "area",
-        )
-=======
         levels, hits = [confidence[i] for i in repeated], [hit[i] for i in repeated]
         expected = mg.average_precision(levels, hits, total, interpolation="11-point" if eleven else "area")
->>>>>>> h-kernels
         assert math.isclose(weighted(*sample, eleven), expected, abs_tol=RELATIVE)
 
 
