@@ -42,7 +42,7 @@ class MapgaugeMetric(BaseMetric):
         scores: Key of the confidences in the predictions.
         token: Path of the name of the frame; None if frames have no names.
         scene: Path of the name of the scene; None if it is unknown.
-        degenerate: ``"strict"`` raises an error for degenerate polylines, ``"drop"`` drops and counts them.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
         settings: Arguments of ``mmengine.evaluator.BaseMetric``: ``collect_device``, ``collect_dir``, ``prefix``.
     """
 
@@ -119,12 +119,12 @@ def _at(sample: Any, path: str) -> Any:
     value = sample
     for key in path.split("."):
         if isinstance(value, Mapping):
-            found, there = key in value, ", ".join(map(str, value))
+            found, there = key in value, f"; available: {', '.join(map(str, value))}"
         else:
-            found, there = hasattr(value, key), f"a {type(value).__name__}"
+            found, there = hasattr(value, key), f" in a {type(value).__name__}"
         if not found:
             raise InvalidInput(
-                f"{path}: {key} not found; available: {there}",
+                f"{path}: {key} not found{there}",
                 remedy="Pass the right path or key to MapgaugeMetric",
             )
         value = value[key] if isinstance(value, Mapping) else getattr(value, key)

@@ -141,7 +141,7 @@ class PolylineLocalisationDetection(_PolylineMetric):
     Args:
         protocol: Name of the settings, or a ``mapgauge.Protocol`` with cutoffs.
         classes: Class names by integer label; None if labels are names already.
-        degenerate: ``"strict"`` raises an error for degenerate polylines, ``"drop"`` drops and counts them.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
         repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it. A
             ``DistributedSampler`` repeats frames so that all processes have the same number.
         settings: Arguments of ``torchmetrics.Metric``.
@@ -170,7 +170,7 @@ class PolylineAveragePrecision(_PolylineMetric):
         metrics: One or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes those that the protocol has
             thresholds for.
         classes: Class names by integer label; None if labels are names already.
-        degenerate: ``"strict"`` raises an error for degenerate polylines, ``"drop"`` drops and counts them.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
         repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it.
         settings: Arguments of ``torchmetrics.Metric``.
     """

@@ -21,7 +21,7 @@ def tell_inputs(results: "Results") -> None:
     """Print what a streamed evaluation read."""
     for side, read in zip(("truth", "predictions"), reversed(results.inputs), strict=True):
         counts = ", ".join(f"{count} {name}" for name, count in read.counts.items())
-        say(f"{paint(side, 'bold')} {printable(read.name)} ({read.format}, in pieces)")
+        say(f"{paint(side, 'bold')} {printable(read.name)} ({read.format}, in chunks)")
         say(f"  {read.frames} frames, {sum(read.counts.values())} instances: {printable(counts)}", indent="    ")
 
 

@@ -142,7 +142,8 @@ DegenerateOption: TypeAlias = Annotated[
     typer.Option(
         "--degenerate",
         metavar="strict|drop",
-        help="What to do with degenerate polylines: stop with an error, or drop and count them.",
+        help="Instances with fewer than two points or with numbers that are not finite: strict refuses the file, drop "
+        "drops and counts them.",
         callback=one_of("--degenerate", "strict", "drop"),
         autocompletion=lambda: ["strict", "drop"],
     ),

@@ -7,34 +7,38 @@ from numpy.typing import NDArray
 
 from mapgauge.metrics.pld import pld_value
 from mapgauge.protocols import Protocol
-from mapgauge.report.columns import first_value
+from mapgauge.report.columns import ranking_metric
 from mapgauge.report.pack import steps
 from mapgauge.results.assignment import Assignment, Match, match_frame
 from mapgauge.results.frame_table import frame_columns
 from mapgauge.results.results import Results
 
 KINDS = ("worst", "best", "median", "random")
-CENTIMETRES = 100  # per metre: what a drawing needs
+CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def choose(results: Results, count: int, seed: int = 0) -> dict[int, str]:
-    """The frames to draw and why: a quarter each of the worst, the best, the median and random ones.
+    """Choose the frames to draw: a quarter each of the worst, the best, the median and random frames.
 
-    Frames are ranked by the first metric that scores single frames. All frames are drawn if there are at most
-    ``count``, random ones if no metric scores single frames.
+    Frames are ranked by the first metric that scores single frames. If no metric does, all chosen frames are random. If
+    there are at most ``count`` frames, all are chosen.
+
+    Returns:
+        Why each frame was chosen, by its number.
     """
     total = len(results.tokens)
     if count >= total:
         return dict.fromkeys(range(total), "all")
     rng = np.random.default_rng(seed)
-    key = first_value(results)
-    if key is None:
+    metric = ranking_metric(results)
+    if metric is None:
         return dict.fromkeys(sorted(rng.choice(total, count, replace=False).tolist()), "random")
     worst, best, median, random = (count // 4 + (k < count % 4) for k in range(4))
     columns = frame_columns(results.scores, results.metrics, results.protocol, range(len(results.class_names)))
-    order = np.argsort(-np.array(columns[key]), kind="stable")
+    values = np.array(columns[metric.main.key])
+    order = np.argsort(-values if metric.lower_is_better else values, kind="stable")  # the worst first
     rest = order[worst : total - best]
     start = (len(rest) - median) // 2
     others = np.concatenate([rest[:start], rest[start + median :]])
@@ -49,7 +53,7 @@ def choose(results: Results, count: int, seed: int = 0) -> dict[int, str]:
 
 
 def drawings(results: Results, frames: list[int]) -> Arrays:
-    """The geometry of some frames of one method, as columns. The results must have their data."""
+    """Return the geometry of some frames of one method as columns. The results must have their data."""
     if results.data is None:
         return {}
     protocol = results.protocol
@@ -65,7 +69,7 @@ def drawings(results: Results, frames: list[int]) -> Arrays:
 
 
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
-    """The instances of one side of all frames."""
+    """Return the columns of the instances of one side of all frames."""
     instances = [instance for frame in frames for instance in getattr(frame, side)]
     offsets = _offsets([len(instance.points) for instance in instances])
     coords = np.concatenate([np.empty((0, 2)), *(instance.points[:, :2] for instance in instances)]) * CENTIMETRES
@@ -100,7 +104,7 @@ def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
 
 
 def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, float, float]:
-    """What a match adds to the parts of its class, unnormalised: matched points, unmatched points, confidence."""
+    """Return the unnormalised costs of a match: matched points, unmatched points, confidence."""
     order, cutoff = protocol.order, protocol.cutoffs[0]
     x, y = frame.predictions[match.prediction], frame.truth[match.truth]
     r, s = (1.0 if side.confidence is None else side.confidence for side in (x, y))
