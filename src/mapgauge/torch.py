@@ -19,6 +19,7 @@ from mapgauge.evaluation.accumulator import Accumulator, Repeated, texts
 from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
@@ -159,7 +160,7 @@ class PolylineLocalisationDetection(_PolylineMetric):
         **settings: Any,
     ) -> None:
         """Create the metric without frames."""
-        super().__init__(protocol, ("pld",), classes, degenerate, repeated, **settings)
+        super().__init__(protocol, (PLD.name,), classes, degenerate, repeated, **settings)
 
 
 class PolylineAveragePrecision(_PolylineMetric):

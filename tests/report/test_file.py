@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.display import colours
+from mapgauge.errors import Remedy
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.report.drawings import choose
@@ -140,6 +141,15 @@ def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.R
     write_report(results, tmp_path / "report.html", frames=0)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert text.index("these are feet") < text.index('id="values"')
+
+
+def test_findings_have_the_remedy_for_python_and_for_the_shell(methods: list[mg.Results], tmp_path: Path) -> None:
+    remedy = Remedy("Pass planar=True", "Pass --planar")
+    findings = (mg.Finding("warning", "height", "heights differ", remedy=remedy),)
+    results = replace(methods[0], summary=replace(methods[0].summary, findings=findings))
+    write_report(results, tmp_path / "report.html", frames=0)
+    text = Elements((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert "heights differ. In Python: Pass planar=True. In the shell: Pass --planar" in text
 
 
 def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods: list[mg.Results]) -> None:

@@ -41,6 +41,7 @@ def demo(
 
     from mapgauge import compare, evaluate, read, sweep, write
     from mapgauge.demo import demo_world
+    from mapgauge.metrics.pld import PLD
     from mapgauge.report import write_report
 
     say("Synthetic data: roads seen from a moving car, and two detectors, a good one and a poor one.")
@@ -55,7 +56,7 @@ def demo(
         predictions, truth = read(output / f"{quality}.json"), read(output / "truth.geojson")
         with progress(f"evaluating {quality}") as advance:
             results.append(evaluate(predictions, truth, ranges=RANGES, progress=advance))
-            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=["pld"]))
+            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=[PLD.name]))
         results[-1].save(output / f"{quality}.mg")
         files += [f"{quality}.json", f"{quality}.mg"]
     show_results("text", results, names)

@@ -127,6 +127,8 @@ def _chosen(results: "Results", frame: str) -> str:
     """Return the token of the frame to draw, which may be given by its rank."""
     if frame not in RANKS:
         return frame
-    rows = results.frames(sort="pld")
+    from mapgauge.metrics.pld import PLD
+
+    rows = results.frames(sort=PLD.main.key)
     place = {"worst": 0, "median": len(rows) // 2, "best": -1}[frame]
     return str(rows[place]["token"])

@@ -15,6 +15,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.sweeps import Sweep, region_of, sampling_of
 from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.plot.style import (
     COLUMN,
@@ -51,7 +52,8 @@ def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = Non
     rows_of = _rows([sweep] if isinstance(sweep, Sweep) else list(sweep), names)
     everything = [row for rows in rows_of.values() for row in rows]
     # PLD of an order above 1 has no Loc and Det.
-    keys = [key for key in ("pld", "localisation", "detection") if all(row[key] is not None for row in everything)]
+    headline = [value.key for value in PLD.with_role("main", "headline")]
+    keys = [key for key in headline if all(row[key] is not None for row in everything)]
     looks: list[dict[str, Any]] = [
         {"linestyle": style, "marker": marker, "markersize": 3, "linewidth": 1.1}
         for _, style, marker in zip(keys, STYLES, MARKERS, strict=False)
@@ -83,7 +85,7 @@ def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[di
         raise InvalidInput("sweep: expected at least one result, got none")
     rows_of: dict[str, list[dict[str, Any]]] = {}
     for name, found in zip(legend_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
-        need("pld", ((name, results) for results in found.results))
+        need(PLD.name, ((name, results) for results in found.results))
         several_regions = len({row["region"] for row in found.rows}) > 1
         several_samplings = len({(row["spacing"], row["count"]) for row in found.rows}) > 1
         for row in found.rows:
@@ -106,7 +108,7 @@ def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None 
         names: Names of the methods; None uses the file names.
     """
     methods = several(results, names)
-    need("pld", methods.items())
+    need(PLD.name, methods.items())
     for name, method in methods.items():
         if not method.ranges:
             raise InvalidInput(f"{name}: these results have no ranges", remedy="Evaluate with ranges=(0, 10, 20, 30)")
@@ -125,12 +127,12 @@ def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None 
         lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in there]
         lines.append(("mean", only.ranges, only.mean, INK))
     for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
-        keys = [str(ValueKey("pld", ring=ring)) for ring in pairwise(rings)]
+        keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(rings)]
         middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
         heights = np.array([values[key] for key in keys], np.float64)  # None, for an empty ring, becomes NaN
         width = 1.6 if colour == INK else 1.1
         axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
-    _dress(axes, "distance from the ego (m)", "PLD" + (", mean over classes" if more else ""))
+    _dress(axes, "distance from the ego (m)", PLD.title + (", mean over classes" if more else ""))
     axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mapgauge.display.colours import COLOURS, part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import InvalidInput
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.pld import PLD
 from mapgauge.plot.style import (
     COLUMN,
     INK,
@@ -46,7 +46,7 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
         names: Names of the methods; None uses the file names.
     """
     methods = several(results, names)
-    need("pld", methods.items())
+    need(PLD.name, methods.items())
     for name, method in methods.items():
         if method.protocol.order != 1:
             raise InvalidInput(
@@ -58,7 +58,7 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
     axes = figure.add_subplot()
     places, values = list(rows), np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
-    colours = part_colours(METRICS["pld"])
+    colours = part_colours(PLD)
     for k, part in enumerate(colours):
         axes.barh(
             places,
@@ -81,7 +81,7 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
         tick.set_fontweight("normal" if place in rows else "bold")
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
-    axes.set_xlabel("PLD", fontsize=NORMAL, color=INK)
+    axes.set_xlabel(PLD.title, fontsize=NORMAL, color=INK)
     below(figure, [Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
     return finished(figure)
 
@@ -93,9 +93,9 @@ def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[f
     place = 0.0
     for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
         found = {
-            name: [float(values[part] or 0.0) for part in part_colours(METRICS["pld"])]
+            name: [float(values[part] or 0.0) for part in part_colours(PLD)]
             for name, method in methods.items()
-            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get("pld")
+            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(PLD.main.key)
             is not None
         }
         if len(methods) > 1 and found:

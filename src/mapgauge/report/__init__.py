@@ -21,9 +21,9 @@ from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.pld import PLD
 from mapgauge.report.columns import column_keys, frame_numbers, ranking_metric
-from mapgauge.report.drawings import Arrays, choose, drawings
+from mapgauge.report.drawings import Arrays, choose, drawings, has_shares
 from mapgauge.report.pack import pack
 from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
@@ -84,7 +84,7 @@ def write_report(
         "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
         "tokens": first.tokens,
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
-        "shares": METRICS["pld"].title if "pld" in first.metrics and first.protocol.order == 1 else None,
+        "shares": PLD.title if has_shares(first) else None,
         "drawn": drawn,
         "kinds": [chosen[frame] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.metrics.pld import pld_value
+from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.report.columns import ranking_metric
 from mapgauge.report.pack import steps
@@ -116,14 +116,19 @@ def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, 
     return weighted * share, weighted * (1 - share), abs(r - s) / 2
 
 
-def _scale(results: Results, frames: list[int]) -> NDArray[np.float32]:
-    """``(frames, classes)``: what turns a cost into a share of the PLD of its class in its frame (eq. 13).
+def has_shares(results: Results) -> bool:
+    """Whether the costs of a match add up to PLD: it was computed and splits into parts."""
+    return PLD.name in results.metrics and results.protocol.order == 1
 
-    1 where PLD was not computed, or does not split into parts.
+
+def _scale(results: Results, frames: list[int]) -> NDArray[np.float32]:
+    """Return ``(frames, classes)`` factors from a cost to its share of the PLD of its class and frame (eq. 13).
+
+    The factors are 1 if there are no such shares.
     """
-    if "pld" not in results.metrics or results.protocol.order != 1:
+    if not has_shares(results):
         return np.ones((len(frames), len(results.class_names)), np.float32)
-    sums = results.scores.sums["pld"][0][frames]
+    sums = results.scores.sums[PLD.name][0][frames]
     total = sums[..., 5] + pld_value(sums, 1.0)
     scale: NDArray[np.float32] = np.divide(2.0, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
     return scale

@@ -7,6 +7,8 @@ from typing import Any
 
 from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
+from mapgauge.errors import with_remedy
+from mapgauge.frames.findings import Finding
 from mapgauge.metrics.metric import HitRows, Metric
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.results.comparison import Comparison, Difference, Estimate
@@ -199,7 +201,7 @@ def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
     levels: dict[str, str] = {}
     for called, result in zip(names, methods, strict=True):
         for finding in result.findings:
-            text = str(finding).removeprefix(f"{finding.level}: ")
+            text = with_remedy(finding.text, _advice(finding))
             levels[text] = finding.level
             owners = whose.setdefault(text, [])
             if called not in owners:
@@ -213,6 +215,14 @@ def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
         for text, owners in sorted(whose.items(), key=lambda item: LEVELS.index(levels[item[0]]))
     ]
     return f'<ul class="findings">{"".join(items)}</ul>'
+
+
+def _advice(finding: Finding) -> str | None:
+    """Return the remedy of a finding. Readers of the page may use Python or the shell, so it has both."""
+    remedy = finding.remedy
+    if remedy is None or remedy.python == remedy.shell:
+        return remedy and remedy.python
+    return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
 
 
 def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
