@@ -220,8 +220,10 @@ def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
 def _advice(finding: Finding) -> str | None:
     """Return the remedy of a finding. Readers of the page may use Python or the shell, so it has both."""
     remedy = finding.remedy
-    if remedy is None or remedy.python == remedy.shell:
-        return remedy and remedy.python
+    if remedy is None:
+        return None
+    if remedy.python == remedy.shell:
+        return remedy.python
     return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
 
 
