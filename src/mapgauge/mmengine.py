@@ -1,4 +1,4 @@
-"""A metric for mmengine's evaluators, and with them for mmdet and mmdet3d from version 3 and 1.1 on.
+"""A metric for the evaluators of mmengine, which mmdet (from 3.0) and mmdet3d (from 1.1) use.
 
 Importing this module registers ``MapgaugeMetric``. A configuration needs
 ``custom_imports = dict(imports=["mapgauge.mmengine"])`` and ``val_evaluator = dict(type="MapgaugeMetric", ...)``.
@@ -18,34 +18,35 @@ try:
     from mmengine.registry import METRICS
 except ImportError as error:
     raise MissingDependency(
-        "the metric for mmengine needs mmengine and torch. Install them with: pip install 'mapgauge[mmengine]'"
+        "the metric for mmengine needs mmengine and torch",
+        remedy="Install them with: pip install 'mapgauge[mmengine]'",
     ) from error
 
 
-@METRICS.register_module(force=True)  # a second import of the module is no reason to fail
+@METRICS.register_module(force=True)  # so that the module can be imported twice
 class MapgaugeMetric(BaseMetric):
     """PLD and average precision of the frames that an mmengine loop evaluates.
 
-    The result has the values of ``mapgauge.evaluate`` under flat keys: ``pld/mean``, ``ap_chamfer/divider/0.5``. Frames
-    that a sampler repeats to give each process as many are left out by mmengine itself.
+    The result has the values of ``mapgauge.evaluate`` under flat keys: ``pld/mean``, ``ap_chamfer/divider/0.5``. A
+    sampler repeats frames to give each process the same number; mmengine removes these frames itself.
 
     Args:
         protocol: The settings, by name or as a ``mapgauge.Protocol``.
-        metrics: Which of ``pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa`` to compute; those that the protocol has
-            cutoffs or thresholds for if None.
-        classes: The names that label numbers stand for, in order; ``classes`` of the data set's ``metainfo`` if None.
-        predictions: Where in a data sample the predictions are; dots lead inwards.
-        truth: Where the truth is.
-        polylines: The key of the polylines in both.
-        labels: The key of the labels in both.
-        scores: The key of the confidences in the predictions.
-        token: Where the name of the frame is; frames have none if None.
-        scene: Where the name of its scene is; none is known if None.
-        degenerate: ``"strict"`` refuses instances that are no polyline, ``"drop"`` leaves them out and counts them.
-        settings: Those of ``mmengine.evaluator.BaseMetric``: ``collect_device``, ``collect_dir``, ``prefix``.
+        metrics: Names of the metrics to compute, such as ``pld`` and ``ap_chamfer``; None computes those that the
+            protocol has cutoffs or thresholds for.
+        classes: Class names by integer label; None takes ``classes`` from the ``metainfo`` of the data set.
+        predictions: Path of the predictions in a data sample; its keys are separated by dots.
+        truth: Path of the truth.
+        polylines: Key of the polylines in both.
+        labels: Key of the labels in both.
+        scores: Key of the confidences in the predictions.
+        token: Path of the name of the frame; None if frames have no names.
+        scene: Path of the name of the scene; None if it is unknown.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
+        settings: Arguments of ``mmengine.evaluator.BaseMetric``: ``collect_device``, ``collect_dir``, ``prefix``.
     """
 
-    default_prefix = ""  # keys as everywhere else; None would make mmengine complain
+    default_prefix = ""  # keys have no prefix; mmengine warns if this is None
 
     def __init__(
         self,
@@ -63,14 +64,14 @@ class MapgaugeMetric(BaseMetric):
         degenerate: Degenerate = "strict",
         **settings: Any,
     ) -> None:
-        """Begin without frames."""
+        """Create the metric without frames."""
         super().__init__(**settings)
         self._protocol, self._metrics, self._classes, self._degenerate = protocol, metrics, classes, degenerate
         self._sides = (predictions, truth)
         self._keys = {"polylines": polylines, "labels": labels, "scores": scores}
         self._token, self._scene = token, scene
         if protocol_of(protocol).classes is not None or classes is not None:
-            self._accumulator()  # a wrong setting is refused here, not after an epoch
+            self._accumulator()  # raises an error for wrong settings here, not after an epoch
 
     def _accumulator(self) -> Accumulator:
         known = (self.dataset_meta or {}).get("classes") if self._classes is None else self._classes
@@ -80,12 +81,12 @@ class MapgaugeMetric(BaseMetric):
         """Score a batch.
 
         Args:
-            data_batch: Of the data loader; not looked at.
-            data_samples: One per frame, with predictions and truth.
+            data_batch: From the data loader; not used.
+            data_samples: Predictions and truth of each frame.
         """
         empty = self._accumulator()
         for b, sample in enumerate(data_samples):
-            one = empty.fresh()  # one result per frame, so that mmengine can leave out those that its sampler repeated
+            one = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
             try:
                 one.update(
                     [self._instances(sample, self._sides[0], ("polylines", "labels", "scores"))],
@@ -98,14 +99,14 @@ class MapgaugeMetric(BaseMetric):
             self.results.append(one)
 
     def _instances(self, sample: Any, side: str, names: tuple[str, ...]) -> dict[str, Any]:
-        """One side of a frame under the names that an accumulator takes."""
+        """Return one side of a frame under the keys of ``Accumulator``."""
         return {name: _at(sample, f"{side}.{self._keys[name]}") for name in names}
 
     def compute_metrics(self, results: list[Accumulator]) -> dict[str, float]:
-        """The values of all frames.
+        """Compute the values of all frames.
 
         Args:
-            results: What ``process`` kept, of all processes.
+            results: What ``process`` stored, from all processes.
         """
         whole = self._accumulator()
         for one in results:
@@ -114,16 +115,17 @@ class MapgaugeMetric(BaseMetric):
 
 
 def _at(sample: Any, path: str) -> Any:
-    """A value in a data sample, or an error that says what is there instead."""
+    """Return the value at a path in a data sample."""
     value = sample
     for key in path.split("."):
         if isinstance(value, Mapping):
-            found, there = key in value, ", ".join(map(str, value))
+            found, there = key in value, f"; available: {', '.join(map(str, value))}"
         else:
-            found, there = hasattr(value, key), f"a {type(value).__name__}"
+            found, there = hasattr(value, key), f" in a {type(value).__name__}"
         if not found:
             raise InvalidInput(
-                f"no {key} on the way to {path}, only {there}. Say where it is: see MapgaugeMetric's arguments"
+                f"{path}: {key} not found{there}",
+                remedy="Pass the right path or key to MapgaugeMetric",
             )
         value = value[key] if isinstance(value, Mapping) else getattr(value, key)
     return value

@@ -1,8 +1,8 @@
 """Metrics for PyTorch: torchmetrics classes around an ``Accumulator``.
 
-States are the rows of all frames, not sums of them: they are put together across processes (``dist_reduce_fx="cat"``),
-and any number of processes gives the bits of one. Floating-point numbers are held as the integers that have their bits,
-so that no ``.half()``, ``.to(torch.bfloat16)`` or device without float64 can round them.
+States are the rows of all frames, not their sums. They are concatenated across processes (``dist_reduce_fx="cat"``), so
+any number of processes gives exactly the result of one. Floating-point numbers are stored as integers with the same
+bits, so that ``.half()``, ``.to(torch.bfloat16)`` or a device without float64 cannot round them.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from mapgauge.evaluation.accumulator import Accumulator, Repeated, texts
 from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
@@ -32,12 +33,13 @@ try:
     from torchmetrics import Metric
 except ImportError as error:
     raise MissingDependency(
-        "metrics for PyTorch need torch and torchmetrics. Install them with: pip install 'mapgauge[torch]'"
+        "metrics for PyTorch need torch and torchmetrics",
+        remedy="Install them with: pip install 'mapgauge[torch]'",
     ) from error
 
 
 class _PolylineMetric(Metric):
-    """What both metrics share: an accumulator for the settings, and its rows as states."""
+    """The base of both metrics: an accumulator that has the settings, and its rows as states."""
 
     is_differentiable = False
     full_state_update = False
@@ -53,11 +55,11 @@ class _PolylineMetric(Metric):
         repeated: Repeated,
         **settings: Any,
     ) -> None:
-        """Declare the states; ``settings`` are those of torchmetrics."""
+        """Declare the states. ``settings`` are arguments of ``torchmetrics.Metric``."""
         super().__init__(**settings)
         self._empty = Accumulator(protocol, metrics=metrics, classes=classes, degenerate=degenerate, repeated=repeated)
-        # A MetricCollection takes metrics whose states are close after the first batch for one and the same. With
-        # names that say the settings, only those with equal settings are.
+        # A MetricCollection merges metrics whose states are almost equal after the first batch. The names of the states
+        # contain a digest of the settings, so that only metrics with equal settings are merged.
         digest = hashlib.blake2b(repr((self._empty.settings, degenerate, repeated)).encode(), digest_size=4).hexdigest()
         kinds = {"frames": torch.int64, "records": torch.int64, "names": torch.uint8}
         self._states = {f"{name}_{digest}": kind for name, kind in kinds.items()}
@@ -66,9 +68,9 @@ class _PolylineMetric(Metric):
         self.reset()
 
     def reset(self) -> None:
-        """Forget all frames."""
+        """Remove all frames."""
         super().reset()
-        # A process without a frame must still bring tensors of the right type and width to the others.
+        # A process without frames must still provide tensors of the right type and width.
         for (name, kind), shape in zip(self._states.items(), _widths(self._empty.settings), strict=True):
             getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
 
@@ -86,14 +88,14 @@ class _PolylineMetric(Metric):
                 ``(polylines, n, 2 or 3)`` tensor; ``labels``, whole numbers or names; ``scores``, confidences in
                 [0, 1]. On any device.
             targets: The truth of the same frames in the same order, without scores.
-            tokens: The name of each frame. With it, frames that a sampler repeats are noticed.
+            tokens: The name of each frame, needed to detect frames that a sampler repeats.
             scenes: The scene of each frame.
         """
         batch = self._empty.fresh()
         if isinstance(targets, MapFrames):
             batch.update(predictions, targets, tokens, scenes)
         else:
-            # Tokens are looked at when all frames are together: only then all that repeat are known.
+            # Tokens are checked when all frames are together, because only then all repeated frames are known.
             batch.update(predictions, targets)
         if len(batch):
             rows = batch.rows()
@@ -104,19 +106,19 @@ class _PolylineMetric(Metric):
                 getattr(self, name).append(torch.from_numpy(array).to(self.device))
 
     def compute(self) -> dict[str, Any]:
-        """The values of all classes and their means: ``pld/mean`` and so on, as tensors without dimension."""
-        # Apple's devices have no float64.
+        """Return the values of all classes and their means as scalar tensors, by keys such as ``pld/mean``."""
+        # The mps devices of Apple have no float64.
         kind = torch.float32 if self.device.type == "mps" else torch.float64
         values = flat(self.results())
         return {key: torch.tensor(value, dtype=kind, device=self.device) for key, value in values.items()}
 
     def results(self) -> Results:
-        """All that ``mapgauge.evaluate`` gives for the frames of this process, but for the geometry.
+        """Return the results of ``mapgauge.evaluate``, without the geometry.
 
-        Those of all processes are there inside ``with metric.sync_context():``.
+        They are of the frames of this process, or of all processes inside ``with metric.sync_context():``.
         """
         whole = self._empty.fresh()
-        states = [getattr(self, name) for name in self._states]  # lists, or tensors once processes are put together
+        states = [getattr(self, name) for name in self._states]  # lists; tensors after synchronisation
         arrays = [torch.cat(state) if isinstance(state, list) else state for state in states]
         rows = _unpacked([array.cpu().numpy() for array in arrays], whole.settings)
         if rows.tokens:
@@ -124,26 +126,26 @@ class _PolylineMetric(Metric):
         return whole.results()
 
     def set_dtype(self, dst_type: Any) -> "_PolylineMetric":
-        """Nothing: states are float64, and stay so."""
+        """Do nothing: the states keep their types."""
         return self
 
     def _apply(self, *arguments: Any, **keywords: Any) -> Any:
-        """Move to a device. A value computed before would be rounded with the module; it is computed again instead."""
+        """Move the metric to a device. A cached value could be rounded, so it is removed and computed again later."""
         moved = super()._apply(*arguments, **keywords)
         moved._computed = None
         return moved
 
 
 class PolylineLocalisationDetection(_PolylineMetric):
-    """PLD with its five parts, localisation and detection; lower is better.
+    """PLD with its five parts, localisation and detection. Lower is better.
 
     Args:
-        protocol: The settings, by name or as a ``mapgauge.Protocol`` that has cutoffs.
-        classes: The names that label numbers stand for, in order; without it, labels must be names.
-        degenerate: ``"strict"`` refuses instances that are no polyline, ``"drop"`` leaves them out and counts them.
-        repeated: ``"error"`` refuses a token that came before, ``"drop"`` leaves it out and counts it. A
-            ``DistributedSampler`` repeats frames so that all processes have as many.
-        settings: Those of ``torchmetrics.Metric``.
+        protocol: Name of the settings, or a ``mapgauge.Protocol`` with cutoffs.
+        classes: Class names by integer label; None if labels are names already.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
+        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it. A
+            ``DistributedSampler`` repeats frames so that all processes have the same number.
+        settings: Arguments of ``torchmetrics.Metric``.
     """
 
     higher_is_better = False
@@ -157,21 +159,21 @@ class PolylineLocalisationDetection(_PolylineMetric):
         repeated: Repeated = "error",
         **settings: Any,
     ) -> None:
-        """Begin without frames."""
-        super().__init__(protocol, ("pld",), classes, degenerate, repeated, **settings)
+        """Create the metric without frames."""
+        super().__init__(protocol, (PLD.name,), classes, degenerate, repeated, **settings)
 
 
 class PolylineAveragePrecision(_PolylineMetric):
-    """Average precision by the Chamfer, Fréchet or SOSPA distance; higher is better.
+    """Average precision by the Chamfer, Fréchet or SOSPA distance. Higher is better.
 
     Args:
-        protocol: The settings, by name or as a ``mapgauge.Protocol`` that has thresholds.
-        metrics: Which of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; those with thresholds in the protocol if
-            None.
-        classes: The names that label numbers stand for, in order; without it, labels must be names.
-        degenerate: ``"strict"`` refuses instances that are no polyline, ``"drop"`` leaves them out and counts them.
-        repeated: ``"error"`` refuses a token that came before, ``"drop"`` leaves it out and counts it.
-        settings: Those of ``torchmetrics.Metric``.
+        protocol: Name of the settings, or a ``mapgauge.Protocol`` with thresholds.
+        metrics: One or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes those that the protocol has
+            thresholds for.
+        classes: Class names by integer label; None if labels are names already.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
+        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it.
+        settings: Arguments of ``torchmetrics.Metric``.
     """
 
     higher_is_better = True
@@ -186,7 +188,7 @@ class PolylineAveragePrecision(_PolylineMetric):
         repeated: Repeated = "error",
         **settings: Any,
     ) -> None:
-        """Begin without frames."""
+        """Create the metric without frames."""
         chosen = protocol_of(protocol)
         known = [metric.name for metric, _ in hit_metrics(tuple(METRICS))]
         able = [name for name in known if METRICS[name].settings(chosen)]
@@ -199,8 +201,9 @@ class PolylineAveragePrecision(_PolylineMetric):
         super().__init__(chosen, wanted, classes, degenerate, repeated, **settings)
 
 
-# Rows as arrays of integers, and back. Of each frame: its tally, its counts and the bits of its sums. Of each
-# prediction: the bits of its confidence and its hits. Of each frame: its token and its scene in UTF-8, each ended by 0.
+# Rows are packed into three arrays of integers. The first has a row per frame: its tally, its counts and the bits of
+# its sums. The second has a row per prediction: the bits of its confidence, and its hits. The third has the token and
+# the scene of each frame in UTF-8, each followed by 0.
 
 
 def _packed(rows: BatchRows) -> list[NDArray[Any]]:
@@ -244,7 +247,7 @@ def _unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRow
 
 
 def _shapes(settings: ScoringSettings) -> dict[str, tuple[int, int, int]]:
-    """By metric, the shape of a frame's sums: settings, classes, columns."""
+    """Return the shape of the sums of a frame, by metric: settings, classes, columns."""
     protocol, metrics, classes = settings
     return {
         metric.name: (len(metric.settings(protocol)), len(classes), len(rows.columns))
@@ -253,7 +256,7 @@ def _shapes(settings: ScoringSettings) -> dict[str, tuple[int, int, int]]:
 
 
 def _widths(settings: ScoringSettings) -> tuple[tuple[int, ...], ...]:
-    """The shapes of the arrays of no frames."""
+    """Return the shapes of the three arrays for no frames."""
     sums = sum(math.prod(shape) for shape in _shapes(settings).values())
     hits = sum(1 for _ in hit_metrics(settings.metrics))
     return (0, TALLIES + 2 * len(settings.classes) + sums), (0, 1 + hits), (0,)

@@ -111,7 +111,7 @@ def test_settings_reach_the_protocol(call: Run) -> None:
 
 def test_a_count_takes_the_place_of_the_spacing_and_a_cutoff_brings_pld(call: Run) -> None:
     done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--count", "50")
-    assert "PLD, lower is better (streammapnet-60x30; cutoff 1.5 m, order 1, 50 samples per polyline)" in done.stdout
+    assert "PLD, lower is better (streammapnet-60x30; cutoff 1.5 m, order 1, 50 points per polyline)" in done.stdout
 
 
 def test_results_are_kept_and_the_report_is_written(call: Run, tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def gate(call: Run, *conditions: str, files: tuple[str, ...] = ("good.mg", "poor
 def test_a_condition_decides_by_the_difference_or_by_the_value(call: Run, condition: str, status: int) -> None:
     found, said = gate(call, condition)
     assert found == status, said
-    assert said.startswith("mapgauge: gate: poor: " if status else f"mapgauge: gate holds: nothing meets {condition}")
+    assert said.startswith(
+        "mapgauge: gate: poor: " if status else f"mapgauge: gate passed: no condition was met ({condition})"
+    )
 
 
 def test_a_model_that_must_improve_and_does_not_fails(call: Run) -> None:
@@ -90,7 +92,7 @@ def test_a_single_file_is_checked_by_values(call: Run) -> None:
     assert gate(call, "pld > 0.84", files=("good.mg",))[0] == 0
     status, said = gate(call, "pld > +0.1", files=("good.mg",))
     assert status == 2
-    assert "there is no second one" in said
+    assert "there is only one file" in said
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_a_single_file_is_checked_by_values(call: Run) -> None:
         ("pld >= 1", "must be KEY > LIMIT"),
         ("pld > much", "must be KEY > LIMIT"),
         ("pld > 0.1 and so on", "must be KEY > LIMIT"),
-        ("pdl > 0.1", "no metric 'pdl'. Known: pld, ap_chamfer, ap_frechet, ap_sospa"),
-        ("pld < -0.01", "would fail on what is good: lower pld is better. Write pld > ..."),
+        ("pdl > 0.1", "unknown metric 'pdl'. Known: pld, ap_chamfer, ap_frechet, ap_sospa"),
+        ("pld < -0.01", "fails for good results: lower pld is better. Write pld > ..."),
         ("ap_chamfer/divider/0.5 > +0.1", "higher ap_chamfer is better. Write ap_chamfer < ..."),
         ("pld > 0.9 and told apart", "only a difference can be told apart"),
     ],
@@ -115,9 +117,12 @@ def test_what_is_no_condition_is_an_error_of_usage(call: Run, condition: str, me
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("pld/dividers > +0.1", "good: no value pld/dividers. The nearest are: pld/divider, "),
-        ("ap_sospa < -0.1", "good: no value ap_sospa/mean. The nearest are: ap_chamfer/mean, "),
-        ("pld/mean/missed > +0.1 and told apart", "pld/mean/missed has no interval"),
+        ("pld/dividers > +0.1", "good: pld/dividers not found; similar keys: pld/divider, "),
+        ("ap_sospa < -0.1", "good: ap_sospa/mean not found; similar keys: ap_chamfer/mean, "),
+        (
+            "pld/mean/missed > +0.1 and told apart",
+            "'pld/mean/missed > +0.1 and told apart': pld/mean/missed has no confidence interval",
+        ),
     ],
 )
 def test_a_condition_that_cannot_be_checked_is_an_error(call: Run, condition: str, message: str) -> None:

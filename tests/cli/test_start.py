@@ -53,3 +53,10 @@ def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:
     place = str(len(words.split(" ")) - 1)
     done = run(_MAPGAUGE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=place)
     assert set(done.stdout.split()) == expected
+
+
+def test_the_help_names_every_metric(call: Run) -> None:
+    from mapgauge.metrics.table import METRICS
+
+    text = " ".join(call("evaluate", "--help").stdout.split())
+    assert f"Metrics to compute: {', '.join(METRICS)}." in text

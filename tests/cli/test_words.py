@@ -29,7 +29,7 @@ def test_names_of_predicted_classes() -> None:
 
 def test_names_without_a_proposal() -> None:
     text = advice(frames("kerb"), frames("bollard", sure=False), "classes-disjoint")
-    assert "Use --rename OLD=NEW on one side" in text
+    assert "Use --rename OLD=NEW or --rename-truth OLD=NEW" in text
 
 
 def test_height() -> None:

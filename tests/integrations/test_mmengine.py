@@ -87,10 +87,10 @@ def test_polylines_may_be_anywhere_in_a_sample() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"truth": "gt"}, "data_samples[0]: no gt on the way to gt.polylines, only"),
-        ({"scores": "confidence"}, "data_samples[0]: no confidence on the way to pred_instances.confidence, only"),
+        ({"truth": "gt"}, "data_samples[0]: gt.polylines: gt not found; available: "),
+        ({"scores": "confidence"}, "data_samples[0]: pred_instances.confidence: confidence not found"),
         ({"classes": None}, "data_samples[0]: predictions[0]['labels'] holds numbers"),
-        ({"token": "sample_token.x"}, "no x on the way to sample_token.x, only a str"),
+        ({"token": "sample_token.x"}, "sample_token.x: x not found in a str"),
     ],
     ids=str,
 )

@@ -185,7 +185,9 @@ def test_average_precision_takes_the_distances_asked_for() -> None:
     values = fed(PolylineAveragePrecision(settings, metrics=["ap_sospa"], classes=MAPTR), TOKENS[:3]).compute()
     assert {key.split("/")[0] for key in values} == {"ap_sospa"}
     for wrong in (["pld"], []):
-        with pytest.raises(mg.InvalidInput, match="average precision needs some of ap_chamfer, ap_frechet, ap_sospa"):
+        with pytest.raises(
+            mg.InvalidInput, match="average precision needs one or more of ap_chamfer, ap_frechet, ap_sospa"
+        ):
             PolylineAveragePrecision(metrics=wrong)
     with pytest.raises(mg.InvalidInput, match="has no cutoffs for pld"):
         PolylineLocalisationDetection("maptr")

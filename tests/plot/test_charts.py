@@ -99,7 +99,7 @@ def test_each_sampling_and_region_of_a_sweep_has_its_lines() -> None:
     )
     assert set(legend(plot.cutoffs(study))) == {
         *("PLD", "Loc", "Det"),
-        *(f"{area} x 30 m, {sampling}" for area in (60, 30) for sampling in ("every 1 m", "N = 20")),
+        *(f"{area}x30 m, {sampling}" for area in (60, 30) for sampling in ("1 m", "N = 20")),
     }
 
 
@@ -223,32 +223,32 @@ def test_results_without_pld_are_refused(good: mg.Results) -> None:
     lacking = replace(good, summary=replace(good.summary, metrics=("ap_chamfer",)))
     for draw in (plot.parts, plot.ranges):
         with pytest.raises(
-            mg.InvalidInput, match="demo-good: no pld in these results. There are: ap_chamfer. Evaluate with"
+            mg.InvalidInput, match="demo-good: pld not found in these results; available: ap_chamfer. Evaluate with"
         ):
             draw(lacking)
-    with pytest.raises(mg.InvalidInput, match="no pld in these results"):
+    with pytest.raises(mg.InvalidInput, match="pld not found in these results"):
         plot.cutoffs(mg.Sweep((lacking,)))
-    with pytest.raises(
-        mg.InvalidInput, match="demo-good: no value 'pld' of frames. There are: predictions, truth, hits"
-    ):
+    with pytest.raises(mg.InvalidInput, match="demo-good: value 'pld' not found; available: predictions, truth, hits"):
         plot.histogram(lacking)
 
 
 def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
     with pytest.raises(mg.InvalidInput, match="metric must be one of ap_chamfer, ap_frechet, ap_sospa, got 'pld'"):
         plot.precision_recall(good, metric="pld")
-    with pytest.raises(mg.InvalidInput, match="demo-good: no ap_sospa in these results. There are: pld, ap_chamfer"):
+    with pytest.raises(
+        mg.InvalidInput, match="demo-good: ap_sospa not found in these results; available: pld, ap_chamfer"
+    ):
         plot.precision_recall(good, metric="ap_sospa")
-    with pytest.raises(mg.InvalidInput, match="ap_chamfer has no threshold 0.7. It has: 0.5, 1, 1.5"):
+    with pytest.raises(mg.InvalidInput, match="ap_chamfer has no threshold 0.7; available: 0.5, 1, 1.5"):
         plot.precision_recall(good, threshold=0.7)
-    with pytest.raises(mg.InvalidInput, match="no value 'colour' of frames. There are: predictions, truth, pld"):
+    with pytest.raises(mg.InvalidInput, match="value 'colour' not found; available: predictions, truth, pld"):
         plot.histogram(good, value="colour")
-    with pytest.raises(mg.InvalidInput, match="no value 'scene'"):
+    with pytest.raises(mg.InvalidInput, match="value 'scene' not found"):
         plot.histogram(good, value="scene")
 
 
 def test_results_without_ranges_are_refused(good: mg.Results) -> None:
-    with pytest.raises(mg.InvalidInput, match="no ranges in these results. Evaluate with ranges="):
+    with pytest.raises(mg.InvalidInput, match="these results have no ranges. Evaluate with ranges="):
         plot.ranges(replace(good, summary=replace(good.summary, ranges=())))
 
 
@@ -256,9 +256,11 @@ def test_orders_without_parts_are_refused() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     settings = mg.protocol("paper-60x30", classes=["divider"], order=2)
     results = mg.evaluate(truth.with_confidence(1), truth, settings)
-    with pytest.raises(mg.InvalidInput, match="PLD of order 2 does not split into parts. Evaluate with order=1"):
+    with pytest.raises(
+        mg.InvalidInput, match="PLD of order 2 does not split into parts. Evaluate with a protocol of order 1"
+    ):
         plot.parts(results)
-    with pytest.raises(mg.InvalidInput, match="no value 'missed' of frames"):
+    with pytest.raises(mg.InvalidInput, match="value 'missed' not found"):
         plot.histogram(results, value="missed")
 
 
@@ -275,14 +277,14 @@ def test_results_with_nothing_in_them_are_refused(nothing: mg.Results) -> None:
 
 def test_nothing_and_other_things_are_refused(good: mg.Results) -> None:
     for draw in (plot.parts, plot.ranges, plot.histogram, plot.precision_recall):
-        with pytest.raises(mg.InvalidInput, match="no results to draw"):
+        with pytest.raises(mg.InvalidInput, match="results: expected at least one, got none"):
             draw([])
-        with pytest.raises(mg.InvalidInput, match="results 1: expected what evaluate\\(\\) gives, got int"):
+        with pytest.raises(mg.InvalidInput, match="results 1: expected Results from evaluate\\(\\), got int"):
             draw([good, 3])  # type: ignore[list-item]
         with pytest.raises(mg.InvalidInput, match="names must be 1 different texts"):
             draw(good, names=NAMES)
     for sweep in ([], [mg.Sweep(())]):
-        with pytest.raises(mg.InvalidInput, match="the sweep is empty"):
+        with pytest.raises(mg.InvalidInput, match="sweep: expected at least one result, got none"):
             plot.cutoffs(sweep)
-    with pytest.raises(mg.InvalidInput, match="expected what sweep\\(\\) gives, got Results"):
+    with pytest.raises(mg.InvalidInput, match="expected a Sweep from mapgauge.sweep\\(\\), got Results"):
         plot.cutoffs([good])  # type: ignore[list-item]

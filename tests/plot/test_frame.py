@@ -196,7 +196,7 @@ def test_polygons_are_closed_and_open_lines_are_not() -> None:
     ring = mg.resample(corner, spacing=0.5)[:-1]
     open_line = mg.resample(corner[:-1], spacing=0.5)
     both = [mg.Instance("ped_crossing", ring), mg.Instance("boundary", open_line)]
-    lines = named(plot.frame(mg.Assignment("t", [], both, [])).axes[0], "truth")
+    lines = named(plot.frame(mg.Assignment("t", [], both, [], truth_closed=[True, False])).axes[0], "truth")
     assert [len(np.asarray(lines[f"truth-{k}-0"].get_xdata())) for k in range(2)] == [len(ring) + 1, len(open_line)]
 
 
@@ -238,8 +238,8 @@ def test_regions_of_any_shape_can_be_drawn(region: tuple[float, float]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"assignment": []}, "no assignment to draw"),
-        ({"assignment": ["token"]}, "Results.assignment\\(\\) gives, got str"),
+        ({"assignment": []}, "assignment: expected at least one, got none"),
+        ({"assignment": ["token"]}, "expected an Assignment from Results.assignment\\(\\), got str"),
         ({"names": ["a", "b"]}, "names must be 1"),
         ({"names": "a"}, "names must be 1"),
         ({"values": [{}, {}]}, "values must be 1 mappings, one for each assignment, got 2"),
@@ -248,7 +248,7 @@ def test_regions_of_any_shape_can_be_drawn(region: tuple[float, float]) -> None:
         ({"forward": "z"}, 'forward must be "x" or "y"'),
         (
             {"assignment": [assigned(), mg.Assignment("other", [], [], [])], "side_by_side": True},
-            "must be of one frame, got token, other",
+            "needs assignments of one frame, got token, other",
         ),
     ],
 )

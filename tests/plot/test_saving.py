@@ -79,7 +79,7 @@ def test_threads_draw_the_same_figures(good: mg.Results, tmp_path: Path) -> None
 
 def test_other_suffixes_are_refused(good: mg.Results, tmp_path: Path) -> None:
     for name in ("figure.gif", "figure"):
-        with pytest.raises(mg.InvalidInput, match=f"{name}: figures are written as .png, .svg, .pdf"):
+        with pytest.raises(mg.InvalidInput, match=f"{name}: expected a name that ends in .png, .svg, .pdf, got "):
             plot.save(plot.parts(good), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_written_is_named(good: mg.Results, tmp_path: Path
 
 
 def test_only_figures_can_be_saved(tmp_path: Path) -> None:
-    with pytest.raises(mg.InvalidInput, match="figure: expected what a function of mapgauge.plot gives, got str"):
+    with pytest.raises(mg.InvalidInput, match="figure: expected a matplotlib Figure, got str"):
         plot.save("figure", tmp_path / "figure.png")  # type: ignore[arg-type]
 
 
@@ -128,4 +128,4 @@ try:
 except mapgauge.MissingDependency as error:
     print(error)
 """
-    assert run(code) == "figures need matplotlib. Install it with: pip install 'mapgauge[plot]'"
+    assert run(code) == "drawing figures needs matplotlib. Install it with: pip install 'mapgauge[plot]'"

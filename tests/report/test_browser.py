@@ -48,7 +48,7 @@ def test_the_list_has_the_values_of_the_results_worst_first(show: Show, one: Pat
     assert tokens(page) == [row["token"] for row in rows]
     for name, key in (("PLD", "pld"), ("detection", "detection"), ("missed", "missed"), ("false", "false")):
         assert column(page, name) == [f"{row[key]:.3f}" for row in rows]
-    assert column(page, "Chamfer hits at 0.5") == [str(row["hits:ap_chamfer@0.5"]) for row in rows]
+    assert column(page, "hits of Chamfer-AP@0.5") == [str(row["hits:ap_chamfer@0.5"]) for row in rows]
     assert page.locator("#count").inner_text() == "30 of 30 frames"
 
 
@@ -62,7 +62,7 @@ def test_a_class_can_be_looked_at_alone(show: Show, one: Path, methods: list[mg.
 
 def test_every_column_sorts_both_ways(show: Show, one: Path) -> None:
     page = show(one)
-    for name in ("localisation", "truth", "Fréchet hits at 2.0", "token"):
+    for name in ("localisation", "truth", "hits of Fréchet-AP@2.0", "token"):
         head = page.locator("#list thead button", has_text=name).first
         head.click()
         first = column(page, name)
@@ -313,7 +313,7 @@ def test_parts_of_all_instances_add_up_to_the_value_of_the_class(
     for label in labels:
         counted = "partner: prediction" in label  # a match is told twice
         if ", divider" in label.split(", confidence")[0] and not counted:
-            total += float(label.split("in the PLD of the class: ")[1].split(",")[0])
+            total += float(label.split("share of the PLD of the class: ")[1].split(",")[0])
     row = next(row for row in methods[0].frames(class_name="divider") if row["token"] == chosen(page))
     assert abs(total - row["pld"]) < 0.003
 
@@ -459,7 +459,7 @@ def test_results_without_data_pld_or_scenes_can_be_explored(show: Show, tmp_path
     page = show(tmp_path / "bare.html")
     page.keyboard.press("j")
     assert chosen(page) == tokens(page)[1]
-    assert page.locator(".panel .none").inner_text() == "No geometry is in this page."
+    assert page.locator(".panel .none").inner_text() == "This page has no geometry."
 
 
 def test_a_frame_and_a_class_without_value_have_a_dash(show: Show, tmp_path: Path) -> None:

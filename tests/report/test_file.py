@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.display import colours
+from mapgauge.errors import Remedy
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.report.drawings import choose
@@ -111,7 +112,7 @@ def test_names_that_are_no_text_do_not_stop_a_report(methods: list[mg.Results], 
 def test_the_top_says_what_was_compared_and_found(two: Path, methods: list[mg.Results]) -> None:
     text = Elements(two.read_text(encoding="utf-8")).text
     assert "good, poor against demo-truth, on 30 frames of 3 scenes" in text
-    assert "Protocol paper-60x30: points every 0.5 m, cutoff 1.5 m" in text
+    assert "Protocol paper-60x30: a point every 0.5 m, cutoff 1.5 m" in text
     for method in methods:
         for finding in method.findings:
             assert finding.message in text
@@ -142,6 +143,15 @@ def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.R
     assert text.index("these are feet") < text.index('id="values"')
 
 
+def test_findings_have_the_remedy_for_python_and_for_the_shell(methods: list[mg.Results], tmp_path: Path) -> None:
+    remedy = Remedy("Pass planar=True", "Pass --planar")
+    findings = (mg.Finding("warning", "height", "heights differ", remedy=remedy),)
+    results = replace(methods[0], summary=replace(methods[0].summary, findings=findings))
+    write_report(results, tmp_path / "report.html", frames=0)
+    text = Elements((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert "heights differ. In Python: Pass planar=True. In the shell: Pass --planar" in text
+
+
 def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods: list[mg.Results]) -> None:
     by_token = {row["token"]: row["pld"] for row in methods[0].frames()}
     values = np.array([by_token[token] for token in methods[0].tokens])
@@ -153,6 +163,16 @@ def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods
     assert by_kind["median"] == [13, 14, 15]
     assert len(by_kind["random"]) == 3
     assert len(chosen) == 14
+
+
+def test_the_worst_frames_are_the_lowest_where_higher_is_better(
+    methods: list[mg.Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lower = choose(methods[0], 4)
+    monkeypatch.setitem(METRICS, "pld", replace(METRICS["pld"], lower_is_better=False))
+    higher = choose(methods[0], 4)
+    (worst,), (best,) = ([f for f in lower if lower[f] == kind] for kind in ("worst", "best"))
+    assert (higher[worst], higher[best]) == ("best", "worst")
 
 
 def test_all_frames_have_values_and_the_page_says_which_are_drawn(one: Path, methods: list[mg.Results]) -> None:
@@ -280,7 +300,7 @@ def test_results_without_pld_are_reported_by_their_precision(tmp_path: Path) -> 
     assert "0.value.pld" not in arrays
     assert set(meta["kinds"]) == {"random"}
     assert f"{results.mean['ap_chamfer']:.3f}" in text
-    assert "No metric that splits into parts was computed" in text
+    assert "None of the computed metrics splits into parts" in text
     assert len(arrays["0.matches.distance"]) == 0
 
 
@@ -289,7 +309,7 @@ def test_a_class_with_nothing_in_it_has_a_dash(tmp_path: Path) -> None:
     results = mg.evaluate(truth.with_confidence(1), truth)
     write_report(results, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Neither predictions nor truth, so no value: ped_crossing, boundary." in text
+    assert "Classes without a value, because they have neither predictions nor truth: ped_crossing, boundary." in text
     assert '<th scope="row">boundary</th><td>-</td>' in text
     assert "nan" not in Elements(text).text.lower()
 
@@ -305,14 +325,14 @@ def test_several_cutoffs_and_ranges_have_columns(tmp_path: Path) -> None:
     results = mg.evaluate(*demo_world(4), settings, metrics=["pld"], ranges=(0, 10, 20))
     write_report(results, tmp_path / "report.html", frames=0)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "PLD at 0.5</th>" in text
-    assert "PLD at 10-20m</th>" in text
+    assert "PLD 0.5 m</th>" in text
+    assert "PLD 10-20m</th>" in text
     assert f"{results.mean['pld@0.5']:.3f}" in text
 
 
 @pytest.mark.parametrize("frames", [-1, 1.5, True])
 def test_a_number_of_frames_that_cannot_be_is_refused(methods: list[mg.Results], frames: Any, tmp_path: Path) -> None:
-    with pytest.raises(mg.InvalidInput, match="frames must be a whole number of at least 0, got"):
+    with pytest.raises(mg.InvalidInput, match="frames must be an integer of at least 0, got"):
         write_report(methods[0], tmp_path / "report.html", frames=frames)
 
 

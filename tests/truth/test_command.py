@@ -119,7 +119,7 @@ def test_errors_of_usage_come_before_the_work(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "nowhere/t.parquet"], "there is no folder nowhere"),
+        (["-o", "nowhere/t.parquet"], "the folder nowhere does not exist"),
         (["-o", "t.parquet"], "Pass --split mini-val"),
         (["-o", "t.parquet", "--tokens", "none.txt"], "none.txt: tokens cannot be read"),
     ],

@@ -1,7 +1,7 @@
 """The command line: ``mapgauge``, or ``python -m mapgauge``.
 
-Commands parse, call the package, and print; nothing is computed here. What is slow to import is imported inside the
-commands, so that ``--help`` and completion answer at once.
+Commands parse options, call the package, and print; nothing is computed here. Slow imports are inside the commands, so
+that ``--help`` and completion stay fast.
 """
 
 import io
@@ -13,14 +13,14 @@ from mapgauge.errors import MapgaugeError
 def main() -> None:
     """Run the command line and exit.
 
-    0; 1 for an error of the input, 2 for one of the usage, 3 for a gate that fails, 130 after Ctrl-C.
+    Exit codes: 0 for success, 1 for invalid input, 2 for a usage error, 3 for a failed gate, 130 after Ctrl-C.
     """
     from mapgauge.cli.app import app
     from mapgauge.cli.words import one_line
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an arrow that the terminal cannot show is no reason to fail
+            stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
     try:
         app(prog_name="mapgauge")
     except MapgaugeError as error:

@@ -1,20 +1,22 @@
-"""The commands under one name."""
+"""The application: all commands of ``mapgauge``."""
 
 from typing import Annotated
 
 import typer
 
 from mapgauge.cli.compare import compare
+from mapgauge.cli.convert import convert
 from mapgauge.cli.demo import demo
 from mapgauge.cli.evaluate import evaluate
-from mapgauge.cli.files import convert, inspect
+from mapgauge.cli.inspect import inspect
 from mapgauge.cli.lists import formats, protocols
-from mapgauge.cli.look import report, show
+from mapgauge.cli.report import report
+from mapgauge.cli.show import show
 from mapgauge.cli.sweep import sweep
 from mapgauge.cli.truth import truth
 from mapgauge.version import __version__
 
-# Help in plain text: it needs no terminal, and rich would take longer to import than all the rest.
+# Help is plain text. Importing rich would take longer than everything else together.
 app = typer.Typer(
     name="mapgauge",
     no_args_is_help=True,
@@ -36,7 +38,7 @@ def about(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """How good is an online HD map? Compare predicted with true polylines."""
+    """Evaluate online HD maps: compare predicted polylines with the truth."""
 
 
 for _command in (evaluate, compare, sweep, show, report, inspect, convert, formats, protocols, demo):

@@ -1,4 +1,4 @@
-"""``mapgauge compare``: several results side by side, and which of them can be told apart."""
+"""``mapgauge compare``: prints results side by side, with confidence intervals of values and differences."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +9,7 @@ from mapgauge.cli import gate
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, say, show_table
-from mapgauge.cli.reading import file_names
+from mapgauge.cli.parsing import Texts, file_names, listed, refuse
 from mapgauge.cli.summary import titled
 from mapgauge.errors import InvalidInput
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 def compare(
     results: o.ResultsArgument,
     classes: Annotated[
-        o.Texts,
+        Texts,
         typer.Option(
-            "--classes", metavar="NAME,...", help="To show; `mean` if not given, `all` for all.", show_default=False
+            "--classes", metavar="NAME,...", help="Classes to show, or `all`. Default: mean.", show_default=False
         ),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Bootstrap samples.")] = 1000,
-    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Of the samples, in an interval.")] = 0.95,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the draws.")] = 0,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of bootstrap samples.")] = 1000,
+    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")] = 0,
     fail_if: Annotated[
-        o.Texts,
+        Texts,
         typer.Option(
             gate.OPTION,
             metavar="CONDITION",
-            help=f"Exit with {gate.FAILED} if a file after the first meets it, such as 'pld > +0.005' (worse than the "
-            "first by more), 'ap_chamfer < 0.6' (a value); can be repeated.",
+            help=f"Exit with code {gate.FAILED} if a file after the first meets the condition: 'pld > +0.005' (worse "
+            "than the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -43,14 +43,14 @@ def compare(
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
 ) -> None:
-    """Put results side by side, with intervals.
+    """Compare results, with confidence intervals.
 
-    Values and differences have confidence intervals from the bootstrap, over scenes if the results know them.
+    The intervals of values and differences come from a bootstrap over scenes, or over frames if the scenes are unknown.
     """
     form = form_of(json=json, csv=csv, latex=latex)
     names = file_names(results, name)
     if samples < 1 or not 0 < level < 1 or seed < 0:
-        o.refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
+        refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
@@ -59,11 +59,11 @@ def compare(
     methods = [load_results(path) for path in results]
     comparison = compare_results(methods, names=names, samples=samples, level=level, seed=seed)
     known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
-    shown = o.listed(classes) or ["mean"]
+    shown = listed(classes) or ["mean"]
     shown = known if shown == ["all"] else shown
     unknown = [class_name for class_name in shown if class_name not in known]
     if unknown:
-        raise InvalidInput(f"{results[0]}: no class {', '.join(unknown)}. There are: {', '.join(known)}")
+        raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
     verdicts = gate.judge(conditions, comparison, methods)
     show_comparison(form, comparison, shown, verdicts)
     if conditions and not gate.report(verdicts, names[0]):
@@ -73,7 +73,7 @@ def compare(
 def show_comparison(
     form: Form, comparison: "Comparison", classes: list[str], verdicts: Sequence[gate.Verdict] = ()
 ) -> None:
-    """A comparison on stdout; verdicts of a gate are in its JSON."""
+    """Print a comparison. JSON includes the verdicts of a gate."""
     if form == "json":
         write_json(_document(comparison) | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
@@ -149,7 +149,7 @@ def _values(value: "Estimate | Difference") -> dict[str, Any]:
 
 
 def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:
-    """A row per method, class and value, then one per difference."""
+    """Yield a row per method, class and value, then one per difference."""
     for name, found in zip(comparison.names, comparison.estimates, strict=True):
         for class_name, values in found.items():
             for key, value in values.items():

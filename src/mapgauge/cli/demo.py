@@ -1,4 +1,4 @@
-"""``mapgauge demo``: everything once, on a made-up world."""
+"""``mapgauge demo``: runs every step of an evaluation on synthetic data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mapgauge.cli.compare import show_comparison
-from mapgauge.cli.look import corners_of
-from mapgauge.cli.options import refuse
 from mapgauge.cli.output import progress, say
+from mapgauge.cli.parsing import refuse
+from mapgauge.cli.show import corners_of
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import make_folder
 from mapgauge.errors import MissingDependency
@@ -25,13 +25,15 @@ CUTOFFS = (0.5, 1.0, 1.5, 2.0)
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where files go.")] = Path("demo"),
-    frames: Annotated[int, typer.Option("--frames", metavar="N", help="How many; ten are a scene.")] = 80,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the world.")] = 0,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to.")] = Path(
+        "demo"
+    ),
+    frames: Annotated[int, typer.Option("--frames", metavar="N", help="Number of frames. A scene has ten.")] = 80,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the synthetic data.")] = 0,
 ) -> None:
-    """Try everything on a made-up world.
+    """Try everything on synthetic data.
 
-    Makes up roads and two detectors, evaluates both, and leaves files, figures and a report to look at.
+    Makes synthetic roads and the output of two detectors, evaluates both, and writes files, figures and a report.
     """
     if frames < 1 or seed < 0:
         refuse("--frames", "frames must be at least 1 and seed at least 0")
@@ -39,21 +41,22 @@ def demo(
 
     from mapgauge import compare, evaluate, read, sweep, write
     from mapgauge.demo import demo_world
+    from mapgauge.metrics.pld import PLD
     from mapgauge.report import write_report
 
-    say("A made-up world: roads seen from a driving car, and two detectors, a good and a poor one.")
-    say("The first run compiles for this processor, which takes half a minute.")
+    say("Synthetic data: roads seen from a moving car, and two detectors, a good one and a poor one.")
+    say("The first run compiles the kernels for this processor, which takes about half a minute.")
     names: list[str] = list(METHODS)
     results, sweeps, files = [], [], ["truth.geojson"]
     for quality in METHODS:
         made, streets = demo_world(frames, seed=seed, quality=quality)
         write(made, output / f"{quality}.json", "streammapnet")
         write(streets, output / "truth.geojson")
-        # From the files, as with files of one's own: results then know where they came from.
+        # Results of data that was read from files record the files, as in a usual evaluation.
         predictions, truth = read(output / f"{quality}.json"), read(output / "truth.geojson")
         with progress(f"evaluating {quality}") as advance:
             results.append(evaluate(predictions, truth, ranges=RANGES, progress=advance))
-            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=["pld"]))
+            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=[PLD.name]))
         results[-1].save(output / f"{quality}.mg")
         files += [f"{quality}.json", f"{quality}.mg"]
     show_results("text", results, names)
@@ -64,7 +67,7 @@ def demo(
     try:
         figures = _figures(results, sweeps, names)
     except MissingDependency as error:
-        say(f"No figures: {error}")
+        say(f"No figures: {error.for_shell()}")
     else:
         from mapgauge.plot import save
 

@@ -1,4 +1,4 @@
-"""Output for machines and for papers: JSON, CSV and LaTeX, each the whole of stdout."""
+"""Writes JSON, CSV and LaTeX to stdout."""
 
 import csv
 import json
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from mapgauge.cli.options import refuse
+from mapgauge.cli.parsing import refuse
 
 Form: TypeAlias = Literal["text", "json", "csv", "latex"]
 
@@ -28,15 +28,15 @@ _LATEX = {
 
 
 def form_of(*, json: bool = False, csv: bool = False, latex: bool = False) -> Form:
-    """Which form of output the options ask for."""
+    """Return the form of output that the options ask for."""
     forms: list[Form] = [form for form, asked in (("json", json), ("csv", csv), ("latex", latex)) if asked]  # type: ignore[misc]
     if len(forms) > 1:
-        refuse(f"--{forms[1]}", f"stdout has room for one of --{' and --'.join(forms)}")
+        refuse(f"--{forms[1]}", f"only one of --{' and --'.join(forms)} can be given")
     return forms[0] if forms else "text"
 
 
 def write_json(document: Any) -> None:
-    """A document in JSON; what is not a finite number is null, for JSON has no name for it."""
+    """Write a document as JSON. Numbers that are not finite become null, because JSON cannot represent them."""
     json.dump(_finite(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 
@@ -50,14 +50,14 @@ def _finite(value: Any) -> Any:
 
 
 def write_csv(rows: Sequence[dict[str, Any]]) -> None:
-    """Rows under the names of their keys, all digits; what has no value is empty."""
+    """Write rows as CSV, with all digits. Missing values are empty."""
     writer = csv.DictWriter(sys.stdout, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
 
 
 def write_latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> None:
-    """A tabular with the rules of booktabs; cells are plain text but for ``$...$`` made here."""
+    """Write a tabular with the rules of booktabs. Cells after the first in a row must be valid LaTeX already."""
     columns = "l" + "c" * (len(header) - 1)
     lines = [
         f"% {caption}",
@@ -73,7 +73,7 @@ def write_latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: s
 
 
 def latex(text: str) -> str:
-    r"""Text as LaTeX prints it.
+    r"""Return text with the special characters of LaTeX escaped.
 
     >>> latex("ped_crossing")
     'ped\\_crossing'
@@ -82,7 +82,7 @@ def latex(text: str) -> str:
 
 
 def cell(value: float | None, *, bold: bool = False) -> str:
-    """A number as a cell of a table in LaTeX."""
+    """Return a number as a cell of a LaTeX table."""
     if value is None:
         return "--"
     return rf"$\mathbf{{{value:.3f}}}$" if bold else f"${value:.3f}$"

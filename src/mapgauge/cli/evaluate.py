@@ -1,4 +1,4 @@
-"""``mapgauge evaluate``: from two files to an answer."""
+"""``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
-from mapgauge.cli.output import paint, progress, say, show_findings, warn, warn_of
-from mapgauge.cli.reading import Reading, check_classes, check_files, file_names, in_words, read_scenes
-from mapgauge.cli.streaming import Streaming, tell_inputs
+from mapgauge.cli.output import progress, show_findings, warn, warn_of
+from mapgauge.cli.parsing import file_names, metrics_of, numbers, settings_of, valid
+from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
+from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_target, result_files
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
-    from mapgauge.frames.map_frames import MapFrames
 
 
 def evaluate(
+    context: typer.Context,
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
     protocol: o.ProtocolOption = "paper-60x30",
@@ -41,7 +43,10 @@ def evaluate(
     scenes: Annotated[
         Path | None,
         typer.Option(
-            "--scenes", metavar="FILE", help="JSON from token to scene, if the truth does not say.", show_default=False
+            "--scenes",
+            metavar="FILE",
+            help="JSON file with the scene of each token, if the truth has no scenes.",
+            show_default=False,
         ),
     ] = None,
     name: o.NamesOption = None,
@@ -57,13 +62,13 @@ def evaluate(
             "--output",
             "-o",
             metavar="FILE",
-            help="Keep the results (.mg); with several predictions, a folder for them.",
+            help="Write the results to this file (.mg), or to this folder if there are several predictions.",
             show_default=False,
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", help="Also write a page to explore (.html).", show_default=False),
+        typer.Option("--report", metavar="FILE", help="Also write a report (.html).", show_default=False),
     ] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -71,26 +76,17 @@ def evaluate(
 ) -> None:
     """Compare predictions with truth.
 
-    Prints what was read, what may be wrong with it, and a table per metric. Parquet on both sides (a file, a folder or
-    a URL) is read piece by piece, on as many machines as you like.
+    Prints what was read, possible problems with it, and a table per metric. If both sides are Parquet (a file, a
+    folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    settings = o.settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-    chosen = o.metrics_of(settings, metrics)
+    settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
+    chosen = metrics_of(settings, metrics)
 
     from mapgauge.scoring.prepare import check_rings
 
-    rings = o.valid("--ranges", check_rings, o.numbers("--ranges", ranges))
-    reading = Reading.of(
-        format=format,
-        truth_format=truth_format,
-        rotate=rotate,
-        rename=rename,
-        rename_truth=rename_truth,
-        planar=planar,
-        certain=certain,
-        degenerate=degenerate,
-    )
+    rings = valid("--ranges", check_rings, numbers("--ranges", ranges))
+    reading = Reading.of(context)
     names = file_names(predictions, name)
     targets = result_files(output, names)
     check_target(page)
@@ -105,7 +101,7 @@ def evaluate(
 
     y = None if streamed else reading.truth(truth)
     if y is not None and not quiet:
-        _tell("truth", y)
+        tell_frames("truth", f"{y.name} ({y.format})", y)
     results = []
     told: set[Finding] = set()
     for called, path, target in zip(names, predictions, targets, strict=True):
@@ -124,7 +120,7 @@ def evaluate(
             x = reading.predictions(path)
             check_classes(classes, x.name, y.classes, x.classes)
             if not quiet:
-                _tell("predictions", x)
+                tell_frames("predictions", f"{x.name} ({x.format})", x)
             with progress(f"evaluating {called}") as advance:
                 found = evaluate_frames(x, y, settings, **common, ranges=rings, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
@@ -150,10 +146,3 @@ def evaluate(
 
         write_report(results, page, names=names)
         warn(f"report in {page}")
-
-
-def _tell(side: str, frames: "MapFrames") -> None:
-    """What was read."""
-    say(f"{paint(side, 'bold')} {frames.name} ({frames.format})")
-    for line in in_words(frames):
-        say(f"  {line}", indent="    ")

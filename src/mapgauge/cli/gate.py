@@ -1,8 +1,9 @@
-"""The gate of ``mapgauge compare --fail-if``: conditions under which a pipeline is to stop.
+"""The gate of ``mapgauge compare --fail-if``: conditions under which a pipeline stops.
 
-A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are those of ``mapgauge.flat``, and the mean if no class is
-named: ``pld``, ``pld/divider``, ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A limit with a sign is a difference
-from the first file, one without is a value. ``and told apart`` asks that the interval of the difference leaves out 0.
+A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are those of ``mapgauge.flat``: ``pld/divider``,
+``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
+difference from the first file; a limit without a sign is a value. ``and told apart`` requires that the confidence
+interval of the difference does not contain 0.
 """
 
 import re
@@ -11,15 +12,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.options import refuse
 from mapgauge.cli.output import warn
+from mapgauge.cli.parsing import refuse
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Difference
     from mapgauge.results.results import Results
 
-FAILED = 3  # the exit status of a gate that fails: neither an error of the input nor one of usage
+FAILED = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
 OPTION = "--fail-if"
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -28,29 +29,29 @@ _CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBE
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition, as it was written and what it means."""
+    """One condition: its text and its meaning."""
 
     text: str
     key: str  # of mapgauge.flat
-    above: bool  # whether values above the limit fail
+    above: bool  # whether a value above the limit fails
     limit: float
     relative: bool  # whether the limit is a difference from the first file
-    told_apart: bool  # whether only a difference whose interval leaves out 0 fails
+    told_apart: bool  # whether the interval of the difference must not contain 0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a condition says of one file."""
+    """The result of a condition for one file."""
 
     condition: Condition
     name: str
     value: float
-    baseline: float | None  # of the first file; None if there is no other
-    difference: "Difference | None"  # with its interval, where there is one
+    baseline: float | None  # value of the first file; None if it is the only one
+    difference: "Difference | None"  # with its interval; None if it has no interval
     fails: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the verdict as plain values for JSON."""
         return {
             "condition": self.condition.text,
             "name": self.name,
@@ -63,7 +64,7 @@ class Verdict:
 
 
 def parse(text: str) -> Condition:
-    """A condition; what is none is an error of usage.
+    """Parse a condition. An invalid condition is a usage error.
 
     >>> parse("pld > +0.005")
     Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
@@ -78,13 +79,13 @@ def parse(text: str) -> Condition:
         )
     metric, *rest = found["key"].strip().split("/")
     if metric not in METRICS:
-        refuse(OPTION, f"{text!r}: no metric {metric!r}. Known: {', '.join(METRICS)}")
+        refuse(OPTION, f"{text!r}: unknown metric {metric!r}. Known: {', '.join(METRICS)}")
     above, relative, apart = found["sign"] == ">", found["limit"][0] in "+-", found["apart"] is not None
     row = METRICS[metric]
-    part = any(word == value.part for word in rest[1:] for value in row.values)  # less of a part is not always better
+    part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better
     if not part and above != row.lower_is_better:
         better, other = ("lower", ">") if row.lower_is_better else ("higher", "<")
-        refuse(OPTION, f"{text!r} would fail on what is good: {better} {metric} is better. Write {metric} {other} ...")
+        refuse(OPTION, f"{text!r} fails for good results: {better} {metric} is better. Write {metric} {other} ...")
     if apart and not relative:
         refuse(OPTION, f"{text!r}: only a difference can be told apart. Give the limit a sign, such as +0.005")
     return Condition(
@@ -93,16 +94,16 @@ def parse(text: str) -> Condition:
 
 
 def conditions_of(texts: Sequence[str] | None, files: int) -> list[Condition]:
-    """All conditions of a command that compares so many files."""
+    """Parse all conditions of a command that compares ``files`` files."""
     conditions = [parse(text) for text in texts or ()]
     for condition in conditions:
         if condition.relative and files < 2:
-            refuse(OPTION, f"{condition.text!r} is a difference from the first file, and there is no second one")
+            refuse(OPTION, f"{condition.text!r} is a difference from the first file, but there is only one file")
     return conditions
 
 
 def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Sequence["Results"]) -> list[Verdict]:
-    """What the conditions say of each file but the first; of the first if it is alone."""
+    """Check the conditions for each file but the first, or for the first if it is the only one."""
     from mapgauge.results.flat import flat
 
     values = [flat(method) for method in methods]
@@ -113,7 +114,7 @@ def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Se
             for i in (0, k):
                 if condition.key not in values[i]:
                     near = ", ".join(get_close_matches(condition.key, values[i], 4, 0.0))
-                    raise InvalidInput(f"{comparison.names[i]}: no value {condition.key}. The nearest are: {near}")
+                    raise InvalidInput(f"{comparison.names[i]}: {condition.key} not found; similar keys: {near}")
             verdicts.append(_verdict(condition, comparison, k, values[k][condition.key], values[0][condition.key]))
     return verdicts
 
@@ -121,7 +122,10 @@ def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Se
 def _verdict(condition: Condition, comparison: "Comparison", k: int, value: float, baseline: float) -> Verdict:
     difference = _differences(comparison, k).get(condition.key) if k else None
     if condition.told_apart and difference is None:
-        raise InvalidInput(f"{condition.key} has no interval. Leave out 'and told apart' from {condition.text!r}")
+        raise InvalidInput(
+            f"{condition.text!r}: {condition.key} has no confidence interval",
+            remedy="Remove 'and told apart' from the condition",
+        )
     measured = value - baseline if condition.relative else value
     fails = measured > condition.limit if condition.above else measured < condition.limit
     if condition.told_apart and difference is not None:
@@ -130,7 +134,7 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
 
 
 def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
-    """The differences of a method from the first, by their flat keys."""
+    """Return the differences between a method and the first, by their flat keys."""
     from mapgauge.metrics.table import flat_key
 
     found = comparison.differences[comparison.names[0], comparison.names[k]]
@@ -138,7 +142,7 @@ def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
 
 
 def report(verdicts: Sequence[Verdict], baseline: str) -> bool:
-    """Say on stderr which conditions fail, one line each, or that none does; whether the gate holds."""
+    """Print on stderr which conditions fail, one line each. Return whether the gate passes."""
     failed = [verdict for verdict in verdicts if verdict.fails]
     for verdict in failed:
         warn(f"gate: {_reason(verdict, baseline)}")
@@ -149,7 +153,7 @@ def report(verdicts: Sequence[Verdict], baseline: str) -> bool:
 
 
 def _reason(verdict: Verdict, baseline: str) -> str:
-    """Why a condition fails, with its numbers."""
+    """Return why a condition fails, with its numbers."""
     condition = verdict.condition
     text = f"{verdict.name}: {condition.key} is {verdict.value:.4f}"
     if verdict.baseline is not None:

@@ -1,4 +1,4 @@
-"""``mapgauge formats`` and ``mapgauge protocols``: the tables of the package."""
+"""``mapgauge formats`` and ``mapgauge protocols``: list what the package knows."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def formats(json: JsonOption = False) -> None:
-    """List the formats of files."""
+    """List the file formats."""
     from mapgauge.io import FORMATS
 
     if json:
@@ -41,7 +41,7 @@ def _row(protocol: "Protocol") -> list[str]:
 
 
 def _with_settings() -> "list[tuple[Metric, Setting]]":
-    """The metrics that some protocol has settings for."""
+    """Return the metrics that at least one protocol has settings for."""
     from mapgauge.metrics.table import METRICS
     from mapgauge.protocols import PROTOCOLS
 

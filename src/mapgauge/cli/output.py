@@ -1,6 +1,7 @@
-"""What people see: text that fits the terminal, colours where they are wanted, and a bar for long work.
+"""Prints text, tables, findings and progress to a terminal or a pipe.
 
-In a pipe there is none of that: one line per finding, tables as wide as they are, no escape codes.
+In a terminal, text is wrapped and coloured, and long work has a progress bar. In a pipe there is one line per finding,
+tables have their full width, and there are no escape codes.
 """
 
 import os
@@ -21,7 +22,7 @@ _BAR = 24  # characters
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its title. The first ``fixed`` columns say what a row is about; they stand to the left."""
+    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left."""
 
     title: str
     header: Sequence[str]
@@ -29,7 +30,7 @@ class Table:
     fixed: int = 1
 
     def text(self, width: int | None) -> str:
-        """As text; a table wider than ``width`` becomes several, one below the other.
+        """Return the table as text. A table wider than ``width`` is split into several, one below the other.
 
         >>> print(Table("", ["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]]).text(14))
         class    PLD
@@ -55,19 +56,19 @@ class Table:
 
 
 def width_of(stream: TextIO) -> int | None:
-    """Columns of a terminal; None for what is none."""
+    """Return the number of columns of a terminal, or None if the stream is not a terminal."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Text in a style, where the stream is a terminal and the user has nothing against it (https://no-color.org)."""
+    """Return text in a style, if the stream is a terminal and colours are not disabled (https://no-color.org)."""
     target = sys.stdout if stream is None else stream
     plain = not target.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
 def say(text: str = "", stream: TextIO | None = None, indent: str = "") -> None:
-    """A paragraph for people, wrapped if it is for a terminal."""
+    """Print a paragraph, wrapped if the stream is a terminal."""
     target = sys.stdout if stream is None else stream
     width = width_of(target)
     if width:
@@ -76,13 +77,13 @@ def say(text: str = "", stream: TextIO | None = None, indent: str = "") -> None:
 
 
 def warn(text: str) -> None:
-    """A line beside the output, on stderr; what was printed before it comes before it, also in one file for both."""
+    """Print a line on stderr. Stdout is flushed first, so that the order is kept if both go to one file."""
     sys.stdout.flush()
     say(f"mapgauge: {printable(text)}", sys.stderr)
 
 
 def show_table(table: Table, *, gap: bool = True) -> None:
-    """A table with its title, after an empty line unless it comes first."""
+    """Print a table with its title, after an empty line if ``gap``."""
     first, *rest = table.text(width_of(sys.stdout)).split("\n")
     if gap:
         say()
@@ -92,7 +93,7 @@ def show_table(table: Table, *, gap: bool = True) -> None:
 
 
 def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
-    """One line for each finding."""
+    """Print one line per finding."""
     for finding in findings:
         text = printable(finding.for_shell()).removeprefix(finding.level)
         target = sys.stdout if stream is None else stream
@@ -103,14 +104,14 @@ def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> 
 
 
 def warn_of(findings: Sequence[Finding]) -> None:
-    """Findings that change a number, on stderr: for commands that print something else."""
+    """Print errors and warnings among the findings on stderr."""
     sys.stdout.flush()
     show_findings([finding for finding in findings if finding.level != "note"], sys.stderr)
 
 
 @contextmanager
 def progress(what: str, unit: str = "frames") -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr while something long is done; nothing where stderr is no terminal."""
+    """Show a progress bar on stderr. Yields None, and shows nothing, if stderr is not a terminal."""
     stream = sys.stderr
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None

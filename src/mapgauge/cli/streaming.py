@@ -1,4 +1,4 @@
-"""Streamed evaluation of Parquet data sets as the options ask for it, on this machine or on a cluster."""
+"""Runs the streamed evaluation of Parquet data sets, on this machine or on a Dask cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from mapgauge.cli.options import Texts, refuse
-from mapgauge.cli.output import paint, progress, say, warn
-from mapgauge.cli.reading import Reading, check_classes, place
-from mapgauge.cli.words import printable
+from mapgauge.cli.output import progress, warn
+from mapgauge.cli.parsing import Texts, place, refuse
+from mapgauge.cli.reading import Reading, check_classes
 
 if TYPE_CHECKING:
     from mapgauge.evaluation.streaming.run import OnError
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """How the work is spread, and what is kept of it."""
+    """The options that say where the work is done and what is kept."""
 
     engine: str | None  # a name, or the address of a scheduler
     work: Path | None
@@ -31,17 +30,17 @@ class Streaming:
     def of(
         cls, engine: str | None, scheduler: str | None, work: Path | None, resume: bool, on_error: str
     ) -> "Streaming":
-        """From options as they were given."""
+        """Check the options against each other."""
         if scheduler is not None and engine not in (None, "dask"):
-            refuse("--scheduler", f"is for --engine dask, not {engine}")
+            refuse("--scheduler", f"needs --engine dask, got {engine}")
         if scheduler is not None and "://" not in scheduler:
             refuse("--scheduler", f"must be an address such as tcp://HOST:8786, got {scheduler!r}")
         if resume and work is None:
-            refuse("--resume", "needs the folder to go on with: --work FOLDER")
+            refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
         return cls(scheduler or engine, work, resume, cast("OnError", on_error))
 
     def suit(self, reading: Reading, paths: Sequence[Path], *, whole: bool) -> bool:
-        """Whether all files are Parquet and nothing was asked for that needs them in memory as a whole."""
+        """Whether all files are Parquet and no option needs them in memory as a whole."""
         from mapgauge.files.places import streams
 
         changed = reading != Reading(degenerate=reading.degenerate)
@@ -50,9 +49,9 @@ class Streaming:
         if wanted and (changed or whole or not parquet):
             refuse(
                 "--engine, --scheduler, --work, --resume, --on-error",
-                "are for Parquet on both sides, read in pieces. Write it first, with --rotate, --rename, --planar, "
-                "--certain and --scenes as needed: mapgauge convert IN OUT/"
-                + (". A report needs everything in memory: make it from a part" if whole and parquet else ""),
+                "need Parquet on both sides. Convert the files first, with --rotate, --rename, --planar, --certain and "
+                "--scenes as needed: mapgauge convert IN OUT/"
+                + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
             )
         return parquet and not changed and not whole
 
@@ -66,7 +65,7 @@ class Streaming:
         classes: Texts,
         **settings: Any,
     ) -> "Results":
-        """Evaluate two data sets; with several predictions, each has a folder of its name."""
+        """Evaluate two data sets. If there are several predictions, each has a work folder with its name."""
         from mapgauge import evaluate
         from mapgauge.io.dataset import open_dataset
 
@@ -88,11 +87,3 @@ class Streaming:
         except KeyboardInterrupt as error:
             warn(f"interrupted: {error}")
             raise typer.Exit(130) from error
-
-
-def tell_inputs(results: "Results") -> None:
-    """What was read."""
-    for side, read in zip(("truth", "predictions"), reversed(results.inputs), strict=True):
-        counts = ", ".join(f"{count} {name}" for name, count in read.counts.items())
-        say(f"{paint(side, 'bold')} {printable(read.name)} ({read.format}, in pieces)")
-        say(f"  {read.frames} frames, {sum(read.counts.values())} instances: {printable(counts)}", indent="    ")

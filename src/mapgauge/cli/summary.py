@@ -1,4 +1,4 @@
-"""Prints results: one table per metric for people and papers, rows for machines."""
+"""Prints results as text, JSON, CSV or LaTeX: text and LaTeX have one table per metric."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def titled(key: str) -> str:
-    """A key at the head of a column beside other metrics, with an arrow towards what is better."""
+    """Return the head of a column beside other metrics, with an arrow in the direction that is better."""
     from mapgauge.metrics.table import title_of, value_named
 
     found = value_named(key)
@@ -22,7 +22,7 @@ def titled(key: str) -> str:
 
 
 def show_results(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
-    """The summary of one or several methods on stdout."""
+    """Print the summary of one or several methods."""
     if form == "json":
         documents = [{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)]
         write_json(documents[0] if len(documents) == 1 else documents)
@@ -50,7 +50,7 @@ def _rows(results: "Results") -> list[tuple[str, dict[str, Any]]]:
 
 
 def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> Table:
-    """A row per method, class and mean."""
+    """Return a table with a row per method and class, and one for the mean."""
     from mapgauge.metrics.table import METRICS, column_title
 
     keys = results[0].summary.keys(metric)
@@ -70,7 +70,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
 
 
 def _title(metric: "Metric", protocol: "Protocol") -> str:
-    """The metric, which direction is better, and the settings behind its numbers."""
+    """Return the title of a table: the metric, the direction that is better, and the settings."""
     settings = ", ".join(filter(None, [metric.stated(protocol), protocol.sampling]))
     return f"{metric.title}, {metric.better} ({protocol.name}; {settings})"
 
@@ -80,7 +80,7 @@ def _count(value: float | None) -> str:
 
 
 def _frames(results: "Results") -> str:
-    """How many frames there were, and which of them had less than two sides."""
+    """Return how many frames were evaluated, missing, without truth and ignored."""
     frames = results.to_dict()["frames"]
     return (
         f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
@@ -89,7 +89,7 @@ def _frames(results: "Results") -> str:
 
 
 def _latex(name: str, results: Sequence["Results"], names: Sequence[str]) -> None:
-    """As in the paper: a row per method, a column per class, and the mean; of PLD also localisation and detection."""
+    """Write the table of the paper: a row per method, a column per class, the mean, and the headline values."""
     from mapgauge.metrics.table import METRICS
 
     metric = METRICS[name]
@@ -113,7 +113,7 @@ def _latex(name: str, results: Sequence["Results"], names: Sequence[str]) -> Non
 
 
 def _best(metric: "Metric", column: Sequence[float | None]) -> float | None:
-    """The best value; None unless there are two to compare."""
+    """Return the best value, or None if there are fewer than two."""
     there = [value for value in column if value is not None]
     if len(there) < 2:
         return None

@@ -1,4 +1,4 @@
-"""``mapgauge sweep``: one evaluation after another, over cutoffs, samplings and regions."""
+"""``mapgauge sweep``: evaluates with several cutoffs, samplings and regions."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +8,8 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, progress, show_table, warn, warn_of
-from mapgauge.cli.reading import Reading, check_classes, check_files, file_names
+from mapgauge.cli.parsing import Texts, file_names, listed, metrics_of, numbers, parse_region, settings_of, valid
+from mapgauge.cli.reading import Reading
 from mapgauge.cli.summary import titled
 from mapgauge.cli.targets import check_target
 from mapgauge.display.tables import number
@@ -17,23 +18,25 @@ _SETTINGS = ("region", "spacing", "count", "cutoff")
 
 
 def sweep(
+    context: typer.Context,
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
     protocol: o.ProtocolOption = "paper-60x30",
     cutoff: Annotated[
-        o.Texts, typer.Option("--cutoff", "-c", metavar="METRES,...", help="Cutoffs of PLD.", show_default=False)
+        Texts, typer.Option("--cutoff", "-c", metavar="METRES,...", help="Cutoffs of PLD.", show_default=False)
     ] = None,
     spacing: Annotated[
-        o.Texts, typer.Option("--spacing", metavar="METRES,...", help="Metres between samples.", show_default=False)
+        Texts,
+        typer.Option(
+            "--spacing", metavar="METRES,...", help="Distances between the points of a polyline.", show_default=False
+        ),
     ] = None,
     count: Annotated[
-        o.Texts, typer.Option("--count", metavar="N,...", help="Numbers of samples per polyline.", show_default=False)
+        Texts, typer.Option("--count", metavar="N,...", help="Numbers of points per polyline.", show_default=False)
     ] = None,
     region: Annotated[
-        o.Texts,
-        typer.Option(
-            "--region", metavar="LENGTHxWIDTH,...", help="Regions to which both sides are cut.", show_default=False
-        ),
+        Texts,
+        typer.Option("--region", metavar="LENGTHxWIDTH,...", help="Regions to crop both sides to.", show_default=False),
     ] = None,
     metrics: o.MetricsOption = None,
     classes: o.ClassesOption = None,
@@ -57,60 +60,33 @@ def sweep(
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
 ) -> None:
-    """Evaluate over cutoffs, samplings, regions.
+    """Evaluate with several settings.
 
-    Prints the means over classes, a row per setting.
+    Evaluates every combination of the given cutoffs, samplings and regions, and prints the means over classes.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    settings = o.settings_of(protocol, cutoff=cutoff, classes=classes)
-    chosen = o.metrics_of(settings, metrics)
-    cutoffs = o.numbers("--cutoff", cutoff) or None
-    spacings = o.numbers("--spacing", spacing) or None
-    counts = o.numbers("--count", count, int) or None
-    regions = [o.region_of(text) for text in o.listed(region)] or None
-    for value in spacings or ():
-        o.valid("--spacing", settings.replace, spacing=value)
-    for value in counts or ():
-        o.valid("--count", settings.replace, count=value)
-    for value in regions or ():
-        o.valid("--region", settings.replace, region=value)
-    reading = Reading.of(
-        format=format,
-        truth_format=truth_format,
-        rotate=rotate,
-        rename=rename,
-        rename_truth=rename_truth,
-        planar=planar,
-        certain=certain,
-        degenerate=degenerate,
-    )
+    settings = settings_of(protocol, cutoff=cutoff, classes=classes)
+    chosen = metrics_of(settings, metrics)
+    varied: dict[str, list[Any] | None] = {
+        "cutoffs": numbers("--cutoff", cutoff) or None,
+        "spacings": numbers("--spacing", spacing) or None,
+        "counts": numbers("--count", count, int) or None,
+        "regions": [parse_region(text) for text in listed(region)] or None,
+    }
+    for setting in ("spacing", "count", "region"):
+        for value in varied[f"{setting}s"] or ():
+            valid(f"--{setting}", settings.replace, **{setting: value})
+    reading = Reading.of(context)
     names = file_names(predictions, name)
     check_target(figure)
 
     from mapgauge import sweep as sweep_settings
     from mapgauge.evaluation.sweeps import region_of
 
-    check_files(*predictions, truth)
-    y = reading.truth(truth)
     sweeps = []
-    for called, path in zip(names, predictions, strict=True):
-        x = reading.predictions(path)
-        check_classes(classes, x.name, y.classes, x.classes)
+    for called, x, y in reading.each(names, predictions, truth, classes):
         with progress(f"evaluating {called}") as advance:
-            sweeps.append(
-                sweep_settings(
-                    x,
-                    y,
-                    settings,
-                    cutoffs=cutoffs,
-                    spacings=spacings,
-                    counts=counts,
-                    regions=regions,
-                    metrics=chosen,
-                    workers=workers,
-                    progress=advance,
-                )
-            )
+            sweeps.append(sweep_settings(x, y, settings, **varied, metrics=chosen, workers=workers, progress=advance))
         warn_of(sweeps[-1].results[0].findings)
     rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
     if form == "json":

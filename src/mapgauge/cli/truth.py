@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.contents import in_words
 from mapgauge.cli.output import Table, progress, say, show_findings, show_table, warn
-from mapgauge.cli.reading import in_words
+from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid
 from mapgauge.cli.targets import check_target
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ truth = typer.Typer(
     help="Cut ground truth from the maps of a data set.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _at_least_one(number: int) -> int:
-    if number < 1:
-        o.refuse("--every", f"must be at least 1, got {number}")
-    return number
 
 
 DataArgument: TypeAlias = Annotated[
@@ -69,7 +64,7 @@ SplitOption: TypeAlias = Annotated[
     str | None, typer.Option("--split", metavar="NAME", help="Split to cut; val by default.", show_default=False)
 ]
 ScenesOption: TypeAlias = Annotated[
-    o.Texts, typer.Option("--scenes", metavar="NAME,...", help="Scenes to cut, instead of a split.", show_default=False)
+    Texts, typer.Option("--scenes", metavar="NAME,...", help="Scenes to cut, instead of a split.", show_default=False)
 ]
 TokensOption: TypeAlias = Annotated[
     Path | None,
@@ -78,7 +73,8 @@ TokensOption: TypeAlias = Annotated[
     ),
 ]
 EveryOption: TypeAlias = Annotated[
-    int, typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=_at_least_one)
+    int,
+    typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=at_least_one("--every")),
 ]
 RestartOption: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
@@ -109,7 +105,7 @@ def nuscenes(
     if split is not None:
         from mapgauge.truth.splits import split_named
 
-        o.valid("--split", split_named, "nuscenes", split)
+        valid("--split", split_named, "nuscenes", split)
     settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)
     _make(cut, dataroot, output, to, version=version, workers=workers, restart=restart, **settings)
 
@@ -149,23 +145,23 @@ def list_rules() -> None:
 
 
 def _settings(
-    dataset: str, split: str | None, region: str, rules: str, every: int, scenes: o.Texts, tokens: Path | None
+    dataset: str, split: str | None, region: str, rules: str, every: int, scenes: Texts, tokens: Path | None
 ) -> dict[str, Any]:
     """Return the options as keyword arguments. Invalid values are usage errors, before any file is opened."""
     from mapgauge.truth import check_size
     from mapgauge.truth.rules import rules_named
 
-    o.valid("--rules", rules_named, dataset, rules)
+    valid("--rules", rules_named, dataset, rules)
     given = [name for name, value in (("--split", split), ("--scenes", scenes), ("--tokens", tokens)) if value]
     if len(given) > 1:
-        o.refuse(given[1], f"give {' or '.join(given)}, not both")
-    size = o.valid("--region", check_size, o.region_of(region))
+        refuse(given[1], f"give {' or '.join(given)}, not both")
+    size = valid("--region", check_size, parse_region(region))
     return {
         "split": split or "val",
         "region": size,
         "rules": rules,
         "every": every,
-        "scenes": o.listed(scenes) or None,
+        "scenes": listed(scenes) or None,
         "tokens": tokens,
     }
 
@@ -197,7 +193,7 @@ def _check_format(target: Path, to: str | None) -> None:
     from mapgauge.io import format_to_write
     from mapgauge.truth.rules import CLASSES
 
-    row = o.valid("--to", format_to_write, target, to)
+    row = valid("--to", format_to_write, target, to)
     line = [[0.0, 0.0], [1.0, 0.0]]
     if row.write is not None:
-        o.valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in CLASSES}}), None)
+        valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in CLASSES}}), None)

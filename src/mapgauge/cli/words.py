@@ -1,10 +1,10 @@
-"""Text that is safe to print on one line of a terminal."""
+"""Makes text safe to print on one line of a terminal."""
 
 from mapgauge.errors import MapgaugeError
 
 
 def printable(text: str) -> str:
-    r"""The text on one line, without characters that control a terminal. Names in files may hold any character.
+    r"""Return text on one line, without control characters. Names in files can contain any character.
 
     >>> printable("divider\n\x1b[2J")
     'divider ?[2J'
@@ -13,5 +13,5 @@ def printable(text: str) -> str:
 
 
 def one_line(error: MapgaugeError) -> str:
-    """An error on one line, with the remedy for the command line."""
+    """Return an error on one line, with the remedy for the command line."""
     return printable(error.for_shell())

@@ -1,1 +1,1 @@
-"""Colours and text tables that figures, report and command line share."""
+"""Colours, text tables and summaries of files that figures, the report and the command line share."""

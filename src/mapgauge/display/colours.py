@@ -1,4 +1,4 @@
-"""Colours of classes and of the parts of a metric, the same in figures and in the report."""
+"""Colours of classes and of the parts of a metric, for figures and the report."""
 
 from collections.abc import Iterable
 from itertools import cycle
@@ -8,21 +8,21 @@ from mapgauge.metrics.metric import Metric
 # Okabe and Ito's palette: distinct with every kind of colour vision.
 SKY, GREEN, YELLOW, BLUE, VERMILION = "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00"
 PURPLE, ORANGE = "#CC79A7", "#E69F00"
-# What the palette lacks, from Tol's muted scheme, which has the same aim. Yellow is too pale for lines.
+# The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 
 CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
-# Of PLD, missed truth has the colour of truth in the documentation, and false predictions that of predictions.
+# For PLD, missed truth has the colour that truth has in the documentation, and false predictions that of predictions.
 PART_COLOURS = (SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, ORANGE)
 
 
 def part_colours(metric: Metric) -> dict[str, str]:
-    """A colour for each value that is a part of a metric, by key."""
+    """Return a colour for each part of a metric, by key."""
     return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
 
 
 def colours_of(class_names: Iterable[str]) -> dict[str, str]:
-    """A colour for each class. Well-known classes always have the same; the others share what is left, by name.
+    """Return a colour for each class. Well-known classes have fixed colours; others get the rest in order of name.
 
     >>> colours_of(["divider", "arrow", "boundary"])
     {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}

@@ -1,15 +1,15 @@
-"""Plain text tables."""
+"""Formats numbers and plain text tables."""
 
 from collections.abc import Sequence
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number as tables show it; a dash where there is none."""
+    """Return a number as text; None becomes a dash."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns under their names: the first to the left, the others to the right.
+    """Return a table as text. The first column is aligned to the left, the others to the right.
 
     >>> print(text_table(["class", "PLD"], [["divider", "0.773"], ["mean", "0.790"]]))
     class      PLD

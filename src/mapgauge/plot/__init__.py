@@ -1,6 +1,6 @@
-"""Figures of results and frames, for papers: matplotlib ``Figure`` objects, which you save, change or show.
+"""Draws results and frames as figures for papers. Each function returns a matplotlib ``Figure``.
 
-Nothing here touches pyplot or any other state of the program: no display is needed, and figures can be made in threads.
+The functions use neither pyplot nor other global state: they need no display and can run in threads.
 
 >>> import mapgauge as mg
 >>> import mapgauge.plot

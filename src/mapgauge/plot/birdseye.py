@@ -1,7 +1,7 @@
-"""One frame from above: the paper's qualitative figure.
+"""Draws one frame in bird's-eye view, like the qualitative figures of papers.
 
-Forward is drawn upwards, as a driver sees it and as papers show it: a region of 60 x 30 m fills a column of a paper,
-and several methods stand side by side.
+The forward direction points up, as usual in papers. A region of 60 x 30 m fills a column of a paper, and several
+methods fit side by side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,24 +45,24 @@ def frame(
 ) -> Figure:
     """Draw truth and predictions of one frame in bird's-eye view, forward upwards.
 
-    Truth is wide and pale, a prediction thin and as opaque as confident. Matched points are joined by thin lines.
-    Points without partner inside matched polylines are hollow; instances without partner are dashed as a whole.
-    Predictions of a confidence of at least 0.1 have it beside them. In an SVG, every instance is an element of its own:
-    ``prediction-7-2`` is prediction 7 in panel 2, both from 0.
+    Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
+    Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
+    written beside it if it is at least 0.1. In an SVG, every instance is an element of its own: ``prediction-7-2`` is
+    prediction 7 in panel 2, both counted from 0.
 
     Args:
-        assignment: What ``Results.assignment`` gave, or one for each method: they become columns.
+        assignment: From ``Results.assignment``; one for each method to draw them in columns.
         side_by_side: Whether truth has a panel of its own, beside those of predictions. Matched pairs are not drawn.
-        region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres; all there is
-            if None.
-        title: Above the figure.
-        values: What to write into the corner, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
+        region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres; None shows
+            everything.
+        title: Title above the figure.
+        values: Values to write in a corner, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
             assignment if there are several.
-        names: Of the methods.
-        forward: The axis of the data that points forward: ``"y"`` for MapTR's nuScenes files as they are.
+        names: Names of the methods.
+        forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR.
 
     Returns:
-        A figure about as wide as a column of a paper, or as its page if there are several panels.
+        A figure as wide as a column of a paper, or as a page if there are several panels.
     """
     assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
     panels = _panels(assignments, side_by_side, values, names)
@@ -111,15 +111,17 @@ def _panels(
     values: Values | Sequence[Values] | None,
     names: Sequence[str] | None,
 ) -> list[Panel]:
-    """One panel per assignment, and one before them for truth if it stands apart."""
+    """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
     if not assignments:
-        raise InvalidInput("no assignment to draw")
+        raise InvalidInput("assignment: expected at least one, got none")
     for found in assignments:
         if not isinstance(found, Assignment):
-            raise InvalidInput(f"assignment: expected what Results.assignment() gives, got {type(found).__name__}")
+            raise InvalidInput(
+                f"assignment: expected an Assignment from Results.assignment(), got {type(found).__name__}"
+            )
     tokens = list(dict.fromkeys(found.token for found in assignments))
     if side_by_side and len(tokens) > 1:
-        raise InvalidInput(f"side by side, all assignments must be of one frame, got {', '.join(tokens)}")
+        raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
     count, alone = len(assignments), len(assignments) == 1
     if names is None and alone:
         names = ["predictions" if side_by_side else ""]
@@ -137,13 +139,13 @@ def _panels(
         Panel(name, found, truth=not side_by_side, predictions=True, marks=True, values=corner)
         for name, found, corner in zip(names, assignments, values, strict=True)
     ]
-    if side_by_side:  # what is matched differs from method to method, so of several the truth shows none of it
+    if side_by_side:  # matches differ between methods, so the truth shows none if there are several
         panels.insert(0, Panel("truth", assignments[0], truth=True, predictions=False, marks=alone, values={}))
     return panels
 
 
 def _extent(assignments: list[Assignment]) -> tuple[float, float, float, float]:
-    """All points and the car, with a margin."""
+    """Return the extent of all points and the car, with a margin."""
     lines = [line.points[:, :2] for found in assignments for line in (*found.truth, *found.predictions)]
     points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
     (x_min, y_min), (x_max, y_max) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
@@ -151,7 +153,7 @@ def _extent(assignments: list[Assignment]) -> tuple[float, float, float, float]:
 
 
 def _legend(panels: list[Panel], colours: dict[str, str]) -> list[Artist]:
-    """What the figure has: classes by colour, then signs in grey."""
+    """Return the entries of the legend: classes by colour, then symbols in grey."""
     none = np.empty((0, 2))
     both = [panel for panel in panels if panel.truth and panel.predictions]
     missed = any(len(p.assignment.matches) < len(p.assignment.truth) for p in panels if p.truth and p.marks)

@@ -1,4 +1,4 @@
-"""Values as lines: over the cutoff, over the range, and precision over recall."""
+"""Draws lines: values over the cutoff, PLD over the distance from the ego, and precision over recall."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
@@ -15,6 +15,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.sweeps import Sweep, region_of, sampling_of
 from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.plot.style import (
     COLUMN,
@@ -42,17 +43,17 @@ HEIGHT, LINE = 2.4, 0.13  # inches, of a figure and of a line of a legend
 
 
 def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = None) -> Figure:
-    """Draw PLD, Loc and Det, the means over classes, over the cutoff.
+    """Draw PLD, Loc and Det over the cutoff, as means over classes.
 
     Args:
-        sweep: What ``mapgauge.sweep`` gave, or one for each method. Every region and sampling in it has lines of its
-            own.
-        names: Of the methods; those of the files if None.
+        sweep: From ``mapgauge.sweep``; one for each method. Every region and sampling in it has its own lines.
+        names: Names of the methods; None uses the file names.
     """
     rows_of = _rows([sweep] if isinstance(sweep, Sweep) else list(sweep), names)
     everything = [row for rows in rows_of.values() for row in rows]
-    # A higher order has no Loc and Det.
-    keys = [key for key in ("pld", "localisation", "detection") if all(row[key] is not None for row in everything)]
+    # PLD of an order above 1 has no Loc and Det.
+    headline = [value.key for value in PLD.with_role("main", "headline")]
+    keys = [key for key in headline if all(row[key] is not None for row in everything)]
     looks: list[dict[str, Any]] = [
         {"linestyle": style, "marker": marker, "markersize": 3, "linewidth": 1.1}
         for _, style, marker in zip(keys, STYLES, MARKERS, strict=False)
@@ -76,15 +77,15 @@ def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = Non
 
 
 def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each method, region and sampling, by a name that says where they differ."""
+    """Return the rows of each method, region and sampling, by a name with the settings that differ."""
     for found in sweeps:
         if not isinstance(found, Sweep):
-            raise InvalidInput(f"expected what sweep() gives, got {type(found).__name__}")
+            raise InvalidInput(f"sweep: expected a Sweep from mapgauge.sweep(), got {type(found).__name__}")
     if not sweeps or not all(found.results for found in sweeps):
-        raise InvalidInput("the sweep is empty: there is nothing to draw")
+        raise InvalidInput("sweep: expected at least one result, got none")
     rows_of: dict[str, list[dict[str, Any]]] = {}
     for name, found in zip(legend_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
-        need("pld", ((name, results) for results in found.results))
+        need(PLD.name, ((name, results) for results in found.results))
         several_regions = len({row["region"] for row in found.rows}) > 1
         several_samplings = len({(row["spacing"], row["count"]) for row in found.rows}) > 1
         for row in found.rows:
@@ -98,19 +99,19 @@ def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[di
 
 
 def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
-    """Draw PLD against the distance from the ego: one point for each ring, at its middle.
+    """Draw PLD over the distance from the ego, with one point at the middle of each ring.
 
-    Of one method it shows the classes and their mean, of several the means.
+    The figure shows the classes and the mean of a single method, or the means of several methods.
 
     Args:
-        results: What ``evaluate`` gave with ``ranges=...``, or several of those.
-        names: Of the methods; those of the files if None.
+        results: From ``evaluate`` with ``ranges=...``; one for each method.
+        names: Names of the methods; None uses the file names.
     """
     methods = several(results, names)
-    need("pld", methods.items())
+    need(PLD.name, methods.items())
     for name, method in methods.items():
         if not method.ranges:
-            raise InvalidInput(f"{name}: no ranges in these results. Evaluate with ranges=(0, 10, 20, 30) or the like")
+            raise InvalidInput(f"{name}: these results have no ranges", remedy="Evaluate with ranges=(0, 10, 20, 30)")
     figure = new_figure(COLUMN, HEIGHT)
     axes = figure.add_subplot()
     bounds = sorted({bound for method in methods.values() for bound in method.ranges})
@@ -126,12 +127,12 @@ def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None 
         lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in there]
         lines.append(("mean", only.ranges, only.mean, INK))
     for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
-        keys = [str(ValueKey("pld", ring=ring)) for ring in pairwise(rings)]
+        keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(rings)]
         middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
-        heights = np.array([values[key] for key in keys], np.float64)  # None, where a ring has nothing, becomes NaN
+        heights = np.array([values[key] for key in keys], np.float64)  # None, for an empty ring, becomes NaN
         width = 1.6 if colour == INK else 1.1
         axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
-    _dress(axes, "distance from the ego (m)", "PLD" + (", mean over classes" if more else ""))
+    _dress(axes, "distance from the ego (m)", PLD.title + (", mean over classes" if more else ""))
     axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4)
@@ -146,17 +147,17 @@ def precision_recall(
     threshold: float | None = None,
     names: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw precision over recall, class by class, with the average precision of each.
+    """Draw precision over recall for each class, with its average precision.
 
-    As for ``average_precision``, predictions of equal confidence are one step, and precision is the highest that is
-    reached at a recall or beyond it: the area under a line is its average precision, unless the protocol takes that
-    from 11 points. Of several methods, each has a line style.
+    The curve is that of ``average_precision``. Predictions of equal confidence are one step. Precision at a recall is
+    the highest precision at this or any higher recall. The area under a curve is its average precision, unless the
+    protocol uses 11-point interpolation. Several methods differ in line style.
 
     Args:
-        results: What ``evaluate`` gave, or several of those.
+        results: From ``evaluate``; one for each method.
         metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``.
-        threshold: One of the protocol's; a panel for each of them if None.
-        names: Of the methods; those of the files if None.
+        threshold: A threshold of the protocol; None draws a panel for each threshold.
+        names: Names of the methods; None uses the file names.
     """
     methods = several(results, names)
     panels = _thresholds(methods, metric, threshold)
@@ -193,7 +194,7 @@ def precision_recall(
 
 
 def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | None) -> tuple[float, ...]:
-    """The thresholds to draw; all methods must have them."""
+    """Return the thresholds to draw. All methods must have them."""
     known = [row.name for row, _ in hit_metrics(tuple(METRICS))]
     if metric not in known:
         raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}")
@@ -205,12 +206,12 @@ def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | 
         lacking = [value for value in wanted if value not in there]
         if lacking:
             has = ", ".join(f"{value:g}" for value in there)
-            raise InvalidInput(f"{name}: {metric} has no threshold {lacking[0]!r}. It has: {has}")
+            raise InvalidInput(f"{name}: {metric} has no threshold {lacking[0]!r}; available: {has}")
     return tuple(float(value) for value in wanted)
 
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
-    """Recall and the highest precision from there on, from recall 0; of a class without predictions, nothing."""
+    """Return recall from 0 on and the highest precision from there on; both are empty without predictions."""
     scores = results.scores
     mine = scores.label == label
     confidence = scores.confidence[mine]

@@ -1,4 +1,4 @@
-"""What values are made of and how they spread: the five parts of PLD, and histograms over frames."""
+"""Draws distributions: the five parts of PLD as bars, and histograms over frames."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mapgauge.display.colours import COLOURS, part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import InvalidInput
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.pld import PLD
 from mapgauge.plot.style import (
     COLUMN,
     INK,
@@ -35,29 +35,30 @@ from mapgauge.results.results import Results
 Floats = NDArray[np.float64]
 
 BAR = 0.155  # inches, of a row with a bar
-BINS = 30  # at most about so many
+BINS = 30  # approximate maximum
 
 
 def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
-    """Draw what PLD is made of: its five parts as stacked bars, for each class and the mean.
+    """Draw the five parts of PLD as stacked bars, for each class and the mean.
 
     Args:
-        results: What ``evaluate`` gave, or several of those, whose bars stand together.
-        names: Of the methods; those of the files if None.
+        results: From ``evaluate``; one for each method. The bars of a class are grouped.
+        names: Names of the methods; None uses the file names.
     """
     methods = several(results, names)
-    need("pld", methods.items())
+    need(PLD.name, methods.items())
     for name, method in methods.items():
         if method.protocol.order != 1:
             raise InvalidInput(
-                f"{name}: PLD of order {method.protocol.order:g} does not split into parts. Evaluate with order=1"
+                f"{name}: PLD of order {method.protocol.order:g} does not split into parts",
+                remedy="Evaluate with a protocol of order 1",
             )
     rows, labels = _bars(methods)
     figure = new_figure(COLUMN, BAR * (max(rows) + 1) + 0.75)
     axes = figure.add_subplot()
     places, values = list(rows), np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
-    colours = part_colours(METRICS["pld"])
+    colours = part_colours(PLD)
     for k, part in enumerate(colours):
         axes.barh(
             places,
@@ -80,21 +81,21 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
         tick.set_fontweight("normal" if place in rows else "bold")
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
-    axes.set_xlabel("PLD", fontsize=NORMAL, color=INK)
+    axes.set_xlabel(PLD.title, fontsize=NORMAL, color=INK)
     below(figure, [Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
     return finished(figure)
 
 
 def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
-    """Parts and labels by their place from the top. Of several methods, the class has a line of its own above them."""
+    """Return parts and labels by their position from the top. Several methods have the class as a line above them."""
     rows: dict[float, list[float]] = {}
     labels: dict[float, str] = {}
     place = 0.0
     for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
         found = {
-            name: [float(values[part] or 0.0) for part in part_colours(METRICS["pld"])]
+            name: [float(values[part] or 0.0) for part in part_colours(PLD)]
             for name, method in methods.items()
-            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get("pld")
+            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(PLD.main.key)
             is not None
         }
         if len(methods) > 1 and found:
@@ -110,13 +111,13 @@ def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[f
 def histogram(
     results: Results | Sequence[Results], *, names: Sequence[str] | None = None, value: str = "pld"
 ) -> Figure:
-    """Draw how a value spreads over frames, with its median.
+    """Draw the histogram of a value over frames, with its median.
 
     Args:
-        results: What ``evaluate`` gave, or several of those.
-        names: Of the methods; those of the files if None.
+        results: From ``evaluate``; one for each method.
+        names: Names of the methods; None uses the file names.
         value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
-            ``hits:ap_chamfer@1.0``. A frame with nothing on either side has a PLD of 0.
+            ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0.
     """
     methods = several(results, names)
     columns = {name: _column(method, value, name) for name, method in methods.items()}
@@ -141,16 +142,16 @@ def histogram(
 
 
 def _column(results: Results, value: str, name: str) -> Floats:
-    """One number for each frame."""
+    """Return one number for each frame."""
     rows = results.frames(sort="token")
     known = [key for key, example in rows[0].items() if isinstance(example, int | float)]
     if value not in known:
-        raise InvalidInput(f"{name}: no value {value!r} of frames. There are: {', '.join(known)}")
+        raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}")
     return np.array([row[value] for row in rows], np.float64)
 
 
 def _edges(values: Floats) -> Floats:
-    """Edges of round bins that hold all values; whole numbers have the middles of theirs."""
+    """Return the edges of bins that hold all values. Whole numbers lie in the middle of their bins."""
     low, high = float(values.min()), float(values.max())
     if (values == np.rint(values)).all() and high > 1:
         whole = math.ceil((high - low + 1) / BINS)
@@ -158,5 +159,5 @@ def _edges(values: Floats) -> Floats:
     step = round_step(max((high - low) / BINS, 1e-3))
     first, last = math.floor(low / step), math.floor(high / step) + 1
     edges: Floats = np.arange(first, last + 1, dtype=np.float64) * step
-    edges[0] = min(edges[0], low)  # which rounding may have put above
+    edges[0] = min(edges[0], low)  # rounding may have put it above the lowest value
     return edges

@@ -1,4 +1,4 @@
-"""Where to write numbers beside lines, so that they cover little and not each other."""
+"""Places numbers beside lines, so that they cover little of the drawing and do not overlap."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -10,9 +10,9 @@ from mapgauge.typing import Points
 
 Floats: TypeAlias = NDArray[np.float64]
 
-SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line: the middle first
+SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line; the middle comes first
 GAP = 1.2  # points between a line and its number
-DISTANCES = (1, 2, 4, 7)  # from a line, in those of a number that almost touches it
+DISTANCES = (1, 2, 4, 7)  # from a line, as multiples of the smallest distance
 
 
 class Box(NamedTuple):
@@ -27,18 +27,18 @@ class Box(NamedTuple):
 def place_beside(
     lines: Sequence[Points], size: tuple[float, float], ink: Points, weight: Floats, panel: Box, taken: Sequence[Box]
 ) -> list[Box]:
-    """A box for each line: on one of its sides, where the least is covered.
+    """Return a box for each line, beside it and where it covers the least.
 
     Boxes are placed one after the other, so the first lines get the best places. A line outside the panel has its box
-    at the nearest place inside.
+    at the nearest place inside. All lengths are in points of the page.
 
     Args:
-        lines: ``(n, 2)`` points each, in points of the page, as everything here.
+        lines: ``(n, 2)`` points each.
         size: Width and height of the boxes.
-        ink: Points that had better not be covered.
-        weight: How bad it is to cover each of them.
-        panel: Where boxes may be.
-        taken: Boxes that are there already.
+        ink: Points that should not be covered.
+        weight: Cost of covering each of them.
+        panel: The box that all boxes must lie in.
+        taken: Boxes that are already placed.
     """
     boxes = np.array(taken, np.float64).reshape(-1, 4)
     room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 1
@@ -62,7 +62,7 @@ def place_beside(
 
 
 def _beside(line: Points, size: tuple[float, float]) -> Points:
-    """Centres of boxes on either side of a line: those that touch it first, then those further away."""
+    """Return centres of boxes on both sides of a line, the nearest first."""
     at = np.array(list(dict.fromkeys(round(share * (len(line) - 1)) for share in SHARES)))
     step = line[np.minimum(at + 1, len(line) - 1)] - line[np.maximum(at - 1, 0)]
     length = np.hypot(*step.T)[:, None]
@@ -74,7 +74,7 @@ def _beside(line: Points, size: tuple[float, float]) -> Points:
 
 
 def emptiest_corner(size: tuple[float, float], ink: Points, weight: Floats, panel: Box) -> Box:
-    """A box in the corner of the panel where it covers the least; the upper left one if all are alike."""
+    """Return the box in the corner of the panel where it covers the least; the upper left one if all are equal."""
     room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 3
     corners = np.array([panel.x, panel.y]) + room * np.array([[-1, 1], [1, 1], [-1, -1], [1, -1]])
     covered = (np.abs(ink[None] - corners[:, None]) < np.array(size) / 2 + 1).all(axis=2) @ weight

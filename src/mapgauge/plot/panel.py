@@ -1,6 +1,6 @@
-"""One panel of a bird's-eye view: lines, marks, the car, and the numbers beside them.
+"""Draws one panel of a bird's-eye view: lines, marks, the car, and numbers.
 
-What is told by colour is also told otherwise: truth is wide and pale, a prediction thin; what has no partner is dashed.
+Colour is never the only difference: truth is wide and pale, predictions are thin, and unmatched instances are dashed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +23,13 @@ from mapgauge.typing import Points
 
 Values: TypeAlias = Mapping[str, float | None]
 
-NUMBERED = 0.1  # predictions of at least this confidence have it written beside them
-FAINTEST = 0.06  # opacity, of predictions without confidence
+NUMBERED = 0.1  # the confidence of a prediction is written beside it from this value on
+FAINTEST = 0.06  # the smallest opacity of a prediction
 CAR = np.array([[-2.2, -1.0], [-2.2, 1.0], [1.0, 1.0], [2.4, 0.0], [1.0, -1.0]])  # metres forward and to the left
 
 
 class View(NamedTuple):
-    """From metres to the page."""
+    """Converts metres to points of the page."""
 
     forward: str  # the axis that points up: "x" or "y"
     region: tuple[float, float, float, float]  # metres: x_min, y_min, x_max, y_max
@@ -37,7 +37,7 @@ class View(NamedTuple):
 
     @property
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """What is at the left and the right, and at the bottom and the top."""
+        """Coordinates at the left and the right, and at the bottom and the top."""
         x_min, y_min, x_max, y_max = self.region
         return ((y_max, y_min), (x_min, x_max)) if self.forward == "x" else ((x_min, x_max), (y_min, y_max))
 
@@ -49,7 +49,7 @@ class View(NamedTuple):
 
     @property
     def height(self) -> float:
-        """Inches, of a panel."""
+        """Height of a panel, in inches."""
         _, (bottom, top) = self.limits
         return (top - bottom) * self.scale / 72
 
@@ -59,18 +59,18 @@ class View(NamedTuple):
         return Box(36 * self.width, 36 * self.height, 72 * self.width, 72 * self.height)
 
     def drawn(self, points: Points) -> Points:
-        """Metres across and up, as the axes have them."""
+        """Return points in metres across and up, as in the axes."""
         return points[:, 1::-1] if self.forward == "x" else points[:, :2]
 
     def on_page(self, points: Points) -> Points:
-        """Points of the page from the lower left corner, across and up."""
+        """Return points in points of the page, across and up from the lower left corner."""
         (left, _), (bottom, _) = self.limits
         sense = np.array([-1.0 if self.forward == "x" else 1.0, 1.0])
         page: Points = (self.drawn(points) - np.array([left, bottom])) * sense * self.scale
         return page
 
     def in_metres(self, x: float, y: float) -> tuple[float, float]:
-        """From points of the page to metres across and up."""
+        """Convert points of the page to metres across and up."""
         (left, _), (bottom, _) = self.limits
         return left + (-x if self.forward == "x" else x) / self.scale, bottom + y / self.scale
 
@@ -82,12 +82,12 @@ class Panel(NamedTuple):
     assignment: Assignment
     truth: bool
     predictions: bool
-    marks: bool  # whether it shows what was matched and what was not
+    marks: bool  # whether matches are drawn
     values: Values
 
 
 def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
-    """Everything inside a panel, and its axes; ``place`` is its number."""
+    """Draw a panel and its axes. ``place`` is the number of the panel."""
     _dress(axes, view, panel.name, first=place == 0)
     found = panel.assignment
     matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})
@@ -137,7 +137,7 @@ def _dress(axes: Axes, view: View, name: str, *, first: bool) -> None:
 
 
 def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
-    """The points to draw. Assignments have no closing points, so those of closed lines are added again."""
+    """Return the points to draw. Assignments leave out the closing point of closed lines; it is added here."""
     return np.concatenate([points, points[:1]]) if place < len(closed) and closed[place] else points
 
 
@@ -150,7 +150,7 @@ def _opacity(line: Instance, least: float = FAINTEST) -> float:
 
 
 def truth_line(points: Points, colour: str, width: float, *, alone: bool = False, name: str | None = None) -> Line2D:
-    """A wide pale line; with gaps if it was missed. It is not transparent, or crossing lines would show under it."""
+    """Return a wide pale line, dashed if it was missed. It is opaque, because crossing lines would show through."""
     red, green, blue = (0.42 * channel + 0.58 for channel in to_rgb(colour))
     return Line2D(
         *points.T,
@@ -166,7 +166,7 @@ def truth_line(points: Points, colour: str, width: float, *, alone: bool = False
 def prediction_line(
     points: Points, colour: str, *, alone: bool = False, opacity: float = 1.0, name: str | None = None
 ) -> Line2D:
-    """A thin line; dashed if it is false."""
+    """Return a thin line, dashed if the prediction is false."""
     return Line2D(
         *points.T,
         color=colour,
@@ -179,7 +179,7 @@ def prediction_line(
 
 
 def hollow_points(points: Points, colour: str, size: float, *, opacity: float = 1.0, name: str | None = None) -> Line2D:
-    """Points without partner."""
+    """Return hollow markers for unmatched points."""
     return Line2D(
         *points.T,
         linestyle="none",
@@ -195,14 +195,14 @@ def hollow_points(points: Points, colour: str, size: float, *, opacity: float = 
 
 
 def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> PathPatch:
-    """Thin lines ``(n, 2, 2)`` from point to point, in one path: an SVG of thousands of them would be large."""
+    """Return thin lines ``(n, 2, 2)`` between points as one path, because thousands of paths make a large SVG."""
     codes = np.tile(np.array([Path.MOVETO, Path.LINETO], np.uint8), len(ends))
     path = Path(ends.reshape(-1, 2), codes)
     return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=opacity, zorder=3, gid=name)
 
 
 def _mark_unmatched(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
-    """Points without partner, inside matched polylines."""
+    """Mark the unmatched points of matched polylines."""
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
     found = panel.assignment
     for match in found.matches:
@@ -219,7 +219,7 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, colours: Mapping[str, 
 
 
 def _write(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str]) -> None:
-    """Values in a corner, and confidences beside predictions."""
+    """Write values in a corner, and confidences beside predictions."""
     ink, weight = _ink(view, panel)
     x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
     taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car
@@ -253,7 +253,7 @@ def _write(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str]) -> 
 
 
 def _write_values(axes: Axes, view: View, values: Values, ink: Points, weight: NDArray[np.float64]) -> Box:
-    """Names and values on a card in the emptiest corner; returns the card."""
+    """Write names and values on a card in the emptiest corner, and return the box of the card."""
     rows = [(word_of(key), number(value)) for key, value in values.items()]
     letters = max(len(name) for name, _ in rows) + 1 + max(len(value) for _, value in rows)
     step = 1.3 * SMALL
@@ -271,7 +271,7 @@ def _write_values(axes: Axes, view: View, values: Values, ink: Points, weight: N
 
 
 def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
-    """Where a panel has lines, and how visible they are."""
+    """Return the points of all lines of a panel, and how visible they are."""
     lines = [(line, 0.5) for line in panel.assignment.truth if panel.truth]
     lines += [(line, _sure(line)) for line in panel.assignment.predictions if panel.predictions]
     points = [view.on_page(line.points) for line, _ in lines]

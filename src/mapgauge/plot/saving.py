@@ -1,4 +1,4 @@
-"""Figures as files: the same figure gives the same bytes, and text stays text."""
+"""Writes figures to files. The same figure gives the same bytes, and text stays text."""
 
 import io
 import os
@@ -12,34 +12,32 @@ from matplotlib.figure import Figure
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save as write_bytes
 
-# What each kind of file would otherwise say about the day and the program that wrote it.
+# Removes dates and program versions, which would change the bytes.
 METADATA: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
-# Text can be searched and edited; the names inside an SVG do not change from one time to the next.
+# Text can be searched and edited. Identifiers inside an SVG do not change between runs.
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
 RESOLUTION = 300  # dots per inch
 
-_one_at_a_time = Lock()  # matplotlib has these settings for the whole program only
+_one_at_a_time = Lock()  # these settings of matplotlib are global
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file.
 
     Args:
-        figure: What a function of ``mapgauge.plot`` gave.
-        path: The file; its suffix says the format: png (300 dots per inch), svg or pdf.
+        figure: From a function of ``mapgauge.plot``.
+        path: The file to write. Its suffix selects the format: png (300 dots per inch), svg or pdf.
     """
     if not isinstance(figure, Figure):
-        raise InvalidInput(f"figure: expected what a function of mapgauge.plot gives, got {type(figure).__name__}")
+        raise InvalidInput(f"figure: expected a matplotlib Figure, got {type(figure).__name__}")
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in METADATA:
-        raise InvalidInput(
-            f"{file}: figures are written as {', '.join(METADATA)}. Give a name that ends in one of them"
-        )
+        raise InvalidInput(f"{file}: expected a name that ends in {', '.join(METADATA)}, got {suffix or 'no suffix'}")
     buffer = io.BytesIO()
     with _one_at_a_time, mpl.rc_context(SETTINGS):
         figure.savefig(buffer, format=suffix[1:], dpi=RESOLUTION, metadata=METADATA[suffix])

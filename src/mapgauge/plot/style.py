@@ -1,7 +1,7 @@
-"""How figures look: sizes and words, in one place.
+"""The style of figures: sizes, colours, labels and legends.
 
-Sizes are set on every artist, not in matplotlib's settings, which all threads of a program share. What is not set here,
-such as the typeface, is what the user's settings say.
+Sizes are set on every artist, not in matplotlib's settings, because all threads of a program share those. Everything
+else, such as the typeface, follows the user's settings.
 """
 
 import math
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.table import title_of, value_named
 from mapgauge.results.comparison import method_names
 from mapgauge.results.results import Results
@@ -22,14 +22,14 @@ COLUMN, PAGE = 3.5, 7.16  # inches: one column of a paper, and the width of its 
 SMALL, NORMAL = 6.5, 7.5  # points
 INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
 
-STYLES = ("-", "--", ":", "-.")  # with colours, or in place of them
+STYLES = ("-", "--", ":", "-.")  # used with colours, or instead of them
 MARKERS = ("o", "s", "^", "D", "v")
 
 COUNTS = {"predictions": "predicted instances", "truth": "true instances"}
 
 
 def word_of(key: str) -> str:
-    """How a key of results is written in a figure.
+    """Return the label of a key of results in a figure.
 
     >>> word_of("ap_chamfer@0.5"), word_of("matched_points"), word_of("hits:ap_chamfer@0.5")
     ('Chamfer-AP@0.5', 'matched points', 'hits of Chamfer-AP@0.5')
@@ -39,35 +39,38 @@ def word_of(key: str) -> str:
 
 
 def several(results: Results | Sequence[Results], names: Sequence[str] | None) -> dict[str, Results]:
-    """Results by the name of their method."""
+    """Return results by the name of their method."""
     methods = [results] if isinstance(results, Results) else list(results)
     for k, method in enumerate(methods):
         if not isinstance(method, Results):
-            raise InvalidInput(f"results {k}: expected what evaluate() gives, got {type(method).__name__}")
+            raise InvalidInput(f"results {k}: expected Results from evaluate(), got {type(method).__name__}")
     if not methods:
-        raise InvalidInput("no results to draw")
+        raise InvalidInput("results: expected at least one, got none")
     return dict(zip(legend_names(methods, names), methods, strict=True))
 
 
 def legend_names(methods: list[Results], names: Sequence[str] | None) -> list[str]:
-    """What methods are called; matplotlib leaves labels that begin with an underscore out of legends."""
+    """Return the names of methods. Matplotlib omits labels with a leading underscore, so those get a space in front."""
     return [f" {name}" if name.startswith("_") else name for name in method_names(methods, names)]
 
 
 def need(metric: str, methods: Iterable[tuple[str, Results]]) -> None:
-    """Refuse results that lack a metric, or have nothing that it could be a value of."""
+    """Refuse results that lack a metric, or that have no value because they are empty."""
     for name, method in methods:
         if metric not in method.metrics:
             raise InvalidInput(
-                f"{name}: no {metric} in these results. There are: {', '.join(method.metrics)}. "
-                f'Evaluate with metrics=["{metric}"] and a protocol that has settings for it'
+                f"{name}: {metric} not found in these results; available: {', '.join(method.metrics)}",
+                remedy=Remedy(
+                    f'Evaluate with metrics=["{metric}"] and a protocol that has settings for it',
+                    f"Evaluate with --metrics {metric} and a protocol that has settings for it",
+                ),
             )
         if len(method.without_value) == len(method.class_names):
-            raise InvalidInput(f"{name}: there are neither predictions nor truth in these results")
+            raise InvalidInput(f"{name}: these results have neither predictions nor truth")
 
 
 def round_step(least: float) -> float:
-    """The smallest of ..., 0.5, 1, 2, 5, 10, ... that is not below a number.
+    """Return the smallest of ..., 0.5, 1, 2, 5, 10, ... that is not below a number.
 
     >>> round_step(8.5), round_step(0.012)
     (10.0, 0.02)
@@ -77,19 +80,19 @@ def round_step(least: float) -> float:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty white figure of this size in inches, which arranges what is put into it."""
+    """Return an empty white figure of a size in inches, with constrained layout."""
     return Figure(figsize=(width, height), layout="constrained", facecolor="white", edgecolor="white")
 
 
 def finished(figure: Figure) -> Figure:
-    """The figure with all text as it stands: a dollar sign in a name does not begin a formula."""
+    """Turn off formulas in all text of a figure, because names can contain dollar signs."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
     return figure
 
 
 def plain(axes: Axes) -> None:
-    """Thin spines on two sides, small ticks."""
+    """Set thin spines on two sides, and small ticks."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set(linewidth=0.6, color=INK)
     axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, color=INK, labelcolor=INK)
@@ -97,13 +100,13 @@ def plain(axes: Axes) -> None:
 
 
 def grid(axes: Axes, axis: str) -> None:
-    """Pale lines behind everything, along one axis."""
+    """Draw pale grid lines for one axis, behind everything else."""
     axes.set_axisbelow(True)
     (axes.xaxis if axis == "x" else axes.yaxis).grid(visible=True, color=PALE, linewidth=0.4, linestyle="-", alpha=1)
 
 
 def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: bool = True) -> list[list[Artist]]:
-    """The columns of a legend: as many as fit into so many inches, and at most so many."""
+    """Return the columns of a legend: as many as fit into ``width`` inches, and at most ``most``."""
     for count in range(min(most, len(handles)), 0, -1):
         columns = [list(handles[k::count]) for k in range(count)]
         if not by_rows:
@@ -116,7 +119,7 @@ def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: b
 
 
 def below(figure: Figure, handles: Sequence[Artist], most: int = 4) -> None:
-    """A legend below everything else, of at most so many columns."""
+    """Add a legend of at most ``most`` columns below everything else."""
     columns = columns_of(handles, figure.get_figwidth(), most)
     figure.legend(
         handles=list(chain(*columns)),

@@ -1,7 +1,7 @@
-"""The report: one HTML file to read and to explore, without network or server.
+"""Writes the report: one HTML file that needs neither network nor server.
 
-``page.html`` is the frame of the page, the scripts next to it run in it. Python writes the tables, the scripts the
-list of frames and the drawings, from arrays inside the page (``pack``).
+``page.html`` is the template of the page. Python writes the tables at the top. The scripts beside it show the list of
+frames and the drawings, from arrays inside the page (``pack``).
 """
 
 import base64
@@ -21,9 +21,9 @@ from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
-from mapgauge.metrics.table import title_of
-from mapgauge.report.columns import column_keys, first_value, frame_numbers
-from mapgauge.report.drawings import Arrays, choose, drawings
+from mapgauge.metrics.pld import PLD
+from mapgauge.report.columns import column_keys, frame_numbers, ranking_metric
+from mapgauge.report.drawings import Arrays, choose, drawings, has_shares
 from mapgauge.report.pack import pack
 from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
@@ -31,7 +31,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 
 FRAMES = 200
-SCRIPTS = ("data.js", "list.js", "histogram.js", "drawing.js", "explorer.js")  # one scope, in this order
+SCRIPTS = ("data.js", "list.js", "histogram.js", "drawing.js", "explorer.js")  # joined to one script in this order
 
 
 def write_report(
@@ -45,13 +45,13 @@ def write_report(
     """Write results as one self-contained HTML page.
 
     Args:
-        results: Of one method, or of several on the same frames and by the same protocol.
+        results: Results of one method, or of several methods on the same frames with the same protocol.
         path: The file to write.
-        names: What to call the methods; the names of their files if None.
-        frames: How many frames can be looked at: a quarter each of the worst, the best, the median and random ones, by
-            PLD of the first method. The values of all frames are always there. Drawing needs the data; results from a
-            file have it if they are loaded with predictions and truth.
-        title: Of the page.
+        names: Names of the methods; None uses the file names.
+        frames: Number of frames that can be drawn: a quarter each of the worst, the best, the median and random frames,
+            by PLD of the first method. The page always has the values of all frames. Drawing needs the geometry, which
+            results from a file have only if they are loaded with predictions and truth.
+        title: Title of the page.
 
     >>> import pathlib, tempfile
     >>> import mapgauge as mg
@@ -63,8 +63,8 @@ def write_report(
     """
     methods = [results] if isinstance(results, Results) else list(results)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
-        raise InvalidInput(f"frames must be a whole number of at least 0, got {frames!r}")
-    comparison = compare(methods, names=names)  # refuses what does not compare
+        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
+    comparison = compare(methods, names=names)  # raises an error for results that cannot be compared
     first = methods[0]
     methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
     chosen = choose(first, frames)
@@ -77,7 +77,6 @@ def write_report(
     directory, data = pack(arrays)
     heading, colour = title or "mapgauge report", colours_of(first.class_names)
     meta = {
-        "title": heading,
         "methods": comparison.names,
         "classes": first.class_names,
         "colours": [colour[name] for name in first.class_names],
@@ -85,23 +84,21 @@ def write_report(
         "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
         "tokens": first.tokens,
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
-        "sort": first_value(first),
-        "shares": "pld" in first.metrics and first.protocol.order == 1,
+        "shares": PLD.title if has_shares(first) else None,
         "drawn": drawn,
         "kinds": [chosen[frame] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
         "region": first.protocol.region,
         "arrays": directory,
     }
-    page = _page(
-        heading, summary(methods, comparison), _said_of_drawings(methods, comparison.names[0], drawn), meta, data
-    )
-    # A name from a file system may hold what is no text; it is shown as numbers rather than refused.
+    drawing = _about_drawings(methods, comparison.names[0], drawn)
+    page = _page(heading, summary(methods, comparison), drawing, meta, data)
+    # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
 
 def _in_order_of(first: Results, method: Results) -> Results:
-    """Results with their frames in the order of the first."""
+    """Return the results of a method with the frames in the order of the first method."""
     if method.tokens == first.tokens:
         return method
     place = {token: i for i, token in enumerate(method.tokens)}
@@ -109,7 +106,7 @@ def _in_order_of(first: Results, method: Results) -> Results:
 
 
 def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:
-    """What the page needs to know about a metric: its main value, what is shown beside it, and its parts."""
+    """Return what the page needs to know about a metric: its main value, the headline values, and its parts."""
     there = rows.values(np.zeros(len(rows.columns)), results.protocol)
     return {
         "key": metric.main.key,
@@ -120,31 +117,32 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
     }
 
 
-def _said_of_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int]) -> str:
-    """What the page says of the frames that it can draw."""
+def _about_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int]) -> str:
+    """Return a sentence about the frames that the page can draw."""
     total = len(methods[0].tokens)
     if any(method.data is None for method in methods):
         return (
-            "No frame can be drawn, because these results came from a file, which does not hold the geometry. "
-            "Load them with load_results(path, predictions, truth) and write the report again. "
-            f"The values of all {total:,} frames are here."
+            "No frame can be drawn, because the results were loaded from a file without the geometry. "
+            "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "
+            "mapgauge report --predictions FILE --truth FILE. "
+            f"The list has the values of all {total:,} frames."
         )
     if len(drawn) == total:
         return f"All {total:,} frames can be drawn."
-    key = first_value(methods[0])
+    metric = ranking_metric(methods[0])
     how = (
         "chosen at random"
-        if key is None
-        else f"a quarter each of the worst, the best, the median and random ones, by {title_of(key)} of {name}"
+        if metric is None
+        else f"a quarter each of the worst, the best, the median and random frames, by {metric.title} of {name}"
     )
     return (
-        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list. The values of all "
-        "frames are here. write_report(..., frames=...) draws more."
+        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list. The list has the values "
+        "of all frames. To draw more, pass frames= to write_report, or --frames to mapgauge report."
     )
 
 
 def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str) -> str:
-    """The parts of the page put together. Its policy lets only its own script run, and nothing be loaded."""
+    """Fill the template of the page. Its security policy allows only its own script, and no loading."""
     script = "\n" + "\n".join(_resource(name) for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(

@@ -1,6 +1,6 @@
-"""Numbers of every frame, as the page's list of frames shows them.
+"""Computes the columns of the list of frames.
 
-The page does no arithmetic of metrics. It gets a column for each value, for all classes pooled and for each class, as
+The page does not compute metrics. It has a column for each value, for all classes pooled and for each class, as
 ``Results.frames`` computes them.
 """
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, title_of
 from mapgauge.results.frame_table import frame_columns
 from mapgauge.results.results import Results
@@ -17,7 +18,7 @@ from mapgauge.results.values import COUNTS, lists_of_frames
 
 
 def column_keys(results: Results) -> list[dict[str, Any]]:
-    """The columns of the list: key, title, and whether they hold whole numbers."""
+    """Return the columns of the list: key, title, and whether they are whole numbers."""
     values = [
         {"key": value.key, "title": value.words, "whole": False}
         for metric, rows in lists_of_frames(results.metrics)
@@ -32,7 +33,7 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
 
 
 def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
-    """Each column as ``(1 + classes, frames)``: all classes pooled, then each class; NaN where there is no value."""
+    """Return each column as ``(1 + classes, frames)``: all classes pooled, then each class. No value is NaN."""
     classes = len(results.class_names)
     choices = [list(range(classes)), *([c] for c in range(classes))]
     found = [frame_columns(results.scores, results.metrics, results.protocol, chosen) for chosen in choices]
@@ -48,6 +49,6 @@ def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
     return numbers
 
 
-def first_value(results: Results) -> str | None:
-    """The main value that frames are ranked by: of the first metric with a value for single frames, if there is one."""
-    return next((metric.main.key for metric, _ in lists_of_frames(results.metrics)), None)
+def ranking_metric(results: Results) -> Metric | None:
+    """Return the metric that ranks frames: the first with values of single frames, or None."""
+    return next((metric for metric, _ in lists_of_frames(results.metrics)), None)

@@ -1,4 +1,4 @@
-// What the page holds: names and settings as JSON, numbers as typed arrays.
+// Reads the data of the page: names and settings as JSON, numbers as typed arrays.
 
 const meta = JSON.parse(document.getElementById("meta").textContent);
 const frameCount = meta.tokens.length;
@@ -18,7 +18,7 @@ async function unpack() {
   }
 }
 
-// The columns of the list. Their titles come with the data; text columns have no numbers to compute with.
+// The columns of the list. The titles of columns with numbers come with the data.
 const columnOf = Object.fromEntries(meta.columns.map((column) => [column.key, column]));
 const numberKeys = meta.columns.map((column) => column.key);
 const columnKeys = ["token", ...(meta.scenes ? ["scene"] : []), ...numberKeys];
@@ -43,7 +43,7 @@ function frameValues(method, frame, className) {
   return Object.fromEntries(numberKeys.map((key) => [key, numbersOf(method, key, className)[frame]]));
 }
 
-// All columns of the list. `choice` is a method ("0"), or two of them ("1-0"): the first minus the second.
+// All columns of the list. `choice` is a method ("0") or a difference ("1-0": method 1 minus method 0).
 function columnsOf(choice, className) {
   const [first, second] = choice.split("-");
   const difference = (key) => {
@@ -55,11 +55,11 @@ function columnsOf(choice, className) {
   );
 }
 
-// Where a frame is among those that can be drawn; -1 if it cannot.
+// The index of a frame among those that can be drawn, or -1.
 const drawnAt = new Int32Array(frameCount).fill(-1);
 meta.drawn.forEach((frame, place) => (drawnAt[frame] = place));
 
-// Undo differences: `steps` has two columns one after the other; the sums wrap around as the differences did.
+// The two columns of a polyline from their differences. The sums wrap around, as the differences did.
 function lineOf(steps, begin, end) {
   const half = steps.length / 2;
   const x = new steps.constructor(end - begin);
@@ -71,7 +71,7 @@ function lineOf(steps, begin, end) {
   return { x, y };
 }
 
-// The instances of a drawn frame: of one side, with what is known of their partners.
+// The instances of one side of a drawn frame. `match` is set later.
 function instancesOf(method, place, side) {
   const of = (name) => arrays[`${method}.${side}.${name}`];
   const found = [];
@@ -89,7 +89,7 @@ function instancesOf(method, place, side) {
   return found;
 }
 
-// A drawn frame of one method: predictions, truth, and matches, which both sides of them know.
+// A drawn frame of one method: predictions, truth, and matches. Matched instances refer to their match.
 function sceneOf(method, place) {
   const predictions = instancesOf(method, place, "predictions");
   const truth = instancesOf(method, place, "truth");

@@ -1,13 +1,14 @@
-// The chosen frame from above, x to the right and y up, one panel per method. All panels show the same place.
+// Draws the chosen frame in bird's-eye view, x to the right and y up, in one panel per method. All panels show the
+// same view.
 
-const METRE = 100; // centimetres, in which coordinates come
-const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "points without partner" };
+const METRE = 100; // coordinates are in centimetres
+const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points" };
 const MARGIN = 1.06;
 const panels = []; // one per method: { figure, values, svg, tip, scale, none, width, nodes, instances }
-let whole = null; // { x, y, width, height } in metres: what "whole" shows
-let pointed = null; // the instance that is looked at: { panel, instance }
+let whole = null; // the view of the whole frame in metres: { x, y, width, height }
+let pointed = null; // the instance under the pointer or with focus: { panel, instance }
 
-// The region of the protocol, and all truth that can be drawn: a frame may lie elsewhere than the protocol expects.
+// The view that contains the region of the protocol and all drawn truth, which may lie outside the region.
 function wholeView() {
   let [left, right, bottom, top] = meta.region
     ? [-meta.region[0] / 2, meta.region[0] / 2, -meta.region[1] / 2, meta.region[1] / 2]
@@ -32,7 +33,7 @@ function buildPanels(onView) {
   whole = wholeView();
   meta.methods.forEach((name, method) => {
     const values = element("span");
-    const svg = drawn("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
+    const svg = svgElement("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
     svg.style.aspectRatio = `${whole.width} / ${whole.height}`;
     svg.style.maxHeight = "75vh";
     const tip = element("div", { className: "tip", hidden: true });
@@ -57,7 +58,7 @@ function pathOf(line, closed) {
 
 const dotsOf = (line, places) => places.map((i) => `M${line.x[i] / METRE} ${-line.y[i] / METRE}h0`).join("");
 
-function withoutPartner(instance) {
+function unmatchedPoints(instance) {
   const all = Array.from(instance.line.x.keys());
   if (!instance.match) return all;
   const taken = new Set(instance.side === "truth" ? instance.match.pairs.y : instance.match.pairs.x);
@@ -79,20 +80,20 @@ function background() {
   const from = (middle, size) => Math.floor((middle - 1.5 * size) / 10) * 10;
   const [left, bottom] = [from(whole.x, whole.width), from(whole.y, whole.height)];
   for (let x = left; x <= whole.x + 1.5 * whole.width; x += 10) {
-    nodes.push(drawn("line", { class: "metre", x1: x, x2: x, y1: -bottom, y2: bottom - 2 * whole.y }));
+    nodes.push(svgElement("line", { class: "metre", x1: x, x2: x, y1: -bottom, y2: bottom - 2 * whole.y }));
   }
   for (let y = bottom; y <= whole.y + 1.5 * whole.height; y += 10) {
-    nodes.push(drawn("line", { class: "metre", x1: left, x2: 2 * whole.x - left, y1: -y, y2: -y }));
+    nodes.push(svgElement("line", { class: "metre", x1: left, x2: 2 * whole.x - left, y1: -y, y2: -y }));
   }
   if (meta.region) {
     const [width, height] = meta.region;
-    nodes.push(drawn("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
+    nodes.push(svgElement("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
   }
-  nodes.push(drawn("path", { class: "ego", d: "M-1 0H1M0 -1V1" }, drawn("title", {}, "the ego")));
+  nodes.push(svgElement("path", { class: "ego", d: "M-1 0H1M0 -1V1" }, svgElement("title", {}, "the ego")));
   return nodes;
 }
 
-// Put one frame into a panel. `nodes` remember what they show, so that layers can hide them.
+// Draws one frame in a panel. `panel.nodes` says what each node shows, so that layers can be hidden.
 function drawScene(panel, frame) {
   const place = drawnAt[frame];
   leave();
@@ -104,7 +105,7 @@ function drawScene(panel, frame) {
   if (place < 0) {
     panel.none.textContent = meta.drawn.length
       ? "The geometry of this frame is not in the page. Frames with a dot in the list can be drawn."
-      : "No geometry is in this page.";
+      : "This page has no geometry.";
     panel.svg.replaceChildren();
     return;
   }
@@ -118,11 +119,11 @@ function drawScene(panel, frame) {
       const colour = meta.colours[instance.label];
       const d = pathOf(instance.line, instance.closed);
       const lonely = meta.matched && !instance.match ? " lonely" : "";
-      const node = drawn(
+      const node = svgElement(
         "g",
         { class: `instance ${instance.side}${lonely}`, tabindex: "-1", role: "img", "aria-label": describe(panel.method, frame, instance).join(", ") },
-        drawn("path", { class: "stroke", d, stroke: colour, "stroke-opacity": instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1) }),
-        drawn("path", { class: "reach", d }),
+        svgElement("path", { class: "stroke", d, stroke: colour, "stroke-opacity": instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1) }),
+        svgElement("path", { class: "reach", d }),
       );
       instance.node = node;
       node.addEventListener("pointerenter", (event) => look(panel, frame, instance, event));
@@ -134,19 +135,19 @@ function drawScene(panel, frame) {
     });
   const marks = (instances) =>
     instances.flatMap((instance) => {
-      const d = dotsOf(instance.line, withoutPartner(instance));
+      const d = dotsOf(instance.line, unmatchedPoints(instance));
       if (!d || !meta.matched) return [];
       const colour = meta.colours[instance.label];
       const faint = instance.side === "truth" || instance.match ? 1 : instance.confidence;
-      const dots = [drawn("path", { class: "outer", d, stroke: colour }), drawn("path", { class: "inner", d })];
-      instance.dots = drawn("g", { class: `dots ${instance.side}`, "stroke-opacity": faint }, ...dots);
+      const dots = [svgElement("path", { class: "outer", d, stroke: colour }), svgElement("path", { class: "inner", d })];
+      instance.dots = svgElement("g", { class: `dots ${instance.side}`, "stroke-opacity": faint }, ...dots);
       return [add("dots", instance, instance.dots)];
     });
   const pairs = scene.matches.map((match) => {
-    match.node = drawn("path", { class: "pairs", d: pairsPath(match) });
+    match.node = svgElement("path", { class: "pairs", d: pairsPath(match) });
     return add("pairs", match.prediction, match.node);
   });
-  const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most certain on top
+  const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most confident on top
   panel.svg.replaceChildren(
     ...background(),
     ...lines(scene.truth),
@@ -171,26 +172,26 @@ function applyView(panel, view) {
   const height = (width * whole.height) / whole.width;
   const [x, y] = view ? [view.x, view.y] : [whole.x, whole.y];
   panel.svg.setAttribute("viewBox", `${x - width / 2} ${-y - height / 2} ${width} ${height}`);
-  panel.width ||= panel.svg.clientWidth; // asking is slow: the browser must lay out the page first
+  panel.width ||= panel.svg.clientWidth; // cached, because reading clientWidth forces a layout
   const pixels = (panel.width || 600) / width;
   const length = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].find((metres) => metres * pixels >= 45) ?? 1000;
   panel.scale.style.width = `${length * pixels}px`;
   panel.scale.textContent = `${length} m`;
 }
 
-const COSTS = ["matched points", "unmatched points", "confidence"]; // what a match costs, as `matches.costs` has it
+const COSTS = ["matched points", "unmatched points", "confidence"]; // the columns of `matches.costs`
 
-// What there is to say of an instance, line by line.
+// The description of an instance, line by line.
 function describe(method, frame, instance) {
   const said = [`${instance.side === "truth" ? "truth" : "prediction"} ${instance.number}, ${meta.classes[instance.label]}`];
   if (instance.side !== "truth") said.push(`confidence ${instance.confidence.toFixed(3)}`);
   if (!meta.matched) return said;
   const scale = arrays[`${method}.scale`][drawnAt[frame] * classCount + instance.label];
   const share = (cost) => (cost * scale).toFixed(4);
-  const of = meta.shares ? "in the PLD of the class" : "cost";
+  const of = meta.shares ? `share of the ${meta.shares} of the class` : "cost";
   if (!instance.match) {
     const kind = instance.side === "truth" ? "missed" : "false";
-    said.push(`no partner: ${kind}`, `${of}: ${share(instance.confidence / 2)}`);
+    said.push(`unmatched: ${kind}`, `${of}: ${share(instance.confidence / 2)}`);
     return said;
   }
   const { prediction, truth, distance, pairs, costs } = instance.match;
@@ -198,7 +199,7 @@ function describe(method, frame, instance) {
   said.push(
     `partner: ${partner}`,
     `distance ${distance.toFixed(3)} (normalised SOSPA)`,
-    `${pairs.x.length} matched points, without partner ${prediction.line.x.length - pairs.x.length} + ${truth.line.x.length - pairs.x.length}`,
+    `${pairs.x.length} matched points, unmatched: ${prediction.line.x.length - pairs.x.length} predicted, ${truth.line.x.length - pairs.x.length} true`,
     `${of}: ${share(costs[0] + costs[1] + costs[2])}`,
     ...costs.map((cost, k) => `${COSTS[k]} ${share(cost)}`),
   );
@@ -235,7 +236,7 @@ function leave() {
   pointed = null;
 }
 
-// Step through the instances that are shown; the browser says what the focused one is.
+// Moves the focus to the next or previous visible instance. Screen readers read its label.
 function step(panel, by) {
   const there = panel.instances.filter((instance) => instance.node.style.display !== "none");
   if (!there.length) return;
@@ -243,7 +244,7 @@ function step(panel, by) {
   there[now < 0 ? (by > 0 ? 0 : there.length - 1) : (now + by + there.length) % there.length].node.focus({ preventScroll: true });
 }
 
-// A view that is `factor` times as wide; `at` stays where it is.
+// A view that is `factor` times as wide. The point `at` keeps its place.
 function zoomed(view, factor, at = null) {
   const now = view ?? whole;
   const width = Math.min(Math.max(now.width * factor, 1), 4 * whole.width);

@@ -5,36 +5,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.metrics.pld import pld_value
+from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
-from mapgauge.report.columns import first_value
+from mapgauge.report.columns import ranking_metric
 from mapgauge.report.pack import steps
 from mapgauge.results.assignment import Assignment, Match, match_frame
 from mapgauge.results.frame_table import frame_columns
 from mapgauge.results.results import Results
 
 KINDS = ("worst", "best", "median", "random")
-CENTIMETRES = 100  # per metre: what a drawing needs
+CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def choose(results: Results, count: int, seed: int = 0) -> dict[int, str]:
-    """The frames to draw and why: a quarter each of the worst, the best, the median and random ones.
+    """Choose the frames to draw: a quarter each of the worst, the best, the median and random frames.
 
-    Frames are ranked by the first metric that scores single frames. All frames are drawn if there are at most
-    ``count``, random ones if no metric scores single frames.
+    Frames are ranked by the first metric that scores single frames. If no metric does, all chosen frames are random. If
+    there are at most ``count`` frames, all are chosen.
+
+    Returns:
+        Why each frame was chosen, by its number.
     """
     total = len(results.tokens)
     if count >= total:
         return dict.fromkeys(range(total), "all")
     rng = np.random.default_rng(seed)
-    key = first_value(results)
-    if key is None:
+    metric = ranking_metric(results)
+    if metric is None:
         return dict.fromkeys(sorted(rng.choice(total, count, replace=False).tolist()), "random")
     worst, best, median, random = (count // 4 + (k < count % 4) for k in range(4))
     columns = frame_columns(results.scores, results.metrics, results.protocol, range(len(results.class_names)))
-    order = np.argsort(-np.array(columns[key]), kind="stable")
+    values = np.array(columns[metric.main.key])
+    order = np.argsort(-values if metric.lower_is_better else values, kind="stable")  # the worst first
     rest = order[worst : total - best]
     start = (len(rest) - median) // 2
     others = np.concatenate([rest[:start], rest[start + median :]])
@@ -49,7 +53,7 @@ def choose(results: Results, count: int, seed: int = 0) -> dict[int, str]:
 
 
 def drawings(results: Results, frames: list[int]) -> Arrays:
-    """The geometry of some frames of one method, as columns. The results must have their data."""
+    """Return the geometry of some frames of one method as columns. The results must have their data."""
     if results.data is None:
         return {}
     protocol = results.protocol
@@ -65,7 +69,7 @@ def drawings(results: Results, frames: list[int]) -> Arrays:
 
 
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
-    """The instances of one side of all frames."""
+    """Return the columns of the instances of one side of all frames."""
     instances = [instance for frame in frames for instance in getattr(frame, side)]
     offsets = _offsets([len(instance.points) for instance in instances])
     coords = np.concatenate([np.empty((0, 2)), *(instance.points[:, :2] for instance in instances)]) * CENTIMETRES
@@ -100,7 +104,7 @@ def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
 
 
 def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, float, float]:
-    """What a match adds to the parts of its class, unnormalised: matched points, unmatched points, confidence."""
+    """Return the unnormalised costs of a match: matched points, unmatched points, confidence."""
     order, cutoff = protocol.order, protocol.cutoffs[0]
     x, y = frame.predictions[match.prediction], frame.truth[match.truth]
     r, s = (1.0 if side.confidence is None else side.confidence for side in (x, y))
@@ -112,14 +116,19 @@ def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, 
     return weighted * share, weighted * (1 - share), abs(r - s) / 2
 
 
-def _scale(results: Results, frames: list[int]) -> NDArray[np.float32]:
-    """``(frames, classes)``: what turns a cost into a share of the PLD of its class in its frame (eq. 13).
+def has_shares(results: Results) -> bool:
+    """Whether the costs of a match add up to PLD: it was computed and splits into parts."""
+    return PLD.name in results.metrics and results.protocol.order == 1
 
-    1 where PLD was not computed, or does not split into parts.
+
+def _scale(results: Results, frames: list[int]) -> NDArray[np.float32]:
+    """Return ``(frames, classes)`` factors from a cost to its share of the PLD of its class and frame (eq. 13).
+
+    The factors are 1 if there are no such shares.
     """
-    if "pld" not in results.metrics or results.protocol.order != 1:
+    if not has_shares(results):
         return np.ones((len(frames), len(results.class_names)), np.float32)
-    sums = results.scores.sums["pld"][0][frames]
+    sums = results.scores.sums[PLD.name][0][frames]
     total = sums[..., 5] + pld_value(sums, 1.0)
     scale: NDArray[np.float32] = np.divide(2.0, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
     return scale

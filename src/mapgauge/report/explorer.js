@@ -1,13 +1,13 @@
-// What is shown: one state, in the address of the page as well, and everything that changes it.
+// Holds the state of the page, writes it to the address, and reacts to every control.
 
 const $$ = (id) => document.getElementById(id);
 
 const DEFAULTS = () => ({
   frame: -1,
-  method: "0", // or "1-0": the second minus the first
-  of: "", // a class, or all of them
-  sort: meta.sort ?? "token",
-  down: meta.sort !== null,
+  method: "0", // or a difference, "1-0"
+  of: "", // a class; "" for all
+  sort: meta.metrics[0]?.key ?? "token",
+  down: meta.metrics[0]?.lower ?? false, // the worst frames first
   text: "",
   scene: "",
   only: false,
@@ -39,7 +39,7 @@ function addressOf(now) {
   return `#${said}`;
 }
 
-// The state that an address means. What it does not know is left at its default: an old link still opens.
+// The state that an address describes. Unknown entries are ignored, so that old links still open.
 function stateOf(address) {
   const said = new URLSearchParams(address.slice(1));
   const now = DEFAULTS();
@@ -68,7 +68,7 @@ function methodChoices() {
   return [...names.map((name, k) => [String(k), name]), ...pairs];
 }
 
-// Change the state and show it. What depends on little is cheap: only a new choice of values computes columns again.
+// Changes the state and updates only what depends on the change.
 function change(changes) {
   const before = state;
   state = { ...state, ...changes };
@@ -82,7 +82,7 @@ function refresh(before = null) {
     rows = sorted(passing(state, columns), state, columns);
     if (state.frame < 0) state.frame = rows.find((frame) => drawnAt[frame] >= 0) ?? rows[0] ?? 0;
     markSort(state);
-    scroller.scrollTop = 0; // who sorts or filters wants to see what comes first
+    scroller.scrollTop = 0; // show the first rows after sorting or filtering
     $$("count").textContent = `${rows.length.toLocaleString("en")} of ${frameCount.toLocaleString("en")} frames`;
   }
   if (differs("method", "of", "text", "scene", "only", "ranges", "value")) {
@@ -98,7 +98,7 @@ function refresh(before = null) {
   if (differs("frame", "least", "off", "offClasses")) for (const panel of panels) applyLayers(panel, state);
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
   showControls();
-  clearTimeout(addressTimer); // browsers refuse an address that changes with every move of the mouse
+  clearTimeout(addressTimer); // browsers limit how often the address may change
   addressTimer = setTimeout(() => history.replaceState(null, "", addressOf(state)), 100);
 }
 
@@ -110,7 +110,7 @@ function showControls() {
   for (const [id, value] of [["low", low], ["high", high]]) {
     const text = Number.isFinite(value) ? String(value) : "";
     const typed = $$(id).value;
-    if (text === "" ? typed !== "" : typed === "" || Number(typed) !== value) $$(id).value = text; // "0.50" may stay
+    if (text === "" ? typed !== "" : typed === "" || Number(typed) !== value) $$(id).value = text; // keep "0.50" while it is typed
   }
   $$("least").value = state.least;
   $$("least-value").textContent = state.least.toFixed(2);
@@ -131,7 +131,7 @@ function showChips() {
   $$("chips").replaceChildren(...chips);
 }
 
-// The chosen frame by name and in numbers: of each method, of all classes and of each.
+// Shows the name and the values of the chosen frame: for each method, for all classes and for each class.
 function showFrame() {
   const frame = state.frame;
   const kind = drawnAt[frame] >= 0 ? meta.kinds[drawnAt[frame]] : "all";
@@ -161,7 +161,7 @@ function showFrame() {
   $$("frame-values").replaceChildren(region);
 }
 
-// A value and what it is made of: "PLD 0.877 = localisation 0.2 + detection 0.677".
+// A value and its headline values: "PLD 0.877 = localisation 0.200 + detection 0.677".
 function sentenceOf(metric, values) {
   const parts = metric.headlines.map((key) => `${labelOf(key)} ${shown(key, values[key])}`);
   return `${metric.title} ${shown(metric.key, values[metric.key])}${parts.length ? ` = ${parts.join(" + ")}` : ""}`;
@@ -171,11 +171,11 @@ function barOf(metric, values) {
   let at = 0;
   const boxes = metric.parts.map(({ key, colour }) => {
     const width = 100 * (values[key] || 0);
-    const box = drawn("rect", { class: "part", x: at, y: 1, width, height: 14, fill: colour }, drawn("title", {}, `${labelOf(key)} ${shown(key, values[key])}`));
+    const box = svgElement("rect", { class: "part", x: at, y: 1, width, height: 14, fill: colour }, svgElement("title", {}, `${labelOf(key)} ${shown(key, values[key])}`));
     at += width;
     return box;
   });
-  return drawn("svg", { class: "bar", viewBox: "0 0 100 16", preserveAspectRatio: "none", "aria-hidden": "true" }, drawn("rect", { class: "track", width: 100, height: 16 }), ...boxes);
+  return svgElement("svg", { class: "bar", viewBox: "0 0 100 16", preserveAspectRatio: "none", "aria-hidden": "true" }, svgElement("rect", { class: "track", width: 100, height: 16 }), ...boxes);
 }
 
 function setRange(key, range) {
@@ -190,7 +190,7 @@ function go(by) {
   const next = place < 0 ? rows[0] : rows[Math.min(Math.max(place + by, 0), rows.length - 1)];
   if (next === undefined) return;
   change({ frame: next });
-  scrollToRow(rows.indexOf(next)); // also to a frame that was chosen already, and scrolled out of sight
+  scrollToRow(rows.indexOf(next)); // needed if the frame did not change but was scrolled out of sight
 }
 
 function options(id, pairs) {
@@ -225,7 +225,7 @@ function build() {
   $$("only-label").hidden = meta.drawn.length === 0 || meta.drawn.length === frameCount;
   $$("layers").hidden = meta.drawn.length === 0;
   if (meta.methods.length > 1) {
-    // Drawings side by side need the whole width; the list goes below them, also for the tab key.
+    // Drawings side by side need the whole width. The list moves below them, also in the order of the tab key.
     const both = document.querySelector(".columns");
     both.classList.add("several");
     both.prepend(document.querySelector(".right"));
@@ -264,7 +264,7 @@ function build() {
     refresh();
   });
   window.addEventListener("hashchange", () => {
-    if ($$(location.hash.slice(1))) return; // a link within the page, not a view
+    if ($$(location.hash.slice(1))) return; // a link within the page, not a state
     clearTimeout(addressTimer);
     state = stateOf(location.hash);
     refresh();

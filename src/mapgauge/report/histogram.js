@@ -1,20 +1,20 @@
-// The distribution of one value over frames. Dragging across it chooses a range, a click lets it go.
+// Draws the histogram of one value over frames. Dragging across it selects a range, a click removes the range.
 
 const SVG = "http://www.w3.org/2000/svg";
 const BINS = 40;
 const HEIGHT = 84;
-const BASE = 66; // where bars stand, pixels from the top
+const BASE = 66; // the bottom of the bars, in pixels from the top
 const histogram = document.getElementById("histogram");
 let axis = { low: 0, high: 1, width: 1 };
 
-function drawn(name, attributes, ...children) {
+function svgElement(name, attributes, ...children) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
   return made;
 }
 
-// Bins over the values of all frames: whole numbers get bins of their own where there are few of them.
+// Bins over the values of all frames. Whole numbers have a bin each if they span at most BINS.
 function binsOf(key, column) {
   let low = Infinity;
   let high = -Infinity;
@@ -54,18 +54,18 @@ function drawHistogram(key, column, others, kept, range) {
   for (const [name, counts] of [["all", all], ["kept", now]]) {
     counts.forEach((count, i) => {
       const height = (count / most) * (BASE - 4);
-      if (count) parts.push(drawn("rect", { class: name, x: i * bar + 0.5, y: BASE - height, width: Math.max(bar - 1, 0.5), height }));
+      if (count) parts.push(svgElement("rect", { class: name, x: i * bar + 0.5, y: BASE - height, width: Math.max(bar - 1, 0.5), height }));
     });
   }
   if (range) {
     const [from, to] = range.map((value) => Math.min(Math.max(xOf(value), 0), width));
-    parts.push(drawn("rect", { class: "brush", x: from, y: 0, width: Math.max(to - from, 1), height: BASE }));
+    parts.push(svgElement("rect", { class: "brush", x: from, y: 0, width: Math.max(to - from, 1), height: BASE }));
   }
-  const tick = (value, x, anchor) => drawn("text", { x, y: HEIGHT - 4, "text-anchor": anchor }, isWhole(key) ? String(Math.round(value)) : value.toFixed(2));
+  const tick = (value, x, anchor) => svgElement("text", { x, y: HEIGHT - 4, "text-anchor": anchor }, isWhole(key) ? String(Math.round(value)) : value.toFixed(2));
   if (!bins.empty) {
     const inset = isWhole(key) ? 0.5 : 0;
     parts.push(tick(bins.low + inset, 1, "start"), tick(bins.high - inset, width - 1, "end"));
-    parts.push(drawn("text", { x: width / 2, y: HEIGHT - 4, "text-anchor": "middle" }, labelOf(key)));
+    parts.push(svgElement("text", { x: width / 2, y: HEIGHT - 4, "text-anchor": "middle" }, labelOf(key)));
   }
   histogram.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
   histogram.setAttribute(

@@ -1,11 +1,15 @@
-// The list of frames: filtered, sorted, and only as many rows in the page as one can see.
+// Shows the list of frames, filtered and sorted. Only visible rows are in the page.
 
-const ROW = 26; // pixels, as --row in the style
-const SPARE = 12; // rows above and below what is seen
+const ROW = 26; // pixels; equals --row in page.css
+const SPARE = 12; // extra rows above and below the visible ones
 const scroller = document.getElementById("scroller");
 const list = document.getElementById("list");
 
-const widthOf = (key) => ({ token: 190, scene: 110, localisation: 96 })[key] ?? 86;
+// The width of a column in pixels. The longest word of a title must fit.
+function widthOf(key) {
+  const longest = Math.max(...labelOf(key).split(" ").map((word) => word.length));
+  return { token: 190, scene: 110 }[key] ?? Math.max(86, 8 * longest);
+}
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -40,7 +44,7 @@ function buildList(onSort, onChoose) {
   });
 }
 
-// Frames that pass all filters; with `except`, all but the range of that value.
+// The frames that pass all filters. The range of the value `except` is not applied.
 function passing(state, columns, except = null) {
   const text = state.text.toLowerCase();
   const ranges = Object.entries(state.ranges).filter(([key]) => key !== except);
@@ -54,7 +58,7 @@ function passing(state, columns, except = null) {
   return frames;
 }
 
-// Frames in the order of a column. What has no value comes last, equal values keep their order.
+// The frames in the order of a column. Frames without a value come last; equal values keep their order.
 function sorted(frames, state, columns) {
   const sign = state.down ? -1 : 1;
   if (numberKeys.includes(state.sort)) {

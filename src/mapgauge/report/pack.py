@@ -1,6 +1,6 @@
-"""Arrays inside a page: one block of bytes, compressed and written as text, and a directory of what is where.
+"""Packs arrays for the page: one compressed block of bytes as base64 text, and a directory of the arrays.
 
-A page that draws thousands of polylines must not spell out numbers. Typed arrays are read by the browser as they are.
+Thousands of polylines as decimal numbers would make a large page. The browser reads typed arrays without parsing.
 """
 
 import base64
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LEVEL = 6  # 9 takes seven times as long to save a fiftieth
-ALIGNMENT = 8  # bytes; a typed array must begin at a multiple of its item's size
+LEVEL = 6  # level 9 takes seven times as long and saves 2 %
+ALIGNMENT = 8  # bytes; a typed array must begin at a multiple of its item size
 
 Directory = dict[str, tuple[str, int, int]]  # by name: type, first byte, number of items
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[Directory, str]:
-    """The directory and the text. Equal arrays are written once: methods usually share their truth.
+    """Return the directory and the text. Equal arrays are stored once, because methods usually share their truth.
 
     >>> directory, text = pack({"a": np.array([1, 2], np.int16), "b": np.array([1, 2], np.int16)})
     >>> directory
@@ -41,9 +41,9 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[Directory, str]:
 
 
 def steps(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:
-    """Rows of columns as differences to the row before, from scratch at each offset; they compress far better.
+    """Return the differences between consecutive rows, restarting at each offset. They compress far better.
 
-    Differences wrap around, and so do the sums that undo them. Columns come one after the other.
+    Differences wrap around, and so do the sums that undo them. The result has the columns one after the other.
 
     >>> steps(np.array([[5, 1], [6, 2], [9, 9]], np.int16), np.array([0, 2, 3])).tolist()
     [[5, 1, 9], [1, 1, 9]]

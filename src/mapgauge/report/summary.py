@@ -1,4 +1,4 @@
-"""The top of the page, which needs no script: what was evaluated and how, findings, values with intervals, bars."""
+"""Writes the top of the page as HTML: inputs, findings, values with intervals, and bars. It needs no script."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +7,8 @@ from typing import Any
 
 from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
+from mapgauge.errors import with_remedy
+from mapgauge.frames.findings import Finding
 from mapgauge.metrics.metric import HitRows, Metric
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.results.comparison import Comparison, Difference, Estimate
@@ -16,13 +18,13 @@ LEVELS = ("error", "warning", "note")
 
 
 def summary(methods: Sequence[Results], comparison: Comparison) -> str:
-    """All sections above the explorer, as HTML. Findings come first if there is something to worry about."""
+    """Return all sections above the list of frames. Findings come first if there are errors or warnings."""
     names = comparison.names
     findings = _section("Findings", "findings", _findings(methods, names))
     sections = [
         _section("Values", "values", _values(methods, comparison)),
-        _section("What the error is made of", "parts", _bars(methods, names)),
-        _section("What was compared, and how", "inputs", _inputs(methods, names)),
+        _section("Parts of the error", "parts", _bars(methods, names)),
+        _section("Inputs and settings", "inputs", _inputs(methods, names)),
     ]
     worrying = any(finding.level != "note" for method in methods for finding in method.findings)
     sections.insert(0 if worrying else 2, findings)
@@ -30,7 +32,7 @@ def summary(methods: Sequence[Results], comparison: Comparison) -> str:
 
 
 def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """What this page is about, in two sentences."""
+    """Return the first paragraph: methods, truth, frames, protocol."""
     first = methods[0]
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
@@ -49,7 +51,7 @@ def _section(title: str, name: str, body: str) -> str:
 
 
 def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
-    """A table of cells that are HTML already; the first ``heads`` cells of a row name it."""
+    """Return a table. Cells must be HTML already; the first ``heads`` cells of a row are its heads."""
     top = "".join(f'<th scope="col"{" class=text" if k < heads else ""}>{cell}</th>' for k, cell in enumerate(header))
     body = "".join(
         f"<tr{' class=mean' if row[0] == 'mean' else ''}>"
@@ -64,13 +66,13 @@ def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *
 
 
 def _values(methods: Sequence[Results], comparison: Comparison) -> str:
-    """One table per metric with intervals, and one of the differences between each two methods."""
+    """Return one table per metric with intervals, and one for the differences between each two methods."""
     first, several = methods[0], len(methods) > 1
     tables: list[str] = []
     text = [
         f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
         f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
-        + (" So few say little about the spread." if comparison.units < 10 else "")
+        + (" With so few, the intervals are unreliable." if comparison.units < 10 else "")
         + "</p>",
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
@@ -109,13 +111,13 @@ def _is_ap(metric: Metric) -> bool:
 
 
 def _keys(results: Results, metric: Metric) -> list[str]:
-    """The keys of a metric's table: the value, what is shown beside it, further settings, rings."""
+    """Return the keys of the table of a metric: main value, headline values, further settings, rings."""
     found = value_keys(metric, results.protocol, results.ranges, "main", "headline")
     return [str(key) for key in found if results.mean.get(str(key)) is not None or key.name == metric.main.key]
 
 
 def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
-    """A value with its interval where there is one."""
+    """Return a value with its interval, if it has one."""
     if found is None:
         return number((results.mean if name == "mean" else results.classes[name]).get(key))
     return f"{found.value:.3f}" + (f" <small>[{found.low:.3f}, {found.high:.3f}]</small>" if _is_known(found) else "")
@@ -130,16 +132,16 @@ def _difference(found: Difference | None) -> str:
 
 
 def _is_known(found: Estimate | Difference) -> bool:
-    """Whether there is an interval: no sample may have had a value."""
+    """Whether there is an interval. There is none if no bootstrap sample has a value."""
     return math.isfinite(found.low) and math.isfinite(found.high)
 
 
 def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """The parts of each metric that has some, as stacked bars, and the same as numbers."""
+    """Return the parts of each metric that has parts, as stacked bars and as numbers."""
     first = methods[0]
     split = [metric for metric in map(METRICS.__getitem__, first.metrics) if metric.with_role("part")]
     if not split:
-        return "<p>No metric that splits into parts was computed.</p>"
+        return "<p>None of the computed metrics splits into parts.</p>"
     return "".join(_bars_of(metric, methods, names) for metric in split)
 
 
@@ -147,7 +149,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     first, several, title = methods[0], len(methods) > 1, escape(metric.title)
     colours = part_colours(metric)
     if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
-        return f"<p>{title} does not split into parts with these settings (order {first.protocol.order:g}).</p>"
+        return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"
     words = {value.key: escape(value.words) for value in metric.values}
     legend = "".join(
         f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
@@ -174,7 +176,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
 
 
 def _bar(values: dict[str, float | None], colours: dict[str, str], words: dict[str, str]) -> str:
-    """One stacked bar from 0 to 1. The numbers stand beside it, so it is hidden from screen readers."""
+    """Return one stacked bar from 0 to 1. It is hidden from screen readers, because the numbers are beside it."""
     parts = {part: values[part] for part in colours}
     if any(part is None for part in parts.values()):
         return number(None)
@@ -194,18 +196,18 @@ def _bar(values: dict[str, float | None], colours: dict[str, str], words: dict[s
 
 
 def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """What was noticed about the data: the worst first; what is true of several methods once."""
+    """Return the findings, errors first. A finding that several methods share is listed once."""
     whose: dict[str, list[str]] = {}
     levels: dict[str, str] = {}
     for called, result in zip(names, methods, strict=True):
         for finding in result.findings:
-            text = str(finding).removeprefix(f"{finding.level}: ")
+            text = with_remedy(finding.text, _advice(finding))
             levels[text] = finding.level
             owners = whose.setdefault(text, [])
             if called not in owners:
                 owners.append(called)
     if not whose:
-        return "<p>None: the checks noticed nothing.</p>"
+        return "<p>The checks found no problems.</p>"
     items = [
         f'<li class="finding {levels[text]}"><strong>{levels[text]}</strong> {escape(text)}'
         + (f" <small>({escape(', '.join(owners))})</small>" if len(names) > 1 else "")
@@ -215,8 +217,18 @@ def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
     return f'<ul class="findings">{"".join(items)}</ul>'
 
 
+def _advice(finding: Finding) -> str | None:
+    """Return the remedy of a finding. Readers of the page may use Python or the shell, so it has both."""
+    remedy = finding.remedy
+    if remedy is None:
+        return None
+    if remedy.python == remedy.shell:
+        return remedy.python
+    return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
+
+
 def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """Files, frames and instances of each side, and every setting of the protocol."""
+    """Return files, frames and instances of each side, and all settings of the protocol."""
     first = methods[0]
     rows = []
     for called, result in zip(names, methods, strict=True):
@@ -228,18 +240,18 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
     text = [_table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
     if empty:
-        text.append(f"<p>{empty:,} frames have no truth; what is predicted there is false.</p>")
+        text.append(f"<p>{empty:,} frames have no truth. All predictions in them are false.</p>")
     for called, result in zip(names, methods, strict=True):
         if result.frames_missing:
             text.append(
-                f"<p>{escape(called)}: {result.frames_missing:,} frames lack predictions and count as predicted "
-                "empty.</p>"
+                f"<p>{escape(called)}: {result.frames_missing:,} frames have no predictions and count as empty.</p>"
             )
         if result.frames_ignored:
-            text.append(f"<p>{escape(called)}: {result.frames_ignored:,} predicted frames have no truth; left out.</p>")
+            ignored = f"{result.frames_ignored:,} predicted frames are not in the truth and are ignored"
+            text.append(f"<p>{escape(called)}: {ignored}.</p>")
     if first.without_value:
         lacking = escape(", ".join(first.without_value))
-        text.append(f"<p>Neither predictions nor truth, so no value: {lacking}.</p>")
+        text.append(f"<p>Classes without a value, because they have neither predictions nor truth: {lacking}.</p>")
     settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.to_dict().items()]
     text.append(
         f"<details><summary>Protocol {escape(first.protocol.name)}: all settings</summary>"

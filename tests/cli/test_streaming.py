@@ -1,4 +1,4 @@
-"""``evaluate`` of Parquet in pieces, and ``convert`` to a folder of it."""
+"""``evaluate`` of Parquet in chunks, and ``convert`` to a Parquet data set."""
 
 import json
 from pathlib import Path
@@ -33,10 +33,10 @@ def test_data_sets_give_the_numbers_of_the_files(call: Run, sets: Path) -> None:
     assert json.loads(pieces.stdout)["frames"] == json.loads(whole.stdout)["frames"]
 
 
-def test_evaluate_says_what_was_read_in_pieces(call: Run, sets: Path) -> None:
+def test_evaluate_says_what_was_read_in_chunks(call: Run, sets: Path) -> None:
     done = call("evaluate", sets / "x", sets / "y", "--engine", "threads", "--work", sets / "work")
     assert done.returncode == 0
-    assert f"predictions {sets / 'x'} (parquet, in pieces)" in done.stdout
+    assert f"predictions {sets / 'x'} (parquet, in chunks)" in done.stdout
     assert f"  {FRAMES} frames, 250 instances: 49 ped_crossing, 124 divider, 77 boundary\n" in done.stdout
     assert "PLD, lower is better" in done.stdout
     again = call("inspect", sets / "work")
@@ -85,11 +85,11 @@ def test_several_predictions_have_a_folder_each(call: Run, sets: Path) -> None:
     ("options", "message"),
     [
         (["--engine", "ray"], "must be one of threads, processes, dask, got 'ray'"),
-        (["--engine", "threads", "--rotate", "-90"], "are for Parquet on both sides"),
-        (["--work", "w", "--report", "page.html"], "A report needs everything in memory"),
+        (["--engine", "threads", "--rotate", "-90"], "need Parquet on both sides"),
+        (["--work", "w", "--report", "page.html"], "A report needs all data in memory"),
         (["--scheduler", "somewhere"], "must be an address such as tcp://HOST:8786"),
-        (["--scheduler", "tcp://127.0.0.1:1", "--engine", "threads"], "is for --engine dask, not threads"),
-        (["--resume"], "needs the folder to go on with"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--engine", "threads"], "needs --engine dask, got threads"),
+        (["--resume"], "needs the folder of the interrupted run"),
         (["--on-error", "ignore"], "must be stop or skip"),
     ],
 )
@@ -108,7 +108,7 @@ def test_an_engine_is_not_for_json(call: Run) -> None:
 def test_a_class_that_nobody_has_is_refused_before_the_work(call: Run, sets: Path) -> None:
     done = call("evaluate", sets / "x", sets / "y", "--classes", "lane", "--work", sets / "work")
     assert done.returncode == 1
-    assert "neither this nor the truth has the class lane" in done.stderr
+    assert "the class lane is neither in this file nor in the truth" in done.stderr
     assert not (sets / "work").exists()
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_read_leaves_no_data_set(call: Run, tmp_path: Path
     ("arguments", "message"),
     [
         (["good.json", "poor.json", "{t}/out.parquet"], "several files become a data set"),
-        (["good.json", "{t}/out/", "--to", "geojson"], "a folder is a Parquet data set, not geojson"),
+        (["good.json", "{t}/out/", "--to", "geojson"], "a folder is a Parquet data set, got geojson"),
     ],
 )
 def test_targets_that_do_not_fit_are_errors_of_usage(

@@ -1,0 +1,103 @@
+"""``mapgauge report``: writes results as one HTML page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.output import warn
+from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.reading import Reading
+from mapgauge.cli.targets import check_target
+from mapgauge.errors import MapgaugeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mapgauge.results.results import Results
+
+
+def report(
+    context: typer.Context,
+    results: o.ResultsArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write (.html).", show_default=False)
+    ],
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--predictions",
+            metavar="FILE",
+            help="File that was evaluated, once per RESULTS. Default: the file that RESULTS name.",
+            show_default=False,
+        ),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            "--truth",
+            metavar="FILE",
+            help="File of the truth. Default: the file that RESULTS name.",
+            show_default=False,
+        ),
+    ] = None,
+    frames: Annotated[int, typer.Option("--frames", metavar="N", help="Number of frames that can be drawn.")] = 200,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Title of the page.", show_default=False)
+    ] = None,
+    format: o.FormatOption = None,
+    truth_format: o.TruthFormatOption = None,
+    rotate: o.RotateOption = 0.0,
+    rename: o.RenameOption = None,
+    rename_truth: o.RenameTruthOption = None,
+    planar: o.PlanarOption = False,
+    certain: o.CertainOption = False,
+    degenerate: o.DegenerateOption = "strict",
+    name: o.NamesOption = None,
+) -> None:
+    """Write results as an HTML page.
+
+    The page draws frames if the evaluated files still exist, or are given.
+    """
+    if predictions and len(predictions) != len(results):
+        refuse("--predictions", f"must be given once per RESULTS, {len(results)} times, got {len(predictions)}")
+    if frames < 0:
+        refuse("--frames", f"must be at least 0, got {frames}")
+    reading = Reading.of(context)
+    names = file_names(results, name)
+    check_target(output)
+
+    from mapgauge.report import write_report
+
+    given: Sequence[Path | None] = predictions or [None] * len(results)
+    methods = [_with_data(path, reading, x, truth) for path, x in zip(results, given, strict=True)]
+    write_report(methods, output, names=names, frames=frames, title=title)
+    warn(f"report in {output}")
+
+
+def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> "Results":
+    """Load results with the geometry that they were computed from.
+
+    Files given as options must be the evaluated ones. Files that the results name may be missing or may have changed:
+    then there is a warning, and the results have no geometry.
+    """
+    from mapgauge import load_results
+
+    results = load_results(path)
+    try:
+        if predictions is None and truth is None and results.data is not None:
+            return results  # a work folder refers to its files
+        x, y = (
+            Path(recorded.name) if given is None else given
+            for given, recorded in zip((predictions, truth), results.inputs, strict=True)
+        )
+        return load_results(path, reading.predictions(x), reading.truth(y))
+    except MapgaugeError as error:
+        if predictions is not None or truth is not None:
+            raise
+        warn(
+            f"{path}: frames are not drawn: {error.for_shell()}. "
+            "Give --predictions and --truth, with the options used originally"
+        )
+        return results.with_data(None)
