@@ -1,6 +1,5 @@
 """What must not change a number: how the work is divided, and the order in which frames and instances come."""
 
-import importlib
 import math
 from functools import cache
 
@@ -10,10 +9,10 @@ from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
+from mapgauge.evaluation import in_memory
 from mapgauge.protocols import Protocol
 
 FRAMES = 23
-MODULE = importlib.import_module("mapgauge.evaluate")  # whose name in the package is that of its function
 PROTOCOLS = {
     "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,)),
     "maptr": mg.protocol("maptr", count=30),
@@ -72,12 +71,12 @@ def assert_same_rows(found: mg.Results, other: mg.Results) -> None:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize(("workers", "chunk"), [(1, 1), (1, 7), (2, 1), (2, 5), (5, 3), (5, 48), (2, 1000)])
-def test_workers_and_chunks_do_not_change_a_bit(
-    name: str, workers: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("workers", "block"), [(1, 1), (1, 7), (2, 1), (2, 5), (5, 3), (5, 48), (2, 1000)])
+def test_workers_and_blocks_do_not_change_a_bit(
+    name: str, workers: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = expected(name)
-    monkeypatch.setattr(MODULE, "CHUNK", chunk)
+    monkeypatch.setattr(in_memory, "BLOCK", block)
     divided = evaluated(*sides(), PROTOCOLS[name], workers)
     assert_same_rows(divided, whole)
     assert_same_values(divided, whole)

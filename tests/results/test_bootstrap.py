@@ -9,6 +9,8 @@ from tests.checks.world import placed, predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.results.bootstrap import drawn_values
 from mapgauge.results.comparison import Estimate
 
 PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
@@ -69,6 +71,45 @@ def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
             assert estimate.value == values[key]
             expected = middle(slow_values(samples, name, key), 0.8)
             assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12), (name, key)
+
+
+@cache
+def demo_results(interpolation: str) -> mg.Results:
+    """The 30 frames of the demo, with AP of either interpolation."""
+    protocol = mg.protocol("paper-60x30", interpolation=interpolation)
+    return mg.evaluate(*demo_world(30), protocol)
+
+
+INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point"])
+
+
+@INTERPOLATIONS
+def test_every_value_lies_inside_its_own_interval(interpolation: str) -> None:
+    comparison = mg.compare([demo_results(interpolation)])
+    for name, by_key in comparison.estimates[0].items():
+        for key, estimate in by_key.items():
+            assert estimate.low <= estimate.value <= estimate.high, (name, key)
+
+
+@INTERPOLATIONS
+def test_a_sample_that_draws_every_frame_once_has_the_values_of_the_results(interpolation: str) -> None:
+    results = demo_results(interpolation)
+    frames = len(results.tokens)
+    found = drawn_values(results, np.arange(frames), np.ones((2, frames)))
+    for name, by_key in found.items():
+        values = results.mean if name == "mean" else results.classes[name]
+        for key, column in by_key.items():
+            assert column == pytest.approx(values[key], abs=1e-12), (name, key)
+
+
+@INTERPOLATIONS
+def test_intervals_use_the_interpolation_of_the_protocol(interpolation: str) -> None:
+    results = demo_results(interpolation)
+    samples = samples_of(results)
+    comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
+    for key in ("ap_chamfer", "ap_chamfer@1.0", "ap_frechet"):
+        estimate = comparison.estimates[0]["mean"][key]
+        assert (estimate.low, estimate.high) == pytest.approx(middle(slow_values(samples, "mean", key)), abs=1e-12)
 
 
 def test_every_main_value_has_an_interval() -> None:
