@@ -49,8 +49,8 @@ CONTRACT = {
     "align": "classes=None missing=empty unknown=error",
     "average_precision": "interpolation=area",
     "protocol": "",
-    "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None engine=None work=None "
-    "resume=False on_error=stop",
+    "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None "
+    "engine=None work=None resume=False on_error=stop",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None workers=None progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0",
     "load_results": "",

@@ -11,6 +11,7 @@ from tests.checks.world import predictions_of, truth_of
 import mapgauge as mg
 from mapgauge.evaluation import in_memory
 from mapgauge.protocols import PROTOCOLS
+from mapgauge.scoring.score import score as score_block
 
 LINE = [[0, 0], [9, 0]]
 TRUTH = mg.MapFrames.of({"a": {"divider": [LINE]}, "b": {"divider": [LINE]}})
@@ -252,14 +253,13 @@ def test_an_interrupted_evaluation_ends_at_once(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_in_a_thread_comes_out(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_memory, "BLOCK", 1)
-    whole = in_memory.score
     calls = []
 
     def score(*sides: Any) -> Any:
         calls.append(1)
         if len(calls) == 4:
             raise MemoryError("no more")
-        return whole(*sides)
+        return score_block(*sides)
 
     monkeypatch.setattr(in_memory, "score", score)
     truth = truth_of(np.random.default_rng(1), frames=9)

@@ -35,7 +35,7 @@ def load_results(
         return results
     if predictions is None or truth is None:
         raise InvalidInput("give both predictions and truth, or neither")
-    # What was evaluated had no degenerate instances, or they were dropped. Dropping gives the same content in both cases.
+    # The evaluated data had no degenerate instances, or they were dropped. Dropping gives the same content either way.
     sides = loaded(predictions, "drop"), loaded(truth, "drop")
     for side, recorded, name in zip(sides, results.inputs, ("predictions", "truth"), strict=True):
         if recorded.hash != hash_text(content_hash(side)):
