@@ -1,4 +1,4 @@
-"""What is refused, in which words; and progress."""
+"""Tests of invalid arguments and their error messages, of progress and of interruption."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Action = Callable[[], object]
 
 
 def refused(action: Action, *words: str) -> None:
-    """An error of ours, with these words in its message."""
+    """Check that a call raises a ``MapgaugeError`` with these words in its message."""
     with pytest.raises(mg.InvalidInput) as caught:
         action()
     for word in words:
@@ -130,7 +130,7 @@ def test_a_protocol_made_of_its_own_settings_is_equal(name: str) -> None:
 
 
 def test_sixteen_thresholds_all_count_and_more_are_refused() -> None:
-    """A result holds one bit for each; a silent 0 for the seventeenth would be the worst answer."""
+    """A result has one bit for each of 16 thresholds. A seventeenth must not silently become 0."""
     many = tuple(0.1 * k for k in range(1, 18))
     results = mg.evaluate(SURE, TRUTH, mg.protocol("paper-60x30", chamfer=many[:16], frechet=(), classes=["divider"]))
     assert [value for key, value in results.mean.items() if key.startswith("ap_chamfer@")] == [1.0] * 16
@@ -168,8 +168,8 @@ def test_frames_sort_by_any_of_their_columns() -> None:
         (lambda: mg.compare([RESULTS, other("paper-100x50")]), ["0 and 1", "different settings", "paper-100x50"]),
         (lambda: mg.compare([RESULTS, RESULTS, other(metrics=["pld"])]), ["0 and 2", "metrics"]),
         (lambda: mg.compare([RESULTS, RESULTS.of_frames([0])]), ["0 and 1 differ in 1 frames", "same truth"]),
-        (lambda: mg.compare([RESULTS, RESULTS], names=["a"]), ["names must be 2 different texts"]),
-        (lambda: mg.compare([RESULTS, RESULTS], names=["a", "a"]), ["names must be 2 different texts"]),
+        (lambda: mg.compare([RESULTS, RESULTS], names=["a"]), ["names must be 2 different strings"]),
+        (lambda: mg.compare([RESULTS, RESULTS], names=["a", "a"]), ["names must be 2 different strings"]),
         (lambda: mg.compare([RESULTS], samples=0), ["samples must be at least 1", "0"]),
         (lambda: mg.compare([RESULTS], samples=1.5), ["samples", "1.5"]),  # type: ignore[arg-type]
         (lambda: mg.compare([RESULTS], level=1), ["level between 0 and 1", "1"]),
@@ -232,7 +232,7 @@ def test_progress_rises_to_the_number_of_frames(workers: int, block: int, monkey
 def test_an_interrupted_evaluation_ends_at_once(
     workers: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is under way is finished, what waits is not begun, and the next evaluation is as good as ever."""
+    """Running blocks are finished, waiting blocks are not started, and the next evaluation works as usual."""
     monkeypatch.setattr(in_memory, "BLOCK", 1)
     truth = truth_of(np.random.default_rng(1), frames=40)
     predictions = predictions_of(np.random.default_rng(2), truth)
@@ -275,7 +275,7 @@ def test_a_line_of_one_point_has_no_buffer_and_meets_nothing() -> None:
 
 
 def test_findings_and_inputs_are_in_the_result() -> None:
-    """So that a number can be traced to what it came from."""
+    """They make it possible to trace a number to its data."""
     odd = mg.MapFrames.of({"a": {"divider": [LINE, LINE]}}).with_confidence(0.5)
     found = mg.evaluate(odd, TRUTH).to_dict()
     assert any("copies" in finding["message"] for finding in found["findings"])

@@ -1,4 +1,4 @@
-"""What must not change a number: how the work is divided, and the order in which frames and instances come."""
+"""Results do not depend on the division of the work, nor on the order of frames and instances."""
 
 import math
 from functools import cache
@@ -22,7 +22,7 @@ PROTOCOLS = {
 
 @cache
 def sides() -> tuple[mg.MapFrames, mg.MapFrames]:
-    """Frames with all that is odd, and frames that look like roads."""
+    """Frames with unusual content, and frames that look like roads."""
     rng = np.random.default_rng(7)
     predictions, truth = worlds(rng, frames=FRAMES - 3)
     road = truth_of(rng, frames=3)
@@ -48,7 +48,7 @@ def joined(first: mg.MapFrames, second: mg.MapFrames) -> mg.MapFrames:
 
 
 def evaluated(predictions: mg.MapFrames, truth: mg.MapFrames, protocol: Protocol, workers: int = 1) -> mg.Results:
-    ranges = (0, 5, 20) if mg.protocol(protocol).cutoffs else ()  # rings are for PLD
+    ranges = (0, 5, 20) if mg.protocol(protocol).cutoffs else ()  # only PLD has rings
     return mg.evaluate(predictions, truth, protocol, ranges=ranges, workers=workers)
 
 
@@ -102,7 +102,7 @@ def test_the_order_of_frames_does_not_change_a_bit(name: str, shuffled: str, rng
 
 
 def within_frames(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
-    """Another order of the instances of each frame."""
+    """Shuffle the instances of each frame."""
     places = zip(frames.offsets[:-1], frames.offsets[1:], strict=True)
     return frames.keep(np.concatenate([start + rng.permutation(stop - start) for start, stop in places]))
 

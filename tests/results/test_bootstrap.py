@@ -1,4 +1,4 @@
-"""Confidence intervals against a bootstrap that repeats the drawn frames and evaluates them anew."""
+"""Compares confidence intervals with a slow bootstrap that repeats the drawn frames and evaluates them again."""
 
 from functools import cache
 
@@ -21,7 +21,7 @@ SEED = 11
 
 @cache
 def methods(scenes: bool = True) -> tuple[mg.Results, ...]:
-    """A good method, the same with other noise, and one that is half a metre off."""
+    """Return a good method, the same with other noise, and one that is half a metre off."""
     rng = np.random.default_rng(5)
     truth = truth_of(rng, frames=12)
     good = predictions_of(rng, truth)
@@ -31,24 +31,24 @@ def methods(scenes: bool = True) -> tuple[mg.Results, ...]:
 
 
 def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> NDArray[np.int64]:
-    """How often each scene or frame is drawn in each sample."""
+    """Return how often each scene or frame is drawn in each sample."""
     return np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), samples)
 
 
 def repeated(results: mg.Results, units: list[str], times: NDArray[np.int64]) -> mg.Results:
-    """The results of frames that come as often as their unit was drawn."""
+    """Return the results of frames that are repeated as often as their unit was drawn."""
     often = dict(zip(sorted(set(units)), times.tolist(), strict=True))
     return results.of_frames([frame for frame, unit in enumerate(units) for _ in range(often[unit])])
 
 
 def samples_of(results: mg.Results) -> list[mg.Results]:
-    """The results of every sample."""
+    """Return the results of every sample."""
     units = list(results.scenes or results.tokens)
     return [repeated(results, units, times) for times in draws(len(set(units)))]
 
 
 def slow_values(samples: list[mg.Results], name: str, key: str) -> NDArray[np.float64]:
-    """One value of every sample."""
+    """Return one value of every sample."""
     values = [(sample.mean if name == "mean" else sample.classes[name])[key] for sample in samples]
     return np.array([np.nan if value is None else value for value in values])
 
@@ -75,7 +75,7 @@ def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
 
 @cache
 def demo_results(interpolation: str) -> mg.Results:
-    """The 30 frames of the demo, with AP of either interpolation."""
+    """Evaluate 30 frames of the demo with one interpolation of average precision."""
     protocol = mg.protocol("paper-60x30", interpolation=interpolation)
     return mg.evaluate(*demo_world(30), protocol)
 
@@ -120,7 +120,7 @@ def test_every_main_value_has_an_interval() -> None:
 
 
 def test_differences_are_paired() -> None:
-    """Both methods are drawn alike: the interval of a difference is that of the differences of the same samples."""
+    """Both methods use the same draws, and the interval is that of the differences of the same samples."""
     good, _, moved = methods()
     both = [samples_of(results) for results in (good, moved)]
     comparison = mg.compare([good, moved], names=["good", "moved"], samples=SAMPLES, seed=SEED)
@@ -134,7 +134,7 @@ def test_differences_are_paired() -> None:
 
 
 def test_repeating_rows_is_evaluating_repeated_frames() -> None:
-    """What the slow bootstrap above rests on."""
+    """The slow bootstrap above relies on this."""
     predictions, truth = worlds(np.random.default_rng(8), frames=6)
     results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=True), PROTOCOL)
     for times in draws(6, samples=4):
@@ -149,7 +149,7 @@ def test_repeating_rows_is_evaluating_repeated_frames() -> None:
 
 
 def test_a_class_that_a_sample_lacks_is_left_out_of_its_mean() -> None:
-    """As in every other mean: evaluating the drawn frames would leave it out too."""
+    """Every other mean does the same, and so does an evaluation of the drawn frames."""
     line, other = [[0, 0], [9, 0]], [[0, 0.4], [9, 0.4]]
     truth = mg.MapFrames.of({f"t{k}": {"divider": [line], "boundary": [line] if k == 0 else []} for k in range(4)})
     guess = {f"t{k}": {"divider": [other if k % 2 else line], "boundary": [line] if k == 0 else []} for k in range(4)}
@@ -173,7 +173,7 @@ def test_a_class_without_truth_has_ap_0_in_every_sample() -> None:
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_class_that_only_one_method_has_can_be_compared(backwards: bool) -> None:
-    """There is no truth of it: one method predicts some, the other none."""
+    """The class has no truth. One method predicts instances of it, the other does not."""
     line = [[0, 0], [9, 0]]
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
     guess = mg.MapFrames.of({t: {"divider": [line], "boundary": [line]} for t in "ab"}).with_confidence(1)

@@ -75,7 +75,7 @@ def test_a_work_folder_refuses_other_data(folder: Path, sides: Sides) -> None:
         mg.load_results(folder / "work", predictions, truth.rotate(90))
     with pytest.raises(mg.InvalidInput, match="not the predictions"):
         mg.load_results(folder / "work", folder / "y.parquet", folder / "x.parquet")
-    with pytest.raises(mg.InvalidInput, match="both predictions and truth"):
+    with pytest.raises(mg.InvalidInput, match="predictions and truth must be given together"):
         mg.load_results(folder / "work", predictions)
 
 

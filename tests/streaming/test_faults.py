@@ -1,4 +1,4 @@
-"""What ends a run or a part of it: it is named, nothing is counted twice, and nothing that was finished is lost."""
+"""Errors in streamed runs: they name the cause, finished chunks are kept, and nothing is counted twice."""
 
 import errno
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def damage(folder: Path, group: int) -> Path:
 
 
 def ends_after(chunks: int) -> Callable[[int, int], None]:
-    """A progress function that interrupts the run when so many chunks are done."""
+    """Return a progress function that interrupts the run after a number of chunks."""
     seen: list[int] = []
 
     def progress(done: int, of: int) -> None:
@@ -234,7 +234,7 @@ def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
 
 
 def test_a_url_is_no_folder_for_work(sides: tuple[Path, Path]) -> None:
-    with pytest.raises(mg.InvalidInput, match="work must be a folder of this machine"):
+    with pytest.raises(mg.InvalidInput, match="work must be a folder on this machine"):
         mg.evaluate(*sides, work="s3://bucket/work")
 
 

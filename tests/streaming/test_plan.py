@@ -1,4 +1,4 @@
-"""The plan: every frame of either side belongs to one chunk, and that chunk reads the row groups that hold it."""
+"""Every frame of either side belongs to one chunk, and this chunk reads the row groups that hold the frame."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ groups_of_keys = st.lists(st.lists(keys, min_size=1, max_size=4), max_size=8)
 
 
 def dataset(groups: list[list[Key]], name: str, *, scenes: bool, size: int = 1) -> DataSet:
-    """A data set as its footers would describe it: statistics are of each column for itself."""
+    """Return a data set as its footers describe it. Statistics are computed for each column separately."""
     found = []
     for number, inside in enumerate(groups):
         scene, token = sorted(key[0] for key in inside), sorted(key[1] for key in inside)
