@@ -38,9 +38,8 @@ def load_results(
         raise InvalidInput("predictions and truth must be given together, got one of them")
     # The evaluated data had no degenerate instances, or they were dropped. Dropping gives the same content either way.
     sides = loaded(predictions, "drop"), loaded(truth, "drop")
-    for side, recorded, name in zip(sides, results.inputs, ("predictions", "truth"), strict=True):
+    wrong = "these are not the predictions that were evaluated", "this is not the truth that was evaluated"
+    for side, recorded, message in zip(sides, results.inputs, wrong, strict=True):
         if recorded.hash != hash_text(content_hash(side)):
-            raise InvalidInput(
-                f"{path}: these are not the {name} that were evaluated ({recorded.name or 'from memory'})"
-            )
+            raise InvalidInput(f"{path}: {message} ({recorded.name or 'from memory'})")
     return results.with_data(prepare(*sides, results.protocol, "ignore"))
