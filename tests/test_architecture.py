@@ -1,4 +1,4 @@
-"""Imports point one way, importing is cheap, and an edited kernel is not mistaken for its compiled form."""
+"""Tests that imports go one way, that importing is cheap, and that edited kernels are compiled again."""
 
 import ast
 import os
@@ -46,7 +46,7 @@ ROOMS = [
 
 
 def modules() -> dict[str, Path]:
-    """All modules of the package by their dotted names, without ``mapgauge.``."""
+    """Return all modules of the package by their dotted names, without ``mapgauge.``."""
     found = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -58,7 +58,7 @@ MODULES = modules()
 
 
 def imports_of(name: str) -> Iterator[str]:
-    """The modules of the package that a module imports, also inside functions; not those for type checkers only."""
+    """Yield the modules of the package that a module imports, also inside functions, but not for type checkers only."""
     tree = ast.parse(MODULES[name].read_text())
     skipped: set[int] = set()
     for node in ast.walk(tree):
@@ -78,7 +78,7 @@ def imports_of(name: str) -> Iterator[str]:
 
 
 def _module(target: str) -> str:
-    """The module that an imported name is, or is in."""
+    """Return the module of an imported name, which may be the module itself."""
     parts = target.split(".")[1:]
     for end in range(len(parts), 0, -1):
         if ".".join(parts[:end]) in MODULES:
@@ -117,7 +117,7 @@ def test_no_module_is_longer_than_one_idea() -> None:
 
 
 def loaded_after(code: str) -> set[str]:
-    """The packages that some code imports, in a process of its own."""
+    """Return the packages that a separate process imports when it runs some code."""
     full = f"import sys\n{code}\nprint(*sorted({{name.split('.')[0] for name in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", full], capture_output=True, text=True, check=True)
     return set(done.stdout.split())

@@ -1,4 +1,4 @@
-"""The examples run as they are, and the page about the paper shows what they print."""
+"""The examples run unchanged, and the page about the paper shows their output."""
 
 import subprocess
 import sys

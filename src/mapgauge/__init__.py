@@ -1,4 +1,4 @@
-"""How good is an online HD map? SOSPA, PLD and the metrics they replace, exact and fast.
+"""mapgauge evaluates online HD maps with SOSPA and PLD, and with average precision by Chamfer and Fréchet distance.
 
 >>> import mapgauge as mg
 >>> mg.sospa([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5]])

@@ -57,7 +57,7 @@ def test_a_broken_part_stops_skips_and_resumes(call: Run, sets: Path) -> None:
     assert "--resume" in stopped.stderr
     skipped = call(*arguments, "--on-error", "skip")
     assert skipped.returncode == 0
-    assert "could not be evaluated, and the numbers are without them" in skipped.stderr
+    assert "could not be evaluated. The results do not include them" in skipped.stderr
     assert json.loads(skipped.stdout)["findings"][0]["code"] == "chunks-skipped"
     file.write_bytes(good)
     resumed = call(*arguments, "--work", sets / "work", "--resume")

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: to Chamfer-AP a map is perfect that is a metre off and has a scrambled instance."""
+"""Figure 1 of the paper: Chamfer-AP rates a map as perfect that is shifted by 1 m and has a scrambled instance."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,5 @@
-"""What must not change a number: how the work is divided, and the order in which frames and instances come."""
+"""Results do not depend on the division of the work, nor on the order of frames and instances."""
 
-import importlib
 import math
 from functools import cache
 
@@ -10,10 +9,10 @@ from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
+from mapgauge.evaluation import in_memory
 from mapgauge.protocols import Protocol
 
 FRAMES = 23
-MODULE = importlib.import_module("mapgauge.evaluate")  # whose name in the package is that of its function
 PROTOCOLS = {
     "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,)),
     "maptr": mg.protocol("maptr", count=30),
@@ -23,7 +22,7 @@ PROTOCOLS = {
 
 @cache
 def sides() -> tuple[mg.MapFrames, mg.MapFrames]:
-    """Frames with all that is odd, and frames that look like roads."""
+    """Frames with unusual content, and frames that look like roads."""
     rng = np.random.default_rng(7)
     predictions, truth = worlds(rng, frames=FRAMES - 3)
     road = truth_of(rng, frames=3)
@@ -49,7 +48,7 @@ def joined(first: mg.MapFrames, second: mg.MapFrames) -> mg.MapFrames:
 
 
 def evaluated(predictions: mg.MapFrames, truth: mg.MapFrames, protocol: Protocol, workers: int = 1) -> mg.Results:
-    ranges = (0, 5, 20) if mg.protocol(protocol).cutoffs else ()  # rings are for PLD
+    ranges = (0, 5, 20) if mg.protocol(protocol).cutoffs else ()  # only PLD has rings
     return mg.evaluate(predictions, truth, protocol, ranges=ranges, workers=workers)
 
 
@@ -72,12 +71,12 @@ def assert_same_rows(found: mg.Results, other: mg.Results) -> None:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize(("workers", "chunk"), [(1, 1), (1, 7), (2, 1), (2, 5), (5, 3), (5, 48), (2, 1000)])
-def test_workers_and_chunks_do_not_change_a_bit(
-    name: str, workers: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("workers", "block"), [(1, 1), (1, 7), (2, 1), (2, 5), (5, 3), (5, 48), (2, 1000)])
+def test_workers_and_blocks_do_not_change_a_bit(
+    name: str, workers: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = expected(name)
-    monkeypatch.setattr(MODULE, "CHUNK", chunk)
+    monkeypatch.setattr(in_memory, "BLOCK", block)
     divided = evaluated(*sides(), PROTOCOLS[name], workers)
     assert_same_rows(divided, whole)
     assert_same_values(divided, whole)
@@ -103,7 +102,7 @@ def test_the_order_of_frames_does_not_change_a_bit(name: str, shuffled: str, rng
 
 
 def within_frames(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
-    """Another order of the instances of each frame."""
+    """Shuffle the instances of each frame."""
     places = zip(frames.offsets[:-1], frames.offsets[1:], strict=True)
     return frames.keep(np.concatenate([start + rng.permutation(stop - start) for start, stop in places]))
 

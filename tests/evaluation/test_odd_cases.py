@@ -1,4 +1,4 @@
-"""Odd cases small enough to work out by hand."""
+"""Unusual cases that are small enough to compute by hand."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def one_class(
     protocol: Protocol = PAPER,
     **options: Any,
 ) -> mg.Results:
-    """Dividers by token; each prediction with its confidence."""
+    """Build frames from dividers by token. Each prediction has its confidence."""
     x = mg.MapFrames.of(
         {token: {"divider": [line for line, _ in lines]} for token, lines in predictions.items()},
         confidence={token: {"divider": [value for _, value in lines]} for token, lines in predictions.items()},
@@ -43,7 +43,7 @@ def value(results: mg.Results, key: str) -> float:
 
 def test_a_parallel_line_has_the_pld_of_its_distance() -> None:
     results = one_class({"a": [(offset(0.3), 1)]}, {"a": [LINE]})
-    distance = 2 * 0.3 / (1.5 + 0.3)  # SOSPA of points that are all 0.3 m off, normalised
+    distance = 2 * 0.3 / (1.5 + 0.3)  # normalised SOSPA if all points are 0.3 m off
     assert value(results, "pld") == pytest.approx(2 * distance / (1 + distance), abs=1e-12)
     assert value(results, "localisation") == value(results, "pld")
     assert value(results, "detection") == 0
@@ -51,7 +51,7 @@ def test_a_parallel_line_has_the_pld_of_its_distance() -> None:
 
 def test_frames_pool_by_sums_and_the_frame_mean_is_a_mean() -> None:
     results = one_class({"a": [(LINE, 1)], "b": [(LINE, 0.5), (FAR, 0.5)]}, {"a": [LINE], "b": [LINE], "c": [FAR]})
-    # Errors: 0; half of 0.5 too little confidence and half of 0.5 false; half of 1 missed. Masses: 1, 1 and 0.5.
+    # Errors by frame: 0; half of 0.5 missing confidence and half of 0.5 false; half of 1 missed. Masses: 1, 1, 0.5.
     assert value(results, "pld") == pytest.approx(2 * 1 / (2.5 + 1), abs=1e-12)
     assert value(results, "pld_frame_mean") == pytest.approx((0 + 2 * 0.5 / 1.5 + 1) / 3, abs=1e-12)
     assert value(results, "confidence") + value(results, "false") + value(results, "missed") == value(results, "pld")
@@ -150,7 +150,7 @@ def test_of_duplicates_one_hits_and_the_others_are_false() -> None:
     assert value(results, "false") / value(results, "confidence") == pytest.approx(0.8 / 0.05)
     doubled_truth = one_class({"a": [(LINE, 1), (LINE, 1)]}, {"a": [LINE, LINE]})
     assert value(doubled_truth, "pld") == 0
-    # Each may only take its nearest truth, of equally near ones the first: there is no second choice.
+    # Each prediction can only match its nearest truth, the first one if several are equally near.
     assert doubled_truth.frames()[0]["hits:ap_chamfer@0.5"] == 1
 
 
@@ -222,7 +222,7 @@ def test_what_touches_the_region_in_one_point_is_not_there_once_cropped() -> Non
 
 
 def test_buffers_with_flat_caps_leave_out_what_lies_ahead() -> None:
-    """Two lines of 2 m, one behind the other: 1.2 m apart to Chamfer, and not candidates to MapTR's evaluator."""
+    """Two lines of 2 m, one behind the other. Their Chamfer distance is 1.2 m. MapTR's evaluator ignores the pair."""
     first, second = [[0.0, 0.0], [2.0, 0.0]], [[2.2, 0.0], [4.2, 0.0]]
     with_buffers = mg.protocol("maptr", classes=["divider"])
     hits = "hits:ap_chamfer@1.5"
@@ -255,7 +255,7 @@ def test_a_pair_as_far_apart_as_the_prefilter_is_none(prefilter: float, hits: in
 
 def test_eleven_point_precision_is_the_mean_over_recalls() -> None:
     settings = PAPER.replace(interpolation="11-point", chamfer=(0.5,), frechet=())
-    # Hits one of three truths, then misses: precision 1 at recalls up to 1/3, that is at 0, 0.1, 0.2 and 0.3.
+    # The first prediction hits one of three truths, the second misses. Precision is 1 at recalls 0, 0.1, 0.2 and 0.3.
     results = one_class({"a": [(LINE, 0.9), (FAR, 0.5)]}, {"a": [LINE, offset(3), offset(6)]}, settings)
     assert value(results, "ap_chamfer") == pytest.approx(4 / 11)
 
@@ -286,7 +286,7 @@ def test_the_rows_of_frames_add_up_to_the_summary() -> None:
 
 def test_the_normalised_value_of_order_2_has_no_parts() -> None:
     results = one_class({"a": [(offset(0.3), 1)]}, {"a": [LINE]}, PAPER.replace(order=2))
-    distance = 2 * 0.3 / (1.5 + 0.3)  # all points alike: the same for every order
+    distance = 2 * 0.3 / (1.5 + 0.3)  # all points have the same distance, so it is the same for every order
     assert value(results, "pld") == pytest.approx(2 * distance / (1 + distance), abs=1e-12)
     assert results.classes["divider"]["localisation"] is None
     assert "-" in results.table()

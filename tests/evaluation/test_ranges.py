@@ -1,4 +1,4 @@
-"""PLD by rings around the ego, against the twin on points that were picked by hand."""
+"""PLD in rings around the ego vehicle, compared with the twin on the points of each ring."""
 
 import math
 from itertools import pairwise
@@ -25,7 +25,7 @@ PROTOCOLS = {
 
 
 def in_ring(shapes: list[Shape], inner: float, outer: float) -> list[Shape]:
-    """What is left of each line with the points in a ring; a closed line of which some are not is open."""
+    """Return each line with only its points in a ring. A closed line that loses points becomes open."""
     left = []
     for shape in shapes:
         there = np.array([inner <= math.hypot(point[0], point[1]) < outer for point in shape.points], np.bool_)
@@ -77,7 +77,8 @@ def test_a_ring_around_everything_gives_pld_itself() -> None:
     predictions, truth = worlds(np.random.default_rng(3), frames=12)
     results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=True), PAPER, ranges=(0, 1e6))
     lines = [line for groups in (*predictions.values(), *truth.values()) for group in groups.values() for line in group]
-    assert any(not len(line.points) for line in lines)  # which are in no ring, so take them out of the comparison
+    # Lines without points are in no ring. The comparison leaves them out.
+    assert any(not len(line.points) for line in lines)
     kept = [
         {t: {n: [x for x in g if len(x.points)] for n, g in groups.items()} for t, groups in side.items()}
         for side in (predictions, truth)

@@ -1,4 +1,4 @@
-"""The sample files, which are not part of the repository, against four other implementations.
+"""Compares results on the sample files with four other implementations. The files are not part of the repository.
 
 ``independent`` in ``reference.json`` comes from a brute-force evaluation in float64, ``sospa_public`` from the code of
 the paper's authors, ``streammapnet`` and ``maptrv2`` from those tools. ``tests/parity`` has the same comparisons on
@@ -32,7 +32,7 @@ pytestmark = needs_data("sample_60x30", "sample_100x50")
 CLASSES = ("ped_crossing", "divider", "boundary")
 THRESHOLDS = {"60x30": (0.5, 1.0, 1.5), "100x50": (1.0, 1.5, 2.0)}  # also the cutoffs in the reference
 CASES = [(region, x, name) for region, values in THRESHOLDS.items() for x in values for name in CLASSES]
-AUTHORS = {"60x30": ("chamfer", "frechet"), "100x50": ("chamfer",)}  # what the reference has of their code
+AUTHORS = {"60x30": ("chamfer", "frechet"), "100x50": ("chamfer",)}  # the values of their code in the reference
 STREAMMAPNET = ("submission_vector.json", "tmp_gts_av2_{}.pkl")
 MAPTR = ("nuscmap_results.json", "nuscenes_map_anns_val.json")
 
@@ -50,7 +50,7 @@ def reference(region: str) -> dict[str, Any]:
 
 @cache
 def paper(region: str, pair: tuple[str, str] = STREAMMAPNET) -> mg.Results:
-    """As the authors' code: its cutoffs and both lists of thresholds are the same."""
+    """Return the settings of the authors' code. Its cutoffs and both lists of thresholds are the same."""
     values = THRESHOLDS[region]
     settings = mg.protocol(f"paper-{region}", cutoffs=values, chamfer=values, frechet=values)
     return mg.evaluate(*files(region, pair), settings)
@@ -67,12 +67,12 @@ def maptr(region: str) -> mg.Results:
 
 
 def stepwise(hits: NDArray[np.bool_], truth: int) -> float:
-    """Average precision of predictions that are ranked one by one."""
+    """Return the average precision of predictions that are ranked one by one."""
     return average_precision(((-rank, bool(hit)) for rank, hit in enumerate(hits)), truth)
 
 
 def orders(results: mg.Results, metric: str, threshold: float, name: str) -> tuple[float, float]:
-    """The lowest and the highest average precision that any order of equal confidences can give."""
+    """Return the lowest and the highest average precision over all orders of equal confidences."""
     c = results.class_names.index(name)
     mine = results.scores.label == c
     t = getattr(results.protocol, metric.removeprefix("ap_")).index(threshold)
@@ -86,13 +86,13 @@ def orders(results: mg.Results, metric: str, threshold: float, name: str) -> tup
 def assert_is_an_order_of_the_ties(
     results: mg.Results, metric: str, threshold: float, name: str, public: dict[str, Any]
 ) -> None:
-    """The public number is ours, or that of another order of equal confidences."""
+    """Check that the public number equals ours, or that of another order of equal confidences."""
     values, number = results.classes[name], public[f"AP@{threshold}"]
     assert (values["predictions"], values["truth"]) == (public["num_preds"], public["num_gts"])
     lowest, highest = orders(results, metric, threshold, name)
     assert values[f"{metric}@{threshold}"] == pytest.approx(lowest, abs=1e-12)
     assert lowest - 1e-6 <= number <= highest + 1e-6
-    if highest - lowest < 1e-12:  # no tie matters
+    if highest - lowest < 1e-12:  # ties have no effect
         assert values[f"{metric}@{threshold}"] == pytest.approx(number, abs=1e-6)
 
 
@@ -123,13 +123,13 @@ def test_chamfer_ap_is_streammapnets_in_some_order_of_the_ties(region: str, thre
 @pytest.mark.parametrize("threshold", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("name", CLASSES)
 def test_chamfer_ap_is_maptrv2s_in_some_order_of_the_ties(threshold: float, name: str) -> None:
-    # MapTRv2 stores average precision as float32; what that rounds away is 3e-8 here, well within 1e-6.
+    # MapTRv2 stores average precision as float32. The rounding error is 3e-8 here, well below 1e-6.
     public = reference("60x30")["maptrv2"]["results"][name]
     assert_is_an_order_of_the_ties(maptr("60x30"), "ap_chamfer", threshold, name, public)
 
 
 def test_most_public_numbers_are_ours_to_one_in_a_million() -> None:
-    """So that the tests above cannot all hide behind ties."""
+    """Without this test, the tests above could pass because of ties alone."""
     cases = [
         *((paper(r), f"ap_{m}", reference(r)["sospa_public"][f"{m}_AP"]) for r in THRESHOLDS for m in AUTHORS[r]),
         *((streammapnet(r), "ap_chamfer", reference(r)["streammapnet"]["results"]) for r in THRESHOLDS),
@@ -142,5 +142,5 @@ def test_most_public_numbers_are_ours_to_one_in_a_million() -> None:
         for name in CLASSES
     ]
     assert len(differences) == 54
-    assert max(differences) < 3e-5  # what the order of ties is worth in these files
+    assert max(differences) < 3e-5  # the effect of the order of ties in these files
     assert sum(difference < 1e-6 for difference in differences) == 39

@@ -1,4 +1,4 @@
-"""The evaluation against its slow twin, on frames with everything that a file can hold."""
+"""Compares the evaluation with its slow twin, on frames with everything that a file can contain."""
 
 import math
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ PROTOCOLS = {
 
 
 def assert_agrees(predictions: Frames, truth: Frames, protocol: Protocol, unique: Sequence[str] = PARTS) -> None:
-    """Every value and row within 1e-9. ``unique`` are the parts of PLD that no tie leaves open."""
+    """Compare every value and row to 1e-9. ``unique`` are the parts of PLD that do not depend on ties."""
     sure = all(line.confidence == 1 for groups in truth.values() for group in groups.values() for line in group)
     results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=sure), protocol)
     expected, rows = evaluate_slowly(predictions, truth, protocol)
@@ -108,11 +108,11 @@ def test_every_value_and_row_is_the_twins_in_3d(name: str, seed: int) -> None:
 @FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_two_estimates_are_compared_like_an_estimate_and_the_truth(name: str, seed: int) -> None:
-    """Where the truth is less sure than two equal predictions, either may be the match.
+    """If the truth is less confident than two equal predictions, either prediction can be the match.
 
-    The one left over is false with all of its confidence, the other has too much of it. So of two equal lines with
-    different confidences, missed, false and too much or too little confidence can be exchanged; what the points
-    cost cannot, nor the sum.
+    The unmatched prediction is false with all of its confidence, and the matched one has too much confidence. For equal
+    lines with different confidences, the parts missed, false and confidence are therefore not unique. The parts of
+    points and the sum are unique.
     """
     predictions, truth = worlds(np.random.default_rng(seed), sure=False)
     assert_agrees(predictions, truth, PROTOCOLS[name], unique=("matched_points", "unmatched_points"))
@@ -125,7 +125,7 @@ def test_two_estimates_are_compared_like_an_estimate_and_the_truth(name: str, se
 def test_pld_is_the_twins_where_all_is_tied(
     spacing: float | None, closed: Closed, frames: list[tuple[Instances, Instances]], order: float
 ) -> None:
-    """Points on a grid: many matchings and assignments cost the same, and only the sum of the parts is unique."""
+    """On a grid, many matchings and assignments cost the same, and only the sum of the parts is unique."""
     predictions, truth = (
         {
             f"{k}": {"divider": [Line(*pair) for pair in zip(*frame[side], strict=True)]}

@@ -1,8 +1,8 @@
-"""A second evaluation, slow and obvious: loops over frames, classes and pairs, each step as its definition says.
+"""A slow and simple second evaluation. It loops over frames, classes and pairs, and follows the definitions.
 
-It shares nothing with the evaluation that it checks but the settings. Distances and SOSPA come from the plain
-definitions, all shifts and both directions are tried one after the other, instances are assigned by scipy, and average
-precision walks down the levels of confidence.
+It shares only the settings with the evaluation that it checks. Distances and SOSPA come from the plain definitions. All
+shifts and both directions are tried one after the other. scipy assigns the instances. Average precision is computed
+level by level of confidence.
 """
 
 import math
@@ -29,14 +29,14 @@ Matrix = NDArray[np.float64]
 
 
 class Line(NamedTuple):
-    """An instance as it is given."""
+    """An instance as given."""
 
     points: Points
     confidence: float = 1.0
 
 
 class Shape(NamedTuple):
-    """An instance as it is compared."""
+    """An instance as compared."""
 
     whole: Points  # resampled
     points: Points  # without the closing point
@@ -60,7 +60,7 @@ Values = dict[str, float | None]
 def evaluate_slowly(
     predictions: Frames, truth: Frames, protocol: Protocol
 ) -> tuple[dict[str, Values], list[dict[str, Row]]]:
-    """The values of each class under the names that results give them, and the rows of each frame by class."""
+    """Return the values of each class by the keys of results, and the rows of each frame by class."""
     occurring = [name for side in (truth, predictions) for groups in side.values() for name in groups]
     names = protocol.classes or tuple(dict.fromkeys(occurring))
     rows = [
@@ -78,7 +78,7 @@ def evaluate_slowly(
 
 
 def shapes_of(lines: Iterable[Line], protocol: Protocol) -> list[Shape]:
-    """Cut, resample and close."""
+    """Crop, resample and close a line."""
     shapes = []
     for line in lines:
         pieces = [line.points]
@@ -92,7 +92,7 @@ def shapes_of(lines: Iterable[Line], protocol: Protocol) -> list[Shape]:
 
 
 def pieces_inside(points: Points, length: float, width: float) -> list[Points]:
-    """The parts of a line in a rectangle around the ego: walk along it and cut each segment."""
+    """Return the parts of a line in a rectangle around the ego vehicle, by cutting each segment."""
     half = (length / 2, width / 2)
     if all(abs(p[k]) <= half[k] for p in points for k in range(2)):
         return [points]
@@ -100,7 +100,7 @@ def pieces_inside(points: Points, length: float, width: float) -> list[Points]:
     for a, b in pairwise(points):
         enter, leave = 0.0, 1.0
         for k in range(2):
-            for sign in (-1, 1):  # inside where sign * x <= half
+            for sign in (-1, 1):  # a point is inside if sign * x <= half
                 start, end = half[k] - sign * a[k], half[k] - sign * b[k]
                 if start < 0 and end < 0:
                     leave = -1.0
@@ -119,12 +119,12 @@ def pieces_inside(points: Points, length: float, width: float) -> list[Points]:
     begins_inside = bool(pieces) and np.array_equal(pieces[0][0], points[0])
     ends_inside = bool(pieces) and np.array_equal(pieces[-1][-1], points[-1])
     if len(pieces) > 1 and begins_inside and ends_inside and np.array_equal(points[0], points[-1]):
-        pieces[0] = pieces.pop() + pieces[0][1:]  # a polygon that was given from a point inside
+        pieces[0] = pieces.pop() + pieces[0][1:]  # a polygon whose first point is inside
     return [np.array(piece) for piece in pieces]
 
 
 def resampled(points: Points, spacing: float | None, count: int | None) -> Points:
-    """Points at arc lengths 0, s, 2s, ... and the end, or at equal parts of the length."""
+    """Return points at arc lengths 0, s, 2s, ... and the end, or at equal parts of the length."""
     if not len(points) or (spacing is None and count is None):
         return points
     length = sum(math.dist(a, b) for a, b in pairwise(points))
@@ -132,7 +132,7 @@ def resampled(points: Points, spacing: float | None, count: int | None) -> Point
         targets = [length * k / (count - 1) for k in range(count)]
     else:
         assert spacing is not None
-        before_end = max(math.ceil(length / spacing - 1e-9), 1)  # no second copy of an end that a sample falls on
+        before_end = max(math.ceil(length / spacing - 1e-9), 1)  # avoids a second copy of the end if a sample is there
         targets = [k * spacing for k in range(before_end)] + [length]
     places: Points = reference.resample(points, targets)
     places[-1] = points[-1]
@@ -150,7 +150,7 @@ def is_closed(points: Points, protocol: Protocol) -> tuple[bool, bool]:
 
 
 def row_of(predictions: list[Shape], truth: list[Shape], protocol: Protocol) -> Row:
-    """All terms and records of one class in one frame."""
+    """Return all terms and records of one class in one frame."""
     terms = {cutoff: pld_terms(predictions, truth, protocol, cutoff) for cutoff in protocol.cutoffs}
     records = {}
     for metric in ("chamfer", "frechet", "sospa"):
@@ -163,20 +163,20 @@ def row_of(predictions: list[Shape], truth: list[Shape], protocol: Protocol) -> 
 
 
 def between(x: Points, y: Points) -> Matrix:
-    """Euclidean distances of all points."""
+    """Return the Euclidean distances of all points."""
     distance: Matrix = np.sqrt(((x[:, None] - y[None]) ** 2).sum(axis=2))
     return distance
 
 
 def readings(distance: Matrix, x: Shape, y: Shape, directed: bool, side: int) -> list[Matrix]:
-    """The matrix for all ways to read one side: shifts if either line is closed, both directions if none matters."""
+    """Return the matrix for all shifts if either line is closed, and for both directions unless direction matters."""
     ways = [distance] if directed else [distance, np.flip(distance, axis=1)]
     shifts = range(max(distance.shape[side], 1) if x.closed or y.closed else 1)
     return [np.ascontiguousarray(np.roll(way, shift, axis=side)) for way in ways for shift in shifts]
 
 
 def sospa_of(x: Shape, y: Shape, protocol: Protocol, cutoff: float) -> tuple[float, float]:
-    """Normalised SOSPA, and the share of it (of its p-th power) that comes from distances of matched points."""
+    """Return normalised SOSPA, and the share of its p-th power that comes from distances of matched points."""
     n, m, p = len(x.points), len(y.points), protocol.order
     distance = between(x.points, y.points)
     if n + m == 0:
@@ -194,7 +194,7 @@ def sospa_of(x: Shape, y: Shape, protocol: Protocol, cutoff: float) -> tuple[flo
 
 
 def matched_cost(distance: Matrix, cutoff: float, order: float) -> tuple[int, float]:
-    """How many points the cheapest ordered assignment matches, and the sum of their costs."""
+    """Return the number of points that the cheapest ordered assignment matches, and the sum of their costs."""
     gap = cutoff**order / 2
     n, m = distance.shape
     best = {(i, j): (gap * (i + j), 0, 0.0) for i in range(n + 1) for j in range(m + 1) if i == 0 or j == 0}
@@ -203,7 +203,7 @@ def matched_cost(distance: Matrix, cutoff: float, order: float) -> tuple[int, fl
             options = [
                 (cost + gap, unmatched, matched) for cost, unmatched, matched in (best[i, j + 1], best[i + 1, j])
             ]
-            if distance[i, j] < cutoff:  # a pair at the cutoff saves nothing
+            if distance[i, j] < cutoff:  # a pair at the cutoff does not reduce the cost
                 cost, unmatched, matched = best[i, j]
                 step = distance[i, j] ** order
                 options.append((cost + step, unmatched - 1, matched + step))
@@ -212,14 +212,14 @@ def matched_cost(distance: Matrix, cutoff: float, order: float) -> tuple[int, fl
 
 
 def pld_terms(predictions: list[Shape], truth: list[Shape], protocol: Protocol, cutoff: float) -> list[float]:
-    """Five parts and the mass, p-th powers."""
+    """Return the five parts and the mass, as p-th powers."""
     p = protocol.order
     pairs = {(i, j): sospa_of(x, y, protocol, cutoff) for i, x in enumerate(predictions) for j, y in enumerate(truth)}
     saving = np.zeros((len(predictions), len(truth)))
     for (i, j), (distance, _) in pairs.items():
         saving[i, j] = min(predictions[i].confidence, truth[j].confidence) * (1 - distance**p)
     assigned = np.stack(linear_sum_assignment(saving, maximize=True), axis=1)
-    matches = [(i, j) for i, j in assigned.tolist() if saving[i, j] > 0]  # what saves nothing is no match
+    matches = [(i, j) for i, j in assigned.tolist() if saving[i, j] > 0]  # a match must reduce the cost
     near = apart = confidence = 0.0
     for i, j in matches:
         r, s = predictions[i].confidence, truth[j].confidence
@@ -234,7 +234,7 @@ def pld_terms(predictions: list[Shape], truth: list[Shape], protocol: Protocol, 
 
 
 def distance_of(metric: str, x: Shape, y: Shape, protocol: Protocol) -> float:
-    """What average precision compares with its thresholds; infinity where a pair is no candidate."""
+    """Return the distance that average precision compares with thresholds; infinity if the pair is no candidate."""
     if metric == "sospa":
         return sospa_of(x, y, protocol, protocol.cutoffs[0])[0]
     if not len(x.points) or not len(y.points):
@@ -248,13 +248,13 @@ def distance_of(metric: str, x: Shape, y: Shape, protocol: Protocol) -> float:
         return float(chamfer) if protocol.buffers is None or widened_meet(x, y, protocol.buffers) else math.inf
     if protocol.prefilter is not None and chamfer >= protocol.prefilter:
         return math.inf
-    # Of closed pairs, the prediction is shifted.
+    # If a pair is closed, the prediction is shifted.
     ways = readings(between(x.points, y.points), x, y, protocol.directed, side=0)
     return factor * min(float(_frechet(way)) for way in ways)
 
 
 def widened_meet(x: Shape, y: Shape, width: float) -> bool:
-    """MapTR's filter."""
+    """Whether MapTR's filter keeps a pair."""
     areas = [
         shapely.LineString(shape.whole[:, :2]).buffer(width, cap_style="flat", join_style="mitre") for shape in (x, y)
     ]
@@ -264,7 +264,7 @@ def widened_meet(x: Shape, y: Shape, width: float) -> bool:
 def hits_of(
     predictions: list[Shape], distance: list[list[float]], threshold: float, strict: bool
 ) -> list[tuple[float, bool]]:
-    """The confidence of each prediction and whether it takes the nearest truth, the most confident first."""
+    """Return the confidence of each prediction and whether it hits. The most confident prediction comes first."""
     taken = set()
     records = []
     for i in sorted(range(len(predictions)), key=lambda i: -predictions[i].confidence):
@@ -280,7 +280,7 @@ def hits_of(
 
 
 def average_precision(records: Iterable[tuple[float, bool]], truth: int, interpolation: str = "area") -> float:
-    """Area under precision over recall, or the mean at 11 recalls; equal confidences are one step."""
+    """Return the area under precision over recall, or the mean at 11 recalls. Equal confidences are one step."""
     at_level: dict[float, list[bool]] = {}
     for confidence, hit in records:
         at_level.setdefault(confidence, []).append(hit)
@@ -301,7 +301,7 @@ def average_precision(records: Iterable[tuple[float, bool]], truth: int, interpo
 
 
 def values_of(rows: list[Row], protocol: Protocol) -> Values:
-    """The summary of one class over all frames."""
+    """Return the summary of one class over all frames."""
     predictions, truth = sum(row.predictions for row in rows), sum(row.truth for row in rows)
     values: Values = {"predictions": predictions, "truth": truth}
     for k, cutoff in enumerate(protocol.cutoffs):
@@ -329,7 +329,7 @@ def values_of(rows: list[Row], protocol: Protocol) -> Values:
 
 
 def pld_values(terms: Sequence[float], protocol: Protocol) -> Values:
-    """Normalised PLD and its parts from sums of terms."""
+    """Return normalised PLD and its parts from sums of terms."""
     p, mass = protocol.order, terms[5]
     value = sum(terms[:5]) ** (1 / p)
     if mass == 0:
@@ -339,6 +339,6 @@ def pld_values(terms: Sequence[float], protocol: Protocol) -> Values:
         parts = [2 * term / total for term in terms[:5]]
         values = {"pld": 2 * value / total, "localisation": parts[0], "detection": sum(parts[1:])}
         values |= dict(zip(PARTS, parts, strict=True))
-    if p != 1:  # only the normalised value of order 1 splits
+    if p != 1:  # only the normalised value of order 1 has parts
         values = dict(NOTHING) | {"pld": values["pld"]}
     return values

@@ -1,7 +1,7 @@
-"""Frames with everything that a file can hold, small enough for the twin.
+"""Random frames with everything that a file can contain, small enough for the twin.
 
-Coordinates are drawn from no grid: two different pairs of lines are never equally far apart, so the parts of PLD and
-the nearest truth are unique. What ties there are come from exact copies and from equal confidences.
+Coordinates are not on a grid. Two different pairs of lines never have the same distance, so the parts of PLD and the
+nearest truth are unique. The only ties come from exact copies and from equal confidences.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ World = dict[str, dict[str, list[Line]]]
 
 
 def packed(frames: Frames, *, truth: bool) -> mg.MapFrames:
-    """The same as columns."""
+    """Return the frames as ``MapFrames``."""
     lines = {
         token: {name: [line.points for line in group] for name, group in groups.items()}
         for token, groups in frames.items()
@@ -30,7 +30,7 @@ def packed(frames: Frames, *, truth: bool) -> mg.MapFrames:
 
 
 def wander(rng: np.random.Generator, dimension: int) -> Points:
-    """A line of some metres."""
+    """Return a line of some metres."""
     n = int(rng.integers(2, 7))
     heading = rng.uniform(0, 2 * np.pi) + np.cumsum(rng.normal(0, 0.4, n))
     steps = (
@@ -41,7 +41,7 @@ def wander(rng: np.random.Generator, dimension: int) -> Points:
 
 
 def polygon(rng: np.random.Generator, dimension: int) -> Points:
-    """A crossing: its first point again at its end, almost so, or some way from it."""
+    """Return a crossing. Its last point equals the first point, nearly equals it, or is some distance away."""
     turn = np.sort(rng.uniform(0, 2 * np.pi, int(rng.integers(3, 7))))
     corners = np.c_[rng.uniform(1, 3) * np.cos(turn), rng.uniform(0.5, 2) * np.sin(turn), rng.normal(0, 0.1, len(turn))]
     points: Points = corners[:, :dimension] + rng.uniform(-6, 6, dimension)
@@ -50,7 +50,7 @@ def polygon(rng: np.random.Generator, dimension: int) -> Points:
 
 
 def drawn(rng: np.random.Generator, name: str, dimension: int) -> Points:
-    """A line of a class, now and then an odd one."""
+    """Return a line of a class, sometimes an unusual one."""
     kind = rng.random()
     if kind < 0.04:
         return wander(rng, dimension)[:1]  # one point
@@ -68,7 +68,7 @@ def confidence_of(rng: np.random.Generator) -> float:
 
 
 def predicted(rng: np.random.Generator, points: Points) -> Points:
-    """What a model makes of a line: moved, noisy, turned around, begun elsewhere."""
+    """Return a line as a model might predict it: moved, noisy, reversed, or with another first point."""
     if not len(points):
         return points
     guess = points + rng.normal(0, 0.4, points.shape[1]) + rng.normal(0, rng.choice([0, 0.15]), points.shape)
@@ -87,10 +87,10 @@ def worlds(
     classes: tuple[str, ...] = CLASSES,
     sure: bool = True,
 ) -> tuple[World, World]:
-    """Predictions and truth of some frames; unless the truth is ``sure``, it has confidences too."""
+    """Return predictions and truth of some frames. The truth has confidences unless it is ``sure``."""
     truth: World = {}
     predictions: World = {}
-    # A class may lack predictions, truth or both, over all frames.
+    # A class may have no predictions, no truth, or neither, in all frames.
     without = {
         name: rng.choice(["neither", "predictions", "truth", "both"], p=[0.8, 0.07, 0.07, 0.06]) for name in classes
     }

@@ -236,12 +236,12 @@ def test_a_number_without_a_name_is_refused(label: int) -> None:
         ((predicted(LINE), true(LINE)), "predictions must be a list with a dict per frame, got a dict"),
         (([predicted(LINE)], [predicted(LINE)]), "targets[0] has scores, expected truth without scores. Check that"),
         (([predicted(LINE)], [true(LINE)], ["a", "b"]), "2 tokens for 1 frames"),
-        (([predicted(LINE)], [true(LINE)], "a"), "tokens must be a list with a text per frame"),
-        (([predicted(LINE)], [true(LINE)], [7]), "tokens[0] must be a text that is not empty, got 7"),
-        (([predicted(LINE)], [true(LINE)], ["a"], [""]), "scenes[0] must be a text that is not empty"),
+        (([predicted(LINE)], [true(LINE)], "a"), "tokens must be a list with one string per frame"),
+        (([predicted(LINE)], [true(LINE)], [7]), "tokens[0] must be a string that is not empty, got 7"),
+        (([predicted(LINE)], [true(LINE)], ["a"], [""]), "scenes[0] must be a string that is not empty"),
         (([predicted([[0, 0, 0], [1, 1, 1]])], [true(LINE)]), "predictions are 3-D and truth is 2-D"),
         ((PREDICTIONS, batch_of(TRUTH, TOKENS)), "predictions and targets must both be MapFrames"),
-        ((PREDICTIONS, TRUTH, TOKENS), "MapFrames have tokens and scenes of their own"),
+        ((PREDICTIONS, TRUTH, TOKENS), "tokens and scenes are not allowed with MapFrames"),
         ((TRUTH, TRUTH), "demo-truth: no confidences"),
         ((PREDICTIONS, TRUTH.at(range(3))), "predicted frames are not in the truth"),
     ],
@@ -259,11 +259,11 @@ def test_sides_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: 
         (lambda: Accumulator(metrics=["pdl"]), "unknown metric 'pdl'"),
         (lambda: Accumulator(classes="divider"), "classes must be a list of names"),
         (lambda: Accumulator(classes=["divider", "divider"]), "classes must be one or more different names"),
-        (lambda: Accumulator(classes=["divider"]), "compares ped_crossing, boundary, which classes lacks"),
+        (lambda: Accumulator(classes=["divider"]), "classes lacks ped_crossing, boundary, which the protocol"),
         (lambda: Accumulator(mg.protocol("maptr", classes=None)), "has no classes. Pass classes="),
         (lambda: Accumulator(degenerate="ignore"), "degenerate must be 'strict' or 'drop', got 'ignore'"),  # type: ignore[arg-type]
         (lambda: Accumulator(repeated="ignore"), "repeated must be 'error' or 'drop', got 'ignore'"),  # type: ignore[arg-type]
-        (lambda: Accumulator().compute(), "no frames to compare: call update first"),
+        (lambda: Accumulator().compute(), "no frames to compare. Call update first"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -288,9 +288,9 @@ def test_what_is_no_polyline_is_dropped_and_counted_if_asked_for() -> None:
 
 def test_a_frame_that_comes_again_is_refused() -> None:
     accumulator = fill(Accumulator(), TOKENS[:6])
-    with pytest.raises(mg.InvalidInput, match=rf"2 of 5 frames were there before \(first: {TOKENS[4]}\). Call reset"):
+    with pytest.raises(mg.InvalidInput, match=rf"2 of 5 frames were seen before \(first: {TOKENS[4]}\). Call reset"):
         fill(accumulator, TOKENS[4:9])
-    with pytest.raises(mg.InvalidInput, match="1 of 3 frames were there before"):
+    with pytest.raises(mg.InvalidInput, match="1 of 3 frames were seen before"):
         accumulator.merge(fill(Accumulator(), TOKENS[5:8]))
     assert len(accumulator) == 6
     accumulator.reset()

@@ -171,7 +171,7 @@ def test_columns_are_taken_too(of_pld: dict[str, float]) -> None:
     metric.update(PREDICTIONS, TRUTH)
     assert plain(metric.compute()) == of_pld
     assert metric.results().tokens == TOKENS
-    with pytest.raises(mg.InvalidInput, match="MapFrames have tokens and scenes of their own"):
+    with pytest.raises(mg.InvalidInput, match="tokens and scenes are not allowed with MapFrames"):
         metric.update(PREDICTIONS, TRUTH, TOKENS)
 
 
@@ -243,7 +243,7 @@ def test_frames_that_a_sampler_repeats_are_noticed_across_processes(
 ) -> None:
     for found in two_processes:
         assert found["dropped"] == of_pld
-        assert "frames were there before" in found["refused"]
+        assert "frames were seen before" in found["refused"]
 
 
 def test_processes_without_predictions_agree(two_processes: list[Any]) -> None:

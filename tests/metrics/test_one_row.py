@@ -1,4 +1,4 @@
-"""A metric is one module and one row: a toy metric appears everywhere that PLD does."""
+"""A metric is one module and one row. A toy metric appears in every place where PLD appears."""
 
 import csv
 import io
@@ -26,12 +26,12 @@ PROTOCOL = mg.protocol("paper-60x30")
 
 @pytest.fixture(autouse=True)
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table with the toy metric."""
+    """Add the toy metric to the table."""
     monkeypatch.setitem(METRICS, "length_error", LENGTH_ERROR)
 
 
 def lengths(frames: mg.MapFrames, name: str) -> float:
-    """Total length of a class, weighted by confidence."""
+    """Return the total length of a class, weighted by confidence."""
     total = 0.0
     for token in frames.tokens:
         for instance in frames[token]:

@@ -1,4 +1,4 @@
-"""Two toy metrics, each a few lines and one row: what it takes to add a metric to mapgauge."""
+"""Two toy metrics. Each needs a few lines and one row."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from mapgauge.protocols import Protocol
 
 
 def _lengths(groups: Groups, protocol: Protocol, setting: None) -> Floats:
-    """Length of the predictions, weighted by confidence, and of the truth, of each group."""
+    """Return the length of the predictions, weighted by confidence, and of the truth, for each group."""
     coords, offsets = groups.polylines.coords, groups.polylines.offsets
     steps = np.append(np.sqrt(np.square(np.diff(coords, axis=0)).sum(axis=1)), 0.0)
-    steps[offsets[1:-1] - 1] = 0.0  # from one polyline to the next
+    steps[offsets[1:-1] - 1] = 0.0  # the step from one polyline to the next is no length
     sums = np.zeros(2 * len(groups.bounds))
     np.add.at(sums, groups.side, np.add.reduceat(np.append(steps, 0.0), offsets[:-1]) * groups.confidence)
     return sums.reshape(-1, 2)
@@ -41,7 +41,7 @@ LENGTH_ERROR = Metric(
 
 
 def _flicker(groups: Groups, protocol: Protocol, setting: None) -> Floats:
-    """How much the number of predictions changes from frame to frame of one scene, and the number of frames."""
+    """Return the changes of the number of predictions between the frames of a scene, and the number of frames."""
     classes = len(protocol.classes or ())
     counts = (groups.bounds[:, 1] - groups.bounds[:, 0]).reshape(-1, classes)
     changes = np.abs(np.diff(counts, axis=0, prepend=counts[:1]))

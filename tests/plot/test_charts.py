@@ -281,7 +281,7 @@ def test_nothing_and_other_things_are_refused(good: mg.Results) -> None:
             draw([])
         with pytest.raises(mg.InvalidInput, match="results 1: expected Results from evaluate\\(\\), got int"):
             draw([good, 3])  # type: ignore[list-item]
-        with pytest.raises(mg.InvalidInput, match="names must be 1 different texts"):
+        with pytest.raises(mg.InvalidInput, match="names must be 1 different strings"):
             draw(good, names=NAMES)
     for sweep in ([], [mg.Sweep(())]):
         with pytest.raises(mg.InvalidInput, match="sweep: expected at least one result, got none"):

@@ -1,4 +1,4 @@
-"""Exact sums: the bits of ``math.fsum``, in any order and in pieces."""
+"""Exact sums have the bits of ``math.fsum``, in any order and in parts."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Work that kills its worker; in a module of its own, for workers to import."""
+"""Tasks that kill their worker. They are in their own module so that workers can import them."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ def die_at_three(task: int) -> int:
 
 
 def die_once(mark: Path, task: int) -> int:
-    """Kill the worker the first time that a task comes by."""
+    """Kill the worker at the first attempt."""
     if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)

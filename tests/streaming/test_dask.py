@@ -1,4 +1,4 @@
-"""A real Dask cluster of processes on this machine."""
+"""Streamed evaluation on a real Dask cluster of local processes."""
 
 import os
 import signal
@@ -72,7 +72,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
 
 
 def test_a_task_that_kills_its_workers_is_named_and_the_others_are_done(client: Any) -> None:
-    """As a chunk does that needs more memory than a worker has: Dask gives up after some workers."""
+    """This is what happens to a chunk that needs more memory than a worker has. Dask gives up after some workers."""
     with open_engine(client, None) as pool:
         died = dict(run(pool, die_at_three, [3]))[3]
         assert dict(run(pool, die_at_three, [1, 2, 4])) == {1: 2, 2: 4, 4: 8}

@@ -1,4 +1,4 @@
-"""What ends a run or a part of it: it is named, nothing is counted twice, and nothing that was finished is lost."""
+"""Errors in streamed runs: they name the cause, finished chunks are kept, and nothing is counted twice."""
 
 import errno
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def damage(folder: Path, group: int) -> Path:
 
 
 def ends_after(chunks: int) -> Callable[[int, int], None]:
-    """A progress function that interrupts the run when so many chunks are done."""
+    """Return a progress function that interrupts the run after a number of chunks."""
     seen: list[int] = []
 
     def progress(done: int, of: int) -> None:
@@ -57,12 +57,13 @@ def test_a_corrupt_row_group_is_named_and_the_rest_is_kept(sides: tuple[Path, Pa
     assert f"{file} (row group 2): broken Parquet" in str(caught.value)
     finished = len(Folder(tmp_path / "work").finished)
     assert f"{finished} of " in str(caught.value)
-    assert "--resume" in str(caught.value)
+    assert str(caught.value).endswith(f'Continue with work="{tmp_path / "work"}", resume=True')
+    assert caught.value.for_shell().endswith(f"Continue with --work {tmp_path / 'work'} --resume")
 
 
 def test_a_run_that_stops_without_a_folder_says_where_its_work_is(sides: tuple[Path, Path]) -> None:
     damage(sides[0], 25)
-    with pytest.raises(mg.UnreadableFile, match='Go on with work="') as caught:
+    with pytest.raises(mg.UnreadableFile, match='Continue with work="') as caught:
         mg.evaluate(*sides, workers=1)
     kept = str(caught.value).split('work="')[1].split('"')[0]
     assert Folder(Path(kept)).finished
@@ -206,7 +207,7 @@ def test_files_that_do_not_go_together_are_refused(world: World, tmp_path: Path)
 
 
 def test_exchanged_sides_are_noticed(sides: tuple[Path, Path]) -> None:
-    with pytest.raises(mg.InvalidInput, match="no confidences. The truth has them: are the two exchanged"):
+    with pytest.raises(mg.InvalidInput, match="no confidences. The truth has confidences: are the two exchanged"):
         mg.evaluate(sides[1], sides[0])
 
 
@@ -216,7 +217,7 @@ def test_exchanged_sides_are_noticed(sides: tuple[Path, Path]) -> None:
         ({"engine": "ray"}, "unknown engine 'ray'. Known: threads, processes, dask"),
         ({"engine": 3}, "engine must be .*, got 3"),
         ({"on_error": "ignore"}, "on_error must be 'stop' or 'skip', got 'ignore'"),
-        ({"resume": True}, "resume needs the folder"),
+        ({"resume": True}, "resume needs the work folder"),
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
     ],
 )
@@ -228,12 +229,12 @@ def test_settings_that_mean_nothing_are_refused(
 
 
 def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
-    with pytest.raises(mg.InvalidInput, match="are for Parquet on both sides"):
+    with pytest.raises(mg.InvalidInput, match="are for Parquet files on both sides"):
         mg.evaluate(*world, engine="processes")
 
 
 def test_a_url_is_no_folder_for_work(sides: tuple[Path, Path]) -> None:
-    with pytest.raises(mg.InvalidInput, match="work must be a folder of this machine"):
+    with pytest.raises(mg.InvalidInput, match="work must be a folder on this machine"):
         mg.evaluate(*sides, work="s3://bucket/work")
 
 

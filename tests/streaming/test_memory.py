@@ -1,4 +1,4 @@
-"""Memory does not grow with the data: measured on a data set ten times as large as the memory it may take."""
+"""Memory does not grow with the data. The data set is ten times as large as the memory that the test allows."""
 
 import os
 import subprocess
@@ -12,9 +12,9 @@ from mapgauge.demo import demo_world
 from mapgauge.io import parquet
 from mapgauge.io.dataset_write import DatasetWriter
 
-BOUND = 24 << 20  # bytes that an evaluation may take beyond what a small one takes
+BOUND = 24 << 20  # bytes that the evaluation may use in addition to a small one
 
-# Peak memory of a process that evaluates a data set after one of a few frames, which compiles and loads everything.
+# Peak memory of a process that first evaluates a few frames, to compile and load everything, and then a data set.
 EVALUATE = """
 import resource, sys
 import mapgauge as mg
@@ -47,7 +47,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"MALLOC_ARENA_MAX": "2"},  # as many heaps as threads: fewer show less noise
+        env=os.environ | {"MALLOC_ARENA_MAX": "2"},  # fewer heaps make the measurement less noisy
     )
     grown, evaluated = map(int, done.stdout.split())
     assert evaluated == 84 * 120

@@ -1,4 +1,4 @@
-"""The plan: every frame of either side belongs to one chunk, and that chunk reads the row groups that hold it."""
+"""Every frame of either side belongs to one chunk, and this chunk reads the row groups that hold the frame."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ groups_of_keys = st.lists(st.lists(keys, min_size=1, max_size=4), max_size=8)
 
 
 def dataset(groups: list[list[Key]], name: str, *, scenes: bool, size: int = 1) -> DataSet:
-    """A data set as its footers would describe it: statistics are of each column for itself."""
+    """Return a data set as its footers describe it. Statistics are computed for each column separately."""
     found = []
     for number, inside in enumerate(groups):
         scene, token = sorted(key[0] for key in inside), sorted(key[1] for key in inside)
@@ -54,15 +54,18 @@ def test_overlapping_row_groups_that_fill_the_memory_are_refused() -> None:
     overlapping = [[("", "1"), ("", "9")], [("", "2"), ("", "8")]]
     large = dataset(overlapping, "large", scenes=False, size=plan.BYTES)
     small = dataset(overlapping, "small", scenes=False)
-    with pytest.raises(mg.InvalidInput, match="large: 2 row groups of 2.1 GB .* Sort them: mapgauge convert"):
+    with pytest.raises(
+        mg.InvalidInput,
+        match=r"large: the token ranges of 2 row groups \(2.1 GB\) overlap, .* Sort them with: mapgauge convert",
+    ):
         plan_of(small, large)
-    with pytest.raises(mg.InvalidInput, match="large: 2 row groups"):
+    with pytest.raises(mg.InvalidInput, match="large: the token ranges of 2 row groups"):
         plan_of(large, small)
 
 
 def test_truth_sorted_by_scenes_that_the_predictions_lack_is_explained() -> None:
     truth = dataset([[("a", "1"), ("a", "9")], [("b", "2"), ("b", "8")]], "truth", scenes=True, size=plan.BYTES)
-    with pytest.raises(mg.InvalidInput, match="predictions has no scenes to sort by: .* --scenes"):
+    with pytest.raises(mg.InvalidInput, match="predictions has no scenes. Add them with: .* --scenes"):
         plan_of(dataset([[("", "1")]], "predictions", scenes=False), truth)
 
 

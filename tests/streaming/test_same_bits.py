@@ -1,4 +1,4 @@
-"""Evaluation in pieces gives the bits of evaluation in memory, however the data lie and whoever does the work."""
+"""Streamed evaluation gives the same bits as evaluation in memory, for every layout of the data and every engine."""
 
 import math
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -69,7 +69,7 @@ def test_a_folder_for_each_scene_is_read_too(world: World, tmp_path: Path) -> No
             folder = tmp_path / name / f"scene={scene}"
             folder.mkdir(parents=True)
             mine = [i for i, of in enumerate(side.scenes) if of == scene]
-            # The folder's name says it; the file does not.
+            # The value is in the name of the folder, and not in the file.
             mg.write(without_scenes(by_token(side.at(mine))), folder / "part-0.parquet")
     streamed = mg.evaluate(tmp_path / "x", tmp_path / "y")
     assert same(streamed, mg.evaluate(*world))

@@ -1,4 +1,4 @@
-"""Data sets for the tests: small frames, small row groups, so that little data makes many chunks."""
+"""Data sets for the tests, with small row groups, so that little data has many chunks."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ GROUP = 320  # rows
 
 @pytest.fixture(scope="session")
 def world() -> tuple[mg.MapFrames, mg.MapFrames]:
-    """Predictions and truth of 60 frames in six scenes; a frame is missing from the predictions, one has no truth."""
+    """Predictions and truth of 60 frames in six scenes. The predictions lack one frame, and one frame has no truth."""
     predictions, truth = demo_world(60, seed=3, predictions=20)
     kept = [i for i, token in enumerate(predictions.tokens) if token != truth.tokens[7]]
     return predictions.at(kept), truth.keep(truth.frame != 11)
@@ -24,13 +24,13 @@ def world() -> tuple[mg.MapFrames, mg.MapFrames]:
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row groups and chunks of a few frames."""
+    """Make row groups and chunks hold only a few frames."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", GROUP)
     monkeypatch.setattr(plan, "ROWS", 2 * GROUP)
 
 
 def write_folder(frames: mg.MapFrames, path: Path) -> Path:
-    """Frames as a data set."""
+    """Write frames as a data set, and return its path."""
     writer = DatasetWriter(path)
     writer.add(frames)
     writer.finish()
@@ -38,12 +38,12 @@ def write_folder(frames: mg.MapFrames, path: Path) -> Path:
 
 
 def without_scenes(frames: mg.MapFrames) -> mg.MapFrames:
-    """Frames that only tokens tell apart."""
+    """Return the frames without scenes."""
     return replace(frames, scenes=None)
 
 
 def copies(frames: mg.MapFrames, number: int) -> mg.MapFrames:
-    """The frames again, with other tokens and scenes."""
+    """Return a copy of the frames with other tokens and scenes."""
     assert frames.scenes is not None
     return replace(
         frames,
@@ -53,7 +53,7 @@ def copies(frames: mg.MapFrames, number: int) -> mg.MapFrames:
 
 
 def same(one: mg.Results, other: mg.Results) -> bool:
-    """Whether two evaluations found the same, to the last bit."""
+    """Whether two results are equal to the last bit."""
     frames = (one.frames_missing, one.frames_ignored) == (other.frames_missing, other.frames_ignored)
     counts = one.to_dict()["frames"] == other.to_dict()["frames"]
     return one.classes == other.classes and one.mean == other.mean and frames and counts

@@ -1,8 +1,8 @@
-"""Evaluation that goes along with a loop: batch by batch, process by process, with the result of ``evaluate``.
+"""``Accumulator``: evaluates batch by batch inside a loop, with the same result as ``evaluate``.
 
-Frames are scored as they come and forgotten; what stays are their rows, some numbers per frame and per prediction.
-Everything computed from rows is independent of their order, so batches, their order and how they were spread over
-processes do not change a bit of the result.
+Frames are scored when they arrive and are not kept. Only their rows are kept: some numbers per frame and per
+prediction. Results do not depend on the order of rows. The size of batches, their order and their distribution over
+processes do not change any bit of the result.
 """
 
 from collections.abc import Sequence
@@ -35,22 +35,23 @@ SIDES = ("predictions", "targets")
 
 
 class Accumulator:
-    """Evaluate batch by batch, with the result that ``evaluate`` has on all frames at once.
+    """Evaluates batch by batch, with the same result as ``evaluate`` on all frames at once.
 
-    ``update`` scores a batch and keeps some numbers of it, ``merge`` adds what another process has, ``compute`` gives
-    flat values for loggers, ``results`` all that ``evaluate`` gives but the geometry, ``reset`` begins anew. It can be
-    pickled.
+    ``update`` scores a batch and keeps its rows. ``merge`` adds the rows of another process. ``compute`` returns flat
+    values for loggers. ``results`` returns the same as ``evaluate``, without the geometry. ``reset`` removes all
+    frames. An accumulator can be pickled.
 
     Args:
         protocol: The settings, by name or as a ``Protocol``.
-        metrics: Which of ``pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa`` to compute; those that the protocol has
-            cutoffs or thresholds for if None.
-        classes: The names that label numbers stand for, in order. Without it, labels must be names: repositories
-            number their classes differently. The protocol says which classes are compared.
-        degenerate: What to do with instances that are no polyline (fewer than two points, a number that is not
-            finite): ``"strict"`` refuses, ``"drop"`` leaves them out and counts them.
-        repeated: What to do with a token that came before: ``"error"`` refuses, for a forgotten ``reset`` would count
-            frames twice; ``"drop"`` leaves it out and counts it, for samplers that repeat frames to fill batches.
+        metrics: Which of ``pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa`` to compute. If None, those for which the
+            protocol has cutoffs or thresholds.
+        classes: Class names of integer labels, in order. If None, labels must be names, because repositories number
+            their classes differently. The protocol defines which classes are evaluated.
+        degenerate: What to do with instances that are not polylines (fewer than two points, or a number that is not
+            finite). ``"strict"`` raises an error. ``"drop"`` leaves them out and counts them.
+        repeated: What to do with a token that was seen before. ``"error"`` raises an error, because a forgotten
+            ``reset`` would count frames twice. ``"drop"`` leaves the frame out and counts it, for samplers that repeat
+            frames to fill batches.
 
     >>> import mapgauge as mg
     >>> accumulator = mg.Accumulator("paper-60x30", classes=["divider", "ped_crossing", "boundary"])
@@ -70,7 +71,7 @@ class Accumulator:
         degenerate: Degenerate = "strict",
         repeated: Repeated = "error",
     ) -> None:
-        """Begin without frames."""
+        """Check the settings and begin without frames."""
         for name, value, kind in (("degenerate", degenerate, Degenerate), ("repeated", repeated, Repeated)):
             if value not in get_args(kind):
                 raise InvalidInput(f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {value!r}")
@@ -85,13 +86,13 @@ class Accumulator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all frames."""
+        """Remove all frames."""
         self._rows: list[BatchRows] = []
         self._seen: set[str] = set()
         self._repeats = 0
 
     def fresh(self) -> "Accumulator":
-        """Another one with the same settings, without frames."""
+        """Return an accumulator with the same settings, without frames."""
         other = copy(self)
         other.reset()
         return other
@@ -101,7 +102,7 @@ class Accumulator:
         return sum(len(rows.tokens) for rows in self._rows)
 
     def __repr__(self) -> str:
-        """What it computes and how much it has seen."""
+        """Return the protocol, the metrics and the number of frames in one line."""
         return f"<Accumulator {self.settings.protocol.name}: {', '.join(self.settings.metrics)} of {len(self)} frames>"
 
     def update(
@@ -116,18 +117,21 @@ class Accumulator:
         Args:
             predictions: One dictionary per frame: ``polylines``, a sequence of ``(n, 2 or 3)`` arrays in metres or one
                 ``(polylines, n, 2 or 3)`` array; ``labels``, names or whole numbers; ``scores``, confidences in [0, 1].
-                Arrays of any library, tensors on any device. Or ``MapFrames``.
-            targets: The truth of the same frames in the same order, without scores. Or ``MapFrames``, which meet by
-                token.
-            tokens: The name of each frame. With it, repeated frames are noticed, and results can be compared frame by
-                frame. ``MapFrames`` have their own.
+                Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
+            targets: The truth of the same frames in the same order, without scores. Or ``MapFrames``, which are aligned
+                by token.
+            tokens: The name of each frame. With tokens, repeated frames are detected, and results can be compared frame
+                by frame. ``MapFrames`` have their own tokens.
             scenes: The scene of each frame, for intervals over scenes.
         """
         if isinstance(predictions, MapFrames) or isinstance(targets, MapFrames):
             if not (isinstance(predictions, MapFrames) and isinstance(targets, MapFrames)):
                 raise InvalidInput("predictions and targets must both be MapFrames, or both lists of dicts")
             if tokens is not None or scenes is not None:
-                raise InvalidInput("MapFrames have tokens and scenes of their own. Leave out tokens and scenes")
+                raise InvalidInput(
+                    "tokens and scenes are not allowed with MapFrames, which have their own",
+                    remedy="Leave out tokens and scenes",
+                )
             x, y, tally = predictions, targets, np.zeros((len(targets), TALLIES), np.int64)
             check_sides(x, y)
             tally[:, 2] = [token not in x.index for token in y.tokens]
@@ -145,7 +149,7 @@ class Accumulator:
         self._count(names, new)
 
     def _frames(self, predictions: Batch, targets: Batch) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
-        """Both sides of a batch of dictionaries, and what was dropped from them."""
+        """Return both sides of a batch of dictionaries, and the number of dropped instances."""
         classes = tuple(dict.fromkeys((*self.settings.classes, *(self.numbers or ()))))
         x, less_x = frames_from_batch(predictions, SIDES[0], classes, self.numbers, self.degenerate, scored=True)
         y, less_y = frames_from_batch(targets, SIDES[1], classes, self.numbers, self.degenerate, scored=False)
@@ -154,7 +158,7 @@ class Accumulator:
         return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)
 
     def _new(self, tokens: tuple[str, ...]) -> list[int]:
-        """The frames that have not been seen before; those without a name count as new."""
+        """Return the indices of frames that were not seen before. Frames without a name count as new."""
         here: set[str] = set()
         new = []
         for i, token in enumerate(tokens):
@@ -164,8 +168,8 @@ class Accumulator:
         again = sorted(set(range(len(tokens))) - set(new))
         if again and self.repeated == "error":
             raise InvalidInput(
-                f"{len(again)} of {len(tokens)} frames were there before (first: {tokens[again[0]]}). Call reset() "
-                'between epochs, or pass repeated="drop" if a sampler repeats frames'
+                f"{len(again)} of {len(tokens)} frames were seen before (first: {tokens[again[0]]})",
+                remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
             )
         return new
 
@@ -174,24 +178,22 @@ class Accumulator:
         self._repeats += len(tokens) - len(new)
 
     def merge(self, other: "Accumulator") -> None:
-        """Add the frames of another accumulator with the same settings; it stays as it is.
+        """Add the frames of another accumulator with the same settings. The other accumulator does not change.
 
         Args:
-            other: Of another process, machine or thread.
+            other: An accumulator of another process, machine or thread.
         """
         if not isinstance(other, Accumulator):
             raise InvalidInput(f"cannot merge a {type(other).__name__}, expected an Accumulator")
         if other.settings != self.settings:
-            raise InvalidInput(
-                f"cannot merge {other!r} into {self!r}: their settings differ, and so would the meaning of the numbers"
-            )
+            raise InvalidInput(f"cannot merge {other!r} into {self!r}: their settings differ")
         repeats = other._repeats
         if len(other):
             self.add(other.rows())
         self._repeats += repeats
 
     def add(self, rows: BatchRows) -> None:
-        """Add what ``rows`` of an accumulator with the same settings gave."""
+        """Add rows that ``rows`` of an accumulator with the same settings returned."""
         new = self._new(rows.tokens)
         if len(new) == len(rows.tokens):
             self._rows.append(rows)
@@ -200,19 +202,19 @@ class Accumulator:
         self._count(rows.tokens, new)
 
     def rows(self) -> BatchRows:
-        """What is kept of all frames, for those who carry it elsewhere by themselves."""
+        """Return the rows of all frames, for callers that transfer them between processes."""
         if not self._rows:
-            raise InvalidInput("no frames to compare: call update first")
+            raise InvalidInput("no frames to compare", remedy="Call update first")
         if len(self._rows) > 1:
             self._rows = [BatchRows.concatenate(self._rows)]
         return self._rows[0]
 
     def compute(self) -> dict[str, float]:
-        """The values of all classes and their means, as ``mapgauge.flat.flat`` names them: ``pld/mean`` and so on."""
+        """Return the values of all classes and their means, with the flat keys of ``mapgauge.results.flat``."""
         return flat(self.results())
 
     def results(self) -> Results:
-        """All that ``evaluate`` gives for these frames, but for the geometry and the checks of whole files."""
+        """Return the results of ``evaluate`` for these frames, without the geometry and without the checks of files."""
         return self._results(self.rows())
 
     def _results(self, rows: BatchRows) -> Results:
@@ -239,19 +241,21 @@ class Accumulator:
         for k, side in enumerate(SIDES):
             count = int(rows.tally[:, k].sum())
             if count:
-                text = f"{side}: {count} instances dropped: fewer than 2 points, or a number that is not finite"
+                text = f"{side}: {count} instances dropped that have fewer than 2 points or a number that is not finite"
                 found.append(Finding("warning", "dropped-degenerate", text, count))
         if self._repeats:
-            text = f"{self._repeats} frames dropped: their tokens came before"
+            text = f"{self._repeats} frames dropped because their tokens were seen before"
             found.append(Finding("note", "dropped-repeated", text, self._repeats))
         return found
 
 
 def _names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tuple[str, ...] | None:
-    """What label numbers stand for; every class that is compared must be among it."""
+    """Return the class names of integer labels. They must contain every class that is evaluated."""
     if classes is None:
         if protocol.classes is None:
-            raise InvalidInput(f"the protocol {protocol.name} has no classes. Pass classes= with the names of all")
+            raise InvalidInput(
+                f"the protocol {protocol.name} has no classes", remedy="Pass classes= with the names of all classes"
+            )
         return None
     if isinstance(classes, str) or not isinstance(classes, Sequence) or not all(isinstance(c, str) for c in classes):
         raise InvalidInput(f"classes must be a list of names, got {classes!r}")
@@ -260,8 +264,8 @@ def _names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tupl
     lacking = [name for name in protocol.classes or () if name not in classes]
     if lacking:
         raise InvalidInput(
-            f"the protocol {protocol.name} compares {', '.join(lacking)}, which classes lacks. Compare other classes "
-            f'with mg.protocol("{protocol.name}", classes=(...))'
+            f"classes lacks {', '.join(lacking)}, which the protocol {protocol.name} evaluates",
+            remedy=f'Choose other classes with mg.protocol("{protocol.name}", classes=(...))',
         )
     return tuple(classes)
 
@@ -278,14 +282,14 @@ def _by_frame(metrics: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """A text per frame; empty ones if none are given."""
+    """Return one string per frame. Without values, the strings are empty."""
     if values is None:
         return ("",) * count
     if isinstance(values, str) or not isinstance(values, Sequence):
-        raise InvalidInput(f"{name} must be a list with a text per frame, got {values!r}")
+        raise InvalidInput(f"{name} must be a list with one string per frame, got {values!r}")
     if len(values) != count:
         raise InvalidInput(f"{len(values)} {name} for {count} frames, expected one per frame")
     for i, value in enumerate(values):
         if not isinstance(value, str) or not value or "\0" in value:
-            raise InvalidInput(f"{name}[{i}] must be a text that is not empty, got {value!r}")
+            raise InvalidInput(f"{name}[{i}] must be a string that is not empty, got {value!r}")
     return tuple(values)

@@ -1,4 +1,4 @@
-"""The rows that an accumulator keeps of the frames it has seen, and the settings they belong to."""
+"""The rows that an accumulator keeps, and the settings they were computed with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ TALLIES = 3  # columns of ``BatchRows.tally``
 
 
 class ScoringSettings(NamedTuple):
-    """What defines the numbers; only accumulators with equal settings merge."""
+    """The settings of an accumulator. Only accumulators with equal settings can be merged."""
 
     protocol: Protocol
     metrics: tuple[str, ...]
-    classes: tuple[str, ...]  # that are compared
+    classes: tuple[str, ...]  # that are evaluated
 
 
 @dataclass(frozen=True, eq=False)
 class BatchRows:
-    """What is kept of some frames."""
+    """The rows of some frames."""
 
     scores: Scores
     tally: NDArray[np.int64]  # (frames, 3): predictions dropped, targets dropped, whether predictions lacked the frame
-    tokens: tuple[str, ...]  # "" for a frame without a name
-    scenes: tuple[str, ...]  # "" where none is known
+    tokens: tuple[str, ...]  # "" for a frame without a token
+    scenes: tuple[str, ...]  # "" for an unknown scene
 
     @classmethod
     def concatenate(cls, parts: Sequence["BatchRows"]) -> "BatchRows":
-        """Rows of several batches as one."""
+        """Concatenate the rows of several batches."""
         return cls(
             Scores.concatenate([part.scores for part in parts]),
             np.concatenate([part.tally for part in parts]),
@@ -41,7 +41,7 @@ class BatchRows:
         )
 
     def at(self, frames: Sequence[int]) -> "BatchRows":
-        """The rows of some frames."""
+        """Return the rows of some frames."""
         return BatchRows(
             self.scores.at(np.asarray(frames, np.int64)),
             self.tally[list(frames)],
@@ -51,5 +51,5 @@ class BatchRows:
 
 
 def picked(texts: tuple[str, ...], frames: Sequence[int]) -> tuple[str, ...]:
-    """The texts of some frames."""
+    """Return the strings of some frames."""
     return tuple(texts[i] for i in frames)

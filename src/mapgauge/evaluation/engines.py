@@ -1,7 +1,7 @@
-"""Engines: where chunks of work run. One small interface, that of ``concurrent.futures.Executor``.
+"""Engines run the chunks of a streamed evaluation. All use the interface of ``concurrent.futures.Executor``.
 
-Threads and processes of this machine and Dask come by name; a Dask client or any executor (loky, MPI, a batch system)
-is taken as it is. A new engine is a function that opens an executor, and a row in ``ENGINES``.
+Threads, processes and Dask on this machine are chosen by name. A Dask client or any executor (loky, MPI, a batch
+system) can be passed as an object. A new engine is a function that opens an executor, and a row in ``ENGINES``.
 """
 
 import os
@@ -21,17 +21,17 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a Dask client, or an executor
 
-ATTEMPTS = 3  # at a task whose worker died
+ATTEMPTS = 3  # how often a task is tried if its worker dies
 _PATIENCE = 600  # seconds to wait for the first worker of a cluster
-_AHEAD = 2  # tasks per worker that are handed out: one to do, one to go on with
+_AHEAD = 2  # submitted tasks per worker: one that runs, and one that waits
 
 
 @dataclass(slots=True)
 class Pool:
-    """Workers: where to send tasks, how many of them run at once, and how to get new workers if these die."""
+    """Workers: their executor, their number, and a function that replaces them if they die."""
 
     executor: Executor
-    width: Callable[[], int]  # asked again and again: workers of a cluster come and go
+    width: Callable[[], int]  # called before every submission: the number of workers in a cluster changes
     renew: Callable[[], Executor] | None = None
 
 
@@ -43,10 +43,10 @@ def _threads(workers: int) -> Iterator[Pool]:
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Pool]:
-    from concurrent.futures import ProcessPoolExecutor  # slow to import, and seldom wanted
+    from concurrent.futures import ProcessPoolExecutor  # imported here because it is slow and rarely needed
     from multiprocessing import get_context
 
-    # Started afresh: a forked process would inherit threads in the middle of something.
+    # Processes are spawned: a forked process would inherit locks that threads of the parent hold.
     make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
     pool = Pool(make(), lambda: workers)
 
@@ -81,20 +81,20 @@ def _scheduler(address: str) -> Iterator[Pool]:
         client = distributed.Client(address, timeout="20s")
     except (OSError, TimeoutError, ValueError) as error:
         raise MapgaugeError(
-            f"{address}: no Dask scheduler answers there: {error}. Start one with: dask scheduler"
+            f"{address}: no Dask scheduler answers: {error}", remedy="Start one with: dask scheduler"
         ) from error
     with client:
         yield _of_client(client)
 
 
 def _of_client(client: Any) -> Pool:
-    """A Dask client: the scheduler repeats what a dying worker had."""
+    """Return the pool of a Dask client. The scheduler itself repeats the tasks of a worker that died."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as error:
         raise MapgaugeError(
-            f"{client.scheduler.address}: this Dask scheduler has had no worker for {_PATIENCE} s. Start one with: "
-            "dask worker"
+            f"{client.scheduler.address}: this Dask scheduler has had no worker for {_PATIENCE} s",
+            remedy="Start one with: dask worker",
         ) from error
     return Pool(client.get_executor(pure=False), lambda: max(1, sum(client.nthreads().values())))
 
@@ -104,16 +104,16 @@ def _given(pool: Pool) -> Iterator[Pool]:
     yield pool
 
 
-# By name: what opens workers on this machine, given their number.
+# Engines on this machine by name. Each function opens a given number of workers.
 ENGINES: Mapping[str, Callable[[int], Any]] = {"threads": _threads, "processes": _processes, "dask": _dask}
 
 
 def open_engine(engine: EngineLike, workers: int | None) -> Any:
-    """A context with a ``Pool``.
+    """Return a context manager that opens a ``Pool``.
 
     Args:
         engine: A name of ``ENGINES``, the address of a Dask scheduler (``tcp://...``), a Dask client, or an executor.
-        workers: Number of workers, of an engine on this machine.
+        workers: Number of workers of an engine on this machine.
     """
     if isinstance(engine, str) and "://" in engine:
         return _scheduler(engine)
@@ -138,10 +138,10 @@ def open_engine(engine: EngineLike, workers: int | None) -> Any:
 def run(
     pool: Pool, work: Callable[[Task], Outcome], tasks: Iterable[Task]
 ) -> Iterator[tuple[Task, Outcome | Exception]]:
-    """Do all tasks, and give each with what came of it, as they end; an error of a task is an outcome too.
+    """Run all tasks, and yield each with its outcome when it ends. The outcome of a failed task is its exception.
 
-    Few tasks are handed out at a time, so neither their number nor their results fill the memory. If workers die, and
-    the pool can be renewed, what they had is done again, each task alone, so that one that kills its worker is found.
+    Only a few tasks are submitted at a time, so neither tasks nor results fill the memory. If workers die and the pool
+    can be renewed, their tasks run again one at a time, to find the task that kills its worker.
     """
     waiting = iter(tasks)
     running: dict[Future[Outcome], Task] = {}
@@ -166,17 +166,16 @@ def run(
                 task = running.pop(future)
                 try:
                     outcome: Outcome | Exception = future.result()
-                except (BrokenExecutor, CancelledError) as error:  # cancelled: a scheduler that is gone
+                except (BrokenExecutor, CancelledError) as error:  # CancelledError: the scheduler is gone
                     died.append((task, error))
                     continue
-                except Exception as error:  # of the task, or of its worker: the caller decides
+                except Exception as error:  # an error of the task or of its worker; the caller decides
                     outcome = error
                 yield task, outcome
             if died:
                 if pool.renew is None:
-                    raise MapgaugeError(f"the workers are gone: {died[0][1] or 'their work was cancelled'}") from died[
-                        0
-                    ][1]
+                    reason = died[0][1]
+                    raise MapgaugeError(f"all workers died: {reason or 'their tasks were cancelled'}") from reason
                 died += [(task, died[0][1]) for task in running.values()]
                 running.clear()
                 pool.renew()

@@ -1,4 +1,4 @@
-"""``evaluate``: from two files, or two ``MapFrames``, to results."""
+"""``evaluate``: compares predictions with truth, from files or from ``MapFrames``."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -41,33 +41,37 @@ def evaluate(
 ) -> Results:
     """Compare predictions with truth over all frames.
 
-    Parquet on both sides (a file, a folder or a URL each) is read chunk by chunk: memory does not grow with the data.
+    If both sides are Parquet (a file, a folder or a URL), they are read chunk by chunk, and memory does not grow with
+    the size of the data.
 
     Args:
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
         metrics: Names of metrics (``mapgauge.metrics.table.METRICS``): ``pld``, ``ap_chamfer``, ``ap_frechet``,
-            ``ap_sospa``. If None, those that the protocol has cutoffs or thresholds for.
-        ranges: Distances from the ego in metres that bound rings, such as ``(0, 10, 20, 30)``: PLD is also computed
-            from the points in each ring alone.
-        scenes: The scene of each token, if the files do not say; ``compare`` draws whole scenes.
-        unknown: What to do with predicted frames that the truth lacks: ``"error"`` refuses, ``"ignore"`` leaves them
-            out.
+            ``ap_sospa``. If None, those for which the protocol has cutoffs or thresholds.
+        ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
+            the points in each ring.
+        scenes: The scene of each token, if the files have no scenes. ``compare`` draws whole scenes.
+        unknown: What to do with predicted frames that the truth lacks. ``"error"`` raises an error. ``"ignore"`` leaves
+            them out.
         degenerate: What to do, when files are read, with instances that are not polylines (fewer than two points, or a
-            number that is not finite): ``"strict"`` refuses, ``"drop"`` leaves them out and counts them in a finding.
-        workers: Number of threads or processes; that of the processors if None. It does not change the result.
-        progress: Called with the number of frames done and of all frames; of rows, where Parquet is read in chunks.
-        engine: What does the work, for Parquet on both sides: ``"threads"`` (if None), ``"processes"``, ``"dask"``,
-            the address of a Dask scheduler, a Dask client, or any ``concurrent.futures.Executor``.
-        work: A folder for finished chunks, for Parquet on both sides; a temporary one if None. ``load_results`` reads
+            number that is not finite). ``"strict"`` raises an error. ``"drop"`` leaves them out and counts them in a
+            finding.
+        workers: Number of threads or processes. If None, the number of processors. It does not change the result.
+        progress: A function that is called with the number of finished frames and the number of all frames. For
+            streamed Parquet, it counts rows.
+        engine: Where chunks of streamed Parquet are evaluated: ``"threads"`` (the default), ``"processes"``,
+            ``"dask"``, the address of a Dask scheduler, a Dask client, or any ``concurrent.futures.Executor``.
+        work: A folder for the finished chunks of streamed Parquet. If None, a temporary folder. ``load_results`` reads
             it.
-        resume: Continue from what ``work`` has. Changed inputs or settings are refused.
-        on_error: ``"stop"`` at a chunk that cannot be read, or ``"skip"`` it and say so in the findings.
+        resume: Whether to continue the evaluation in ``work``. Changed inputs or settings are refused.
+        on_error: What to do with a chunk that cannot be read. ``"stop"`` raises an error. ``"skip"`` leaves it out and
+            reports it in the findings.
 
     Returns:
-        The scores of every frame and class, and the summary. Frames missing from the predictions count as predicted
-        empty; frames without truth count too.
+        The scores of every frame and class, and the summary. Frames that the predictions lack count as frames without
+        predictions. Frames without truth count as well.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 0], [0, 9]]]}})

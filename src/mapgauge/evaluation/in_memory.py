@@ -16,7 +16,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.scoring.score import score
 from mapgauge.scoring.scores import Scores
 
-BLOCK = 48  # frames that are scored together: some milliseconds of work, and little memory
+BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -33,16 +33,17 @@ def score_frames(
 ) -> Scores:
     """Score all frames of aligned sides.
 
-    Kernels release the GIL, and nothing is copied to a thread. The result does not depend on the number of threads.
+    Kernels release the GIL, and threads share the data without copies. The result does not depend on the number of
+    threads.
 
     Args:
         predictions: Aligned with the truth.
         truth: The frames.
         protocol: All settings.
         metrics: By name.
-        rings: Rising distances from the ego that bound rings.
-        workers: Number of threads; that of the processors if None.
-        progress: Called with the number of frames done and of all frames.
+        rings: Bounds of rings around the ego vehicle, rising.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished frames and the number of all frames.
     """
     order = _whole_scenes(truth, metrics)
     if order is not None:
@@ -66,7 +67,7 @@ def score_frames(
     threads = min(workers or os.cpu_count() or 1, len(blocks))
     if threads == 1:
         return gathered(map(work, blocks))
-    first = work(blocks[0])  # compiles, if need be, once and not in every thread
+    first = work(blocks[0])  # compiles the kernels once, instead of in every thread
     pool = ThreadPoolExecutor(threads)
     try:
         return gathered(chain([first], pool.map(work, blocks[1:])))
@@ -79,7 +80,7 @@ def _per_scene(metrics: tuple[str, ...]) -> bool:
 
 
 def _whole_scenes(truth: MapFrames, metrics: tuple[str, ...]) -> NDArray[np.int64] | None:
-    """An order in which the frames of a scene follow each other; None if they do, or if no metric needs it."""
+    """Return an order in which the frames of each scene are consecutive; None if no reordering is needed."""
     if not _per_scene(metrics) or truth.scenes is None:
         return None
     first: dict[str, int] = {}
@@ -88,7 +89,7 @@ def _whole_scenes(truth: MapFrames, metrics: tuple[str, ...]) -> NDArray[np.int6
 
 
 def _blocks(truth: MapFrames, metrics: tuple[str, ...]) -> list[slice]:
-    """Runs of frames; with metrics per scene, they end where scenes end."""
+    """Return the blocks of frames. With metrics per scene, a block ends where a scene ends."""
     if not _per_scene(metrics) or truth.scenes is None:
         return [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)]
     ends = [i for i in range(1, len(truth)) if truth.scenes[i] != truth.scenes[i - 1]] + [len(truth)]

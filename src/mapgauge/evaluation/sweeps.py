@@ -1,4 +1,4 @@
-"""One evaluation after another, over cutoffs, samplings and regions: the paper's studies in one call."""
+"""``sweep``: evaluates at several cutoffs, samplings and regions, as in the studies of the paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from mapgauge.scoring.prepare import Frames, loaded
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """The results of each setting, and their means as rows."""
+    """Results at each setting, and their means as rows."""
 
     results: tuple[Results, ...]  # one per region and sampling; each has all cutoffs
 
@@ -36,7 +36,7 @@ class Sweep:
         return rows
 
     def table(self) -> str:
-        """The rows as text."""
+        """Return the rows as text."""
         rows = self.rows
         keys = [key for key in rows[0] if key not in ("region", "spacing", "count", "cutoff")]
         body = [
@@ -52,17 +52,17 @@ class Sweep:
 
 
 def sampling_of(row: dict[str, Any]) -> str:
-    """How lines were sampled in a row of a sweep, in short."""
+    """Return a short description of the sampling in a row of a sweep."""
     return Protocol("sweep", spacing=row["spacing"], count=row["count"]).sampling_short
 
 
 def region_of(row: dict[str, Any]) -> str:
-    """The region of a row of a sweep; "as is" if frames were not cropped."""
+    """Return the region of a row of a sweep; "as is" if frames were not cropped."""
     return "as is" if row["region"] is None else "x".join(f"{length:g}" for length in row["region"])
 
 
 def _values(results: Results, cutoff: float | None) -> dict[str, float | None]:
-    """The means over classes at one cutoff: the main value of each metric, and what is shown beside it."""
+    """Return the means over classes at one cutoff: the main and headline values of each metric."""
     values = {}
     for metric in map(METRICS.__getitem__, results.metrics):
         at_cutoff = metric.setting is not None and metric.setting.field == "cutoffs"
@@ -85,19 +85,23 @@ def sweep(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Evaluate at several cutoffs, samplings and regions. Files are read once, and lines resampled once per sampling.
+    """Evaluate at several cutoffs, samplings and regions.
+
+    Files are read once. Polylines are resampled once per sampling.
 
     Args:
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: All other settings, by name or as a ``Protocol``.
-        cutoffs: Cutoffs of PLD in metres; the protocol's if None.
-        spacings: Metres between samples.
-        counts: Numbers of samples per polyline, after the spacings; the protocol's sampling if both are None.
-        regions: ``(length, width)`` around the ego, to which both sides are cropped; as they are if None.
+        cutoffs: Cutoffs of PLD in metres. If None, those of the protocol.
+        spacings: Distances between samples in metres.
+        counts: Numbers of samples per polyline, evaluated after the spacings. If both are None, the sampling of the
+            protocol.
+        regions: Regions ``(length, width)`` around the ego vehicle, to which both sides are cropped. If None, the
+            setting of the protocol.
         metrics: As for ``evaluate``.
         workers: As for ``evaluate``.
-        progress: As for ``evaluate``; called anew for each region and sampling.
+        progress: As for ``evaluate``. It starts again for each region and sampling.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
@@ -111,9 +115,9 @@ def sweep(
     settings = protocol_of(protocol)
     for name, given in (("cutoffs", cutoffs), ("spacings", spacings), ("counts", counts), ("regions", regions)):
         if given is not None and np.ndim(given) == 0:
-            raise InvalidInput(f"{name} must be several values, got {given!r}. Put it in a list")
+            raise InvalidInput(f"{name} must be a sequence of values, got {given!r}", remedy="Put it in a list")
         if given is not None and not len(given):
-            raise InvalidInput(f"{name} is empty; give some, or None for the protocol's")
+            raise InvalidInput(f"{name} is empty, expected at least one value, or None for the setting of the protocol")
     if cutoffs is not None:
         settings = settings.replace(cutoffs=tuple(cutoffs))
     samplings: list[dict[str, Any]] = [{"spacing": spacing} for spacing in (() if spacings is None else spacings)]

@@ -1,7 +1,7 @@
-"""A hash of what frames hold: the same whatever the file format, the order of frames, and how they were read.
+"""Computes a hash of the content of frames. It does not depend on the file format, the order of frames or chunks.
 
-Every frame has a hash of its token and its instances. The hash of many frames is the sum of theirs, so hashes of parts
-of a data set add up to that of the whole.
+Every frame has a hash of its token and its instances. The hash of several frames is the sum of their hashes, so the
+hashes of the parts of a data set add up to the hash of the whole.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ _BYTES = 16
 
 
 def content_hash(frames: MapFrames) -> int:
-    """The hash of tokens, classes, points and confidences; scenes, times, poses and tracks do not count.
+    """Return the hash of tokens, classes, points and confidences. Scenes, times, poses and tracks are not included.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
     >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
@@ -40,10 +40,10 @@ def content_hash(frames: MapFrames) -> int:
 
 
 def added_hashes(hashes: "list[int]") -> int:
-    """The hash of several sets of frames together."""
+    """Return the hash of several sets of frames together."""
     return sum(hashes) % (1 << (8 * _BYTES))
 
 
 def hash_text(total: int) -> str:
-    """A hash as text."""
+    """Return a hash as hexadecimal text."""
     return f"{total:0{2 * _BYTES}x}"

@@ -26,7 +26,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Polylines in groups, in the order frame, class, side, position in the file."""
+    """Polylines in groups, sorted by frame, class, side and position in the file."""
 
     polylines: Polylines
     bounds: Indices  # (groups, 3): first prediction, first truth, end
@@ -37,7 +37,7 @@ class Groups:
 
     @cached_property
     def points(self) -> Floats:
-        """``(dimension, points)``, the layout of kernels."""
+        """Coordinates as ``(dimension, points)``, the layout of kernels."""
         return np.ascontiguousarray(self.polylines.coords.T)
 
     @cached_property
@@ -57,7 +57,7 @@ class Groups:
 
     @cached_property
     def side(self) -> Indices:
-        """For each instance twice its group, plus one if it is truth."""
+        """Twice the group of each instance, plus one if it is truth."""
         return np.repeat(np.arange(2 * len(self.bounds)), np.diff(self.bounds, axis=1).ravel())
 
     @property
@@ -68,17 +68,17 @@ class Groups:
 
     @cached_property
     def by_confidence(self) -> Indices:
-        """All instances: group by group, predictions before truth, from high confidence to low."""
+        """Indices of all instances, sorted by group, predictions before truth, from high confidence to low."""
         return np.lexsort((-self.confidence, self.side))
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of a prediction and a truth of the same group."""
+        """Number of pairs of a prediction and a true instance in the same group."""
         predicted, true = np.diff(self.bounds, axis=1).T
         return int(predicted @ true)
 
     def pick(self, groups: Indices) -> "Groups":
-        """Some of the groups, in the order given."""
+        """Return some of the groups, in the given order."""
         sizes = np.diff(self.bounds, axis=1)[groups]
         rows = np.concatenate([np.empty(0, np.int64), *(np.arange(b, e) for b, _, e in self.bounds[groups].tolist())])
         ends = sizes.sum(axis=1).cumsum()
@@ -92,11 +92,13 @@ class Groups:
         )
 
     def within(self, inner: float, outer: float) -> "Groups":
-        """Only the points at a range from the ego, without closing points; polylines without such points are left out.
+        """Return only the points in a ring around the ego vehicle, without closing points.
+
+        Polylines without points in the ring are left out.
 
         Args:
-            inner: Metres; this distance is inside.
-            outer: Metres; this distance is outside.
+            inner: Inner radius in metres, inclusive.
+            outer: Outer radius in metres, exclusive.
         """
         offsets = self.polylines.offsets
         radius = np.sqrt(np.square(self.polylines.coords[:, :2]).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Average precision: the area under precision over recall, from predictions that hit or do not."""
+"""Average precision: the area under the curve of precision over recall."""
 
 import math
 from typing import Any, Literal, TypeAlias
@@ -23,18 +23,18 @@ def average_precision(
     *,
     interpolation: Interpolation = "area",
 ) -> float:
-    """Average precision of predictions pooled over frames, as the field computes it.
+    """Average precision of predictions pooled over frames.
 
-    Predictions of equal confidence are one step of the curve: no threshold on the confidence can tell them apart. The
-    public evaluators take them one by one in the order of an unstable sort, so their result depends on the order of
+    Predictions of equal confidence are one step of the curve, because no threshold on the confidence separates them.
+    The public evaluators add them one by one in the order of an unstable sort, so their result depends on the order of
     frames and on the machine.
 
     Args:
         confidence: One number per prediction.
-        hits: For each prediction whether it is a true positive.
+        hits: Whether each prediction is a true positive.
         truth: Number of true instances.
-        interpolation: ``"area"`` under the curve made monotone, or ``"11-point"``, the mean of the highest precision at
-            recalls of at least 0, 0.1, ..., 1.
+        interpolation: ``"area"`` is the area under the monotone curve. ``"11-point"`` is the mean of the highest
+            precision at recalls of at least 0, 0.1, ..., 1.
 
     Returns:
         A number in [0, 1]; 0 if there is no truth or no prediction.
@@ -58,15 +58,15 @@ def average_precisions(
     truth: int,
     interpolation: Interpolation = "area",
 ) -> list[float]:
-    """Average precision of the same predictions at several thresholds.
+    """Return the average precision of the same predictions at several thresholds.
 
-    Levels of confidence without hits change neither an area nor a highest precision: there recall stays and precision
-    falls. So only hits are sorted, with the number of all predictions that are at least as confident.
+    At confidences without hits, recall stays and precision falls, so they change neither the area nor the highest
+    precision. Only hits are sorted, with the number of all predictions that are at least as confident.
 
     Args:
-        confidence: Of all predictions.
-        hitting: The confidence of those that hit at some threshold.
-        hits: For each of these a row, a column for each threshold: whether it hits.
+        confidence: Confidence of all predictions.
+        hitting: Confidence of the predictions that hit at some threshold.
+        hits: Whether they hit, with a row for each of these predictions and a column for each threshold.
         truth: Number of true instances.
         interpolation: As for ``average_precision``.
     """
@@ -81,16 +81,16 @@ def average_precisions(
         if interpolation == "11-point":
             found.append(float(np.mean(eleven_points(recall, precision))))
         else:
-            # Rounded once: the same when the curve is made in pieces.
+            # The sum is rounded once, so a curve that is computed in parts gives the same bits.
             found.append(math.fsum((np.diff(recall, prepend=0.0) * envelope(precision)).tolist()))
     return found
 
 
 def curve(levels: Floats, number: Counts, truth: int) -> tuple[Floats, Floats]:
-    """Recall and precision after each level of confidence that has hits.
+    """Return recall and precision after each level of confidence that has hits.
 
     Args:
-        levels: The confidence of each hit, from high to low.
+        levels: Confidence of each hit, from high to low.
         number: For each hit, the number of predictions that are at least as confident.
         truth: Number of true instances.
     """
@@ -99,16 +99,16 @@ def curve(levels: Floats, number: Counts, truth: int) -> tuple[Floats, Floats]:
 
 
 def recall_and_precision(found: Any, number: Any, truth: int) -> tuple[Floats, Floats]:
-    """Recall and precision of the most confident predictions: ``found`` hits among ``number`` of them."""
+    """Return recall and precision of the ``number`` most confident predictions, ``found`` of which hit."""
     return found / max(truth, 1), found / number
 
 
 def envelope(precision: Floats) -> Floats:
-    """The highest precision at this step or at any later one."""
+    """Return the highest precision at each step or any later one."""
     return np.maximum.accumulate(precision[::-1], axis=0)[::-1]
 
 
 def eleven_points(recall: Floats, precision: Floats) -> Floats:
-    """The highest precision at recalls of at least 0, 0.1, ..., 1, along the first axis; 0 where none is reached."""
+    """Return the highest precision at recalls of at least 0, 0.1, ..., 1, along the first axis; 0 if not reached."""
     reached = [np.where(recall >= level - _ROUNDING, precision, 0.0).max(axis=0, initial=0.0) for level in ELEVEN]
     return np.array(reached)

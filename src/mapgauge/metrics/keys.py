@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ValueKey:
-    """Which value it is: its name, and the setting or the ring it was computed at.
+    """The key of a value: its name, and the setting or the ring at which it was computed.
 
     >>> str(ValueKey("localisation", setting=0.5)), str(ValueKey("pld", ring=(0.0, 10.0)))
     ('localisation@0.5', 'pld:0-10m')
@@ -14,9 +14,9 @@ class ValueKey:
     """
 
     name: str  # the key of a ``Value``: "pld", "localisation", "ap_chamfer"
-    setting: str = ""  # a cutoff or a threshold, as Python writes it
+    setting: str = ""  # a cutoff or a threshold, in the notation of Python
     ring: str = ""  # "0-10m"
-    hits: bool = False  # the number of true positives of a frame, not a value
+    hits: bool = False  # whether it is the number of true positives in a frame
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class ValueKey:
         *,
         hits: bool = False,
     ) -> None:
-        """Take settings and rings as numbers or as text."""
+        """Accept settings and rings as numbers or as text."""
         if isinstance(ring, tuple):
             ring = f"{ring[0]:g}-{ring[1]:g}m"
         values = {"name": name, "setting": "" if setting is None else str(setting), "ring": ring or "", "hits": hits}
@@ -34,14 +34,14 @@ class ValueKey:
             object.__setattr__(self, field, value)
 
     def __str__(self) -> str:
-        """As in ``Results.mean``, ``Results.frames`` and JSON."""
+        """Return the key of ``Results.mean``, ``Results.frames`` and JSON."""
         text = f"hits:{self.name}" if self.hits else self.name
         text += f"@{self.setting}" if self.setting else ""
         return text + (f":{self.ring}" if self.ring else "")
 
     @classmethod
     def parse(cls, text: str) -> "ValueKey":
-        """The key that a text stands for."""
+        """Parse a key."""
         hits = text.startswith("hits:")
         name, _, ring = text.removeprefix("hits:").partition(":")
         name, _, setting = name.partition("@")
@@ -49,5 +49,5 @@ class ValueKey:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a value of the summary, not one at a further setting or in a ring."""
+        """Whether it is a value without a setting and without a ring."""
         return not (self.setting or self.ring or self.hits)

@@ -1,7 +1,7 @@
-"""Average precision by Chamfer, Fréchet and SOSPA distance: which predictions are true positives, and the three rows.
+"""Average precision by Chamfer, Fréchet and SOSPA distance: the matching of predictions, and the three rows.
 
-Every prediction may only take its nearest truth. A distance beyond the largest threshold need not be known, so kernels
-give infinity there. A new distance is one function and one row.
+A prediction can only match its nearest true instance. Distances beyond the largest threshold are not needed, so kernels
+return infinity for them. A new distance is one function and one row.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,18 @@ from mapgauge.geometry.buffering import buffers_meet
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
 
-# ``distance(groups, protocol, limit)``: of all pairs of each group, prediction by prediction; infinity beyond limit.
+# ``distance(groups, protocol, limit)``: distances of all pairs of each group, prediction by prediction; infinity beyond
+# the limit.
 PairDistance = Callable[[Groups, Protocol, float], Floats]
 
 
 def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> Bits:
-    """Which predictions are true positives, as bits, one per threshold.
+    """Return which predictions are true positives, as bits, one per threshold.
 
     Args:
-        distance: Of pairs.
+        distance: The function that computes the distances of pairs.
         field: The field of the protocol that holds the thresholds.
-        groups: What is compared.
+        groups: Predictions and truth.
         protocol: All settings.
     """
     count = len(groups.confidence)
@@ -73,7 +74,7 @@ def _sospa(groups: Groups, protocol: Protocol, limit: float) -> Floats:
 
 
 def _factor(groups: Groups, protocol: Protocol) -> Floats:
-    """By how much distances to each line shrink: OpenLane-V2 asks less of far truth, down to half at 100 m."""
+    """Return the factor of distances to each line. OpenLane-V2 reduces distances to far truth, to half at 100 m."""
     factor = np.ones(len(groups.confidence))
     if protocol.relaxed and len(factor):
         radius = np.sqrt(np.square(groups.polylines.coords).sum(axis=1))

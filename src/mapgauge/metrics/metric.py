@@ -1,10 +1,11 @@
-"""What the package knows about a metric: one row of the table ``METRICS``.
+"""``Metric``: the type of a row in the table ``METRICS``.
 
-A metric says how the rows of frames are computed and how rows pool. Everything else follows from that: evaluation in
-memory and streamed, ``by``, the bootstrap, ``Accumulator``, torchmetrics, tables, JSON, CSV, LaTeX and the report.
+A metric defines how the rows of frames are computed and how rows pool. Everything else uses this definition: the
+evaluation in memory and streamed, ``by``, the bootstrap, ``Accumulator``, torchmetrics, tables, JSON, CSV, LaTeX and
+the report.
 
-Rows are of one of two kinds. ``SumRows`` are numbers of a frame and class that add up over frames. ``HitRows`` are bits
-of a prediction, from which average precision is computed over all predictions in the order of their confidence.
+There are two kinds of rows. ``SumRows`` are numbers of a frame and class that are added over frames. ``HitRows`` are
+bits of a prediction, from which average precision is computed over all predictions in the order of their confidence.
 """
 
 from collections.abc import Callable
@@ -20,33 +21,33 @@ from mapgauge.protocols import Protocol
 Floats: TypeAlias = NDArray[np.float64]
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "links"]
-# A frame is scored by itself; a scene is scored with all its frames at once.
+# "frame": each frame is scored by itself. "scene": all frames of a scene are scored together.
 Level: TypeAlias = Literal["frame", "scene"]
-# "main": the value itself. "headline": shown beside it everywhere. "part": adds up to it; shown in full tables.
-# "other": only in JSON, CSV and ``Results.classes``.
+# "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
+# full tables. "other": only in JSON, CSV and ``Results.classes``.
 Role: TypeAlias = Literal["main", "headline", "part", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value that a metric gives for a class."""
+    """One value of a metric for a class."""
 
-    key: str  # in ``Results.mean`` and JSON: "localisation"
-    part: str  # in flat keys, after metric and class: "localisation"; "" for the main value
-    title: str  # at the head of a column: "Loc"
+    key: str  # key in ``Results.mean`` and JSON: "localisation"
+    part: str  # in flat keys after metric and class: "localisation"; "" for the main value
+    title: str  # title of a column: "Loc"
     role: Role = "other"
 
     @property
     def words(self) -> str:
-        """In full, for figures and the report: "matched points"."""
+        """The full title for figures and the report: "matched points"."""
         return self.title if self.role == "main" else self.key.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The field of a protocol that a metric is computed at, once for each of its values."""
+    """A field of the protocol. The metric is computed once for each value of the field."""
 
-    field: str  # of ``Protocol``: "cutoffs"
+    field: str  # name of the field of ``Protocol``: "cutoffs"
     word: str  # "cutoff", "threshold"
     unit: str = "m"
 
@@ -61,64 +62,64 @@ class FrameMean:
 
 @dataclass(frozen=True, slots=True)
 class SumRows:
-    """Rows that add up: ``columns`` numbers for each frame and class, at each setting. Frames pool by exact sums."""
+    """Rows of numbers for each frame and class, at each setting. Frames pool by exact sums of each column."""
 
     columns: tuple[str, ...]
-    # ``score(groups, protocol, setting)``: ``(groups, columns)``. At level "scene", groups are those of one scene.
+    # ``score(groups, protocol, setting)``: ``(groups, columns)``. At level "scene", the groups are those of one scene.
     score: Callable[[Groups, Protocol, Any], Floats]
     # ``values(sums, protocol)``: from ``(..., columns)`` to an array of shape ``(...)`` for each value, by its key.
-    # A value that does not exist for the protocol is left out.
+    # Values that do not exist for the protocol are left out.
     values: Callable[[Floats, Protocol], dict[str, Floats]]
-    mass: int | None = None  # the column that is 0 where there is nothing to score; needed for rings
-    rings: bool = False  # whether it can also be computed from the points in rings around the ego
+    mass: int | None = None  # the column that is 0 if there is nothing to score; needed for rings
+    rings: bool = False  # whether the metric is also computed from the points in rings around the ego vehicle
     frame_mean: FrameMean | None = None  # the mean over frames of the main value, as an alternative to pooling
 
 
 @dataclass(frozen=True, slots=True)
 class HitRows:
-    """Rows of predictions: bit t says whether a prediction is a true positive at the t-th setting."""
+    """Rows of predictions. Bit t says whether a prediction is a true positive at the t-th setting."""
 
-    # ``score(groups, protocol)``: bits of all instances; those of truth are not looked at.
+    # ``score(groups, protocol)``: bits of all instances; those of truth are ignored.
     score: Callable[[Groups, Protocol], Bits]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric: everything the rest of the package knows about it."""
+    """The definition of a metric."""
 
     name: str  # in options, keys and files: "pld"
     title: str  # "PLD", "Chamfer-AP"
-    symbol: str  # of the value at the head of a column: "PLD", "AP"
+    symbol: str  # title of the main value in a column: "PLD", "AP"
     lower_is_better: bool
     values: tuple[Value, ...]  # the main value first
     rows: SumRows | HitRows
-    setting: Setting | None = None  # None: computed once, without a setting of the protocol
-    unit: str = ""  # of the value; "" for a pure number
+    setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
+    unit: str = ""  # unit of the value; "" for a number without unit
     level: Level = "frame"
     needs: frozenset[Need] = frozenset({"confidences"})
-    # What a title says about the settings: "cutoff 1.5 m, order 1".
+    # The settings in words for titles: "cutoff 1.5 m, order 1".
     stated: Callable[[Protocol], str] = lambda _: ""
     default: bool = True  # whether it is computed when no metrics are named
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
-        """The settings it is computed at; empty if the protocol has none for it."""
+        """Return the settings at which the metric is computed; empty if the protocol has none for it."""
         return (None,) if self.setting is None else tuple(getattr(protocol, self.setting.field))
 
     @property
     def main(self) -> Value:
-        """The value itself."""
+        """The main value."""
         return self.values[0]
 
     def with_role(self, *roles: Role) -> tuple[Value, ...]:
-        """The values of some roles, in order."""
+        """Return the values with some roles, in order."""
         return tuple(value for value in self.values if value.role in roles)
 
     @property
     def arrow(self) -> str:
-        """Which direction is better, as an arrow."""
+        """The direction of better values, as an arrow."""
         return "↓" if self.lower_is_better else "↑"
 
     @property
     def better(self) -> str:
-        """Which direction is better, in words."""
+        """The direction of better values, in words."""
         return "lower is better" if self.lower_is_better else "higher is better"

@@ -1,4 +1,4 @@
-"""PLD, the metric between two sets of polylines with confidences, and its five parts (paper, section 4)."""
+"""PLD, a metric between two sets of polylines with confidences, and its five parts (section 4 of the paper)."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,21 +19,21 @@ from mapgauge.typing import Closed, Pairs, PolylinesLike
 
 
 class Parts(NamedTuple):
-    """The five kinds of error; they add up to the whole.
+    """The five parts of PLD. They add up to its value.
 
-    Localisation and detection group them. By points, only the distances of matched points are localisation; by
-    instances, all that is wrong inside a matched pair of polylines is.
+    Localisation and detection are groups of parts. By points, localisation is the part of matched points only. By
+    instances, localisation contains all errors inside matched pairs of polylines.
     """
 
-    matched_points: float  # distances of matched points, inside matched polylines
-    unmatched_points: float  # points without partner, inside matched polylines
-    confidence: float  # confidence that matched polylines lack or have too much
-    missed: float  # true polylines without prediction
-    false: float  # predicted polylines without truth
+    matched_points: float  # distances of matched points in matched polylines
+    unmatched_points: float  # unmatched points in matched polylines
+    confidence: float  # differences of confidence in matched polylines
+    missed: float  # true polylines without a match
+    false: float  # predicted polylines without a match
 
 
 def added(terms: Any) -> Any:
-    """The sum from left to right. ``sum`` rounds differently from Python 3.12 on, and numpy by the size of an array."""
+    """Add from left to right. ``sum`` rounds differently since Python 3.12, and numpy depending on the array size."""
     total, *rest = terms
     for term in rest:
         total = total + term
@@ -41,19 +41,19 @@ def added(terms: Any) -> Any:
 
 
 def pld_value(sums: Floats, order: float) -> Floats:
-    """PLD (eq. 9) from its five parts, p-th powers: the p-th root of their sum.
+    """Return PLD (eq. 9): the p-th root of the sum of its five parts, which are p-th powers.
 
     Args:
-        sums: ``(..., 6)``: the five parts, and the mass, which is not part of the value.
+        sums: ``(..., 6)``: the five parts, and the mass, which the value does not use.
         order: ``p``.
     """
     return _root(added(np.moveaxis(sums[..., :5], -1, 0)), order)
 
 
 def normalised_pld(sums: Floats, order: float) -> Floats:
-    """Normalised PLD (eq. 12); 0 where there is no confidence on either side.
+    """Return normalised PLD (eq. 12); 0 if there is no confidence on either side.
 
-    The parts never exceed the mass, but rounding may lift the value above 1 by a last bit.
+    The sum of the parts never exceeds the mass, but rounding may raise the value above 1 by one bit.
 
     Args:
         sums: ``(..., 6)``: the five parts and the mass, p-th powers.
@@ -64,7 +64,7 @@ def normalised_pld(sums: Floats, order: float) -> Floats:
 
 
 def normalised_parts(sums: Floats) -> Floats:
-    """The five parts of the normalised value of order 1 (eq. 13), ``(..., 5)``; they add up to it.
+    """Return the five parts of the normalised value of order 1 (eq. 13), ``(..., 5)``. They add up to it.
 
     Args:
         sums: ``(..., 6)``: the five parts and the mass.
@@ -75,7 +75,7 @@ def normalised_parts(sums: Floats) -> Floats:
 
 
 def _root(values: Floats, order: float) -> Floats:
-    """The p-th root. Python's power is that of the C library; numpy's differs in the last bit between processors."""
+    """Return the p-th root. Python uses the C library. The last bit of numpy's power differs between processors."""
     if order == 1:
         return values
     roots = [math.pow(value, 1 / order) for value in np.ravel(values).tolist()]
@@ -86,8 +86,8 @@ def _root(values: Floats, order: float) -> Floats:
 class PldResult:
     """PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``.
 
-    The five parts are unnormalised: p-th powers of instances, as eq. 9 sums them. ``normalised_parts``,
-    ``localisation`` and ``detection`` are shares of the normalised value; only order 1 has them.
+    The five parts are not normalised. They are sums of p-th powers, as in eq. 9. ``normalised_parts``, ``localisation``
+    and ``detection`` are shares of the normalised value and exist for order 1 only.
     """
 
     matched_points: float
@@ -102,7 +102,7 @@ class PldResult:
 
     @property
     def parts(self) -> Parts:
-        """The five parts, unnormalised."""
+        """The five parts, not normalised."""
         return Parts(self.matched_points, self.unmatched_points, self.confidence, self.missed, self.false)
 
     @property
@@ -122,36 +122,37 @@ class PldResult:
 
     @property
     def normalised_parts(self) -> Parts:
-        """The five parts of the normalised value (eq. 13); they add up to it."""
+        """The five parts of the normalised value (eq. 13). They add up to it."""
         if self.order != 1:
             raise InvalidInput(
                 "normalised parts, localisation and detection exist for order 1 only, "
-                f"this result has order {self.order:g}. Use parts, which add up to value**order."
+                f"this result has order {self.order:g}",
+                remedy="Use parts, which add up to value**order",
             )
         return Parts._make(normalised_parts(self.sums).tolist())
 
     @property
     def localisation(self) -> float:
-        """Loc, normalised, by points: the part of matched points."""
+        """Localisation by points, normalised: the part of matched points."""
         return self.normalised_parts.matched_points
 
     @property
     def detection(self) -> float:
-        """Det, normalised, by points: the other four parts."""
+        """Detection by points, normalised: the other four parts."""
         return float(added(self.normalised_parts[1:]))
 
     @property
     def localisation_by_instances(self) -> float:
-        """Loc as the paper's eq. 10 has it: all that is wrong inside matched polylines."""
+        """Localisation by instances, as in eq. 10 of the paper: all errors inside matched polylines."""
         return float(added(self.normalised_parts[:2]))
 
     @property
     def detection_by_instances(self) -> float:
-        """Det as the paper's eq. 11 has it: confidence, missed and false."""
+        """Detection by instances, as in eq. 11 of the paper: confidence, missed and false."""
         return float(added(self.normalised_parts[2:]))
 
     def __add__(self, other: object) -> "PldResult":
-        """Pool two frames: parts and masses add up."""
+        """Pool two results: add their parts and masses."""
         if not isinstance(other, PldResult):
             return NotImplemented
         if (self.order, self.cutoff) != (other.order, other.cutoff):
@@ -163,7 +164,7 @@ class PldResult:
         return PldResult(*parts, self.mass + other.mass, self.cutoff, self.order, None)
 
     def __radd__(self, other: object) -> "PldResult":
-        """Let ``sum`` start from 0."""
+        """Return the result itself for 0, so that ``sum`` works."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
@@ -181,23 +182,24 @@ def pld(
 ) -> PldResult:
     """PLD between predicted and true polylines of one class in one frame (eq. 9).
 
-    The cheapest one-to-one assignment of predictions to truth: an assigned pair costs its normalised SOSPA, weighted by
-    the smaller confidence, and half the difference of the confidences; an instance left over costs half its confidence.
+    PLD is the cost of the cheapest one-to-one assignment of predictions to truth. An assigned pair costs its normalised
+    SOSPA, weighted by the smaller confidence, plus half the difference of the confidences. An unassigned instance costs
+    half its confidence.
 
     Args:
         predictions: An iterable of ``(n, dimension)`` arrays in metres or of shapely geometries, or a ``Polylines``.
-        truth: The true polylines. Both are compared point by point: resample them first.
-        confidence: One number in [0, 1] per prediction; 1 for all if not given.
-        truth_confidence: The same for truth, when two estimates are compared.
-        cutoff: SOSPA's cutoff, metres.
-        order: ``p``, from 1 to 32. Only for order 1 the normalised value splits into parts.
+        truth: The true polylines. Both sides are compared point by point, so resample them first.
+        confidence: One number in [0, 1] per prediction. If None, 1 for all.
+        truth_confidence: The same for the truth, to compare two estimates.
+        cutoff: Cutoff of SOSPA in metres.
+        order: ``p``, from 1 to 32. The normalised value has parts for order 1 only.
         closed: True, False or "auto", as in ``sospa_matrix``.
         directed: Whether the direction of polylines matters.
-        closed_tolerance: Metres; only for "auto".
+        closed_tolerance: Largest gap of a closed polyline in metres, for "auto".
 
     Returns:
-        The value, its five parts and the assignment. A pair that is no better than none is not assigned. Between empty
-        sets all is 0.
+        The value, its five parts and the assignment. A pair is not assigned if leaving both unassigned costs no more.
+        Between empty sets, everything is 0.
 
     >>> line = [[0, 0], [0.5, 0], [1, 0]]
     >>> result = pld([line, [[7, 7], [8, 8]]], [line], confidence=[0.8, 0.2])
@@ -222,7 +224,7 @@ def pld(
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    """The five parts and the mass of each group."""
+    """Return the five parts and the mass of each group."""
     sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
     kernels.pld.pld_of_groups(
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
@@ -232,7 +234,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
-    """All values from sums. The normalised value of a higher order does not split into parts."""
+    """Return all values from sums. The normalised value of a higher order has no parts."""
     values = {"pld": np.minimum(normalised_pld(sums, protocol.order), 1.0)}
     if protocol.order != 1:
         return values

@@ -10,16 +10,16 @@ from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 
-# Results, tables and files have the metrics in this order.
+# Results, tables and files list the metrics in this order.
 METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA)}
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """The metrics to compute, in the order of the table.
+    """Return the names of the metrics to compute, in the order of the table.
 
     Args:
-        protocol: Has the cutoffs and thresholds.
-        metrics: By name; all that the protocol has settings for if None.
+        protocol: The protocol with the cutoffs and thresholds.
+        metrics: Names of metrics. If None, all for which the protocol has settings.
     """
     if isinstance(metrics, str):
         metrics = (metrics,)
@@ -48,7 +48,7 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
 
 
 def sum_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, SumRows]]:
-    """Those of some metrics whose rows add up, with their rows."""
+    """Yield the metrics whose rows are sums, with their rows."""
     for name in metrics:
         rows = METRICS[name].rows
         if isinstance(rows, SumRows):
@@ -56,7 +56,7 @@ def sum_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, SumRows]]:
 
 
 def hit_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, HitRows]]:
-    """Those of some metrics whose rows are hits, with their rows."""
+    """Yield the metrics whose rows are hits, with their rows."""
     for name in metrics:
         rows = METRICS[name].rows
         if isinstance(rows, HitRows):
@@ -64,7 +64,7 @@ def hit_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, HitRows]]:
 
 
 def value_named(name: str) -> tuple[Metric, Value] | None:
-    """The metric and the value that a name in a key stands for.
+    """Return the metric and the value of a name in a key; None if there is none.
 
     >>> metric, value = value_named("detection")
     >>> metric.name, value.title
@@ -79,7 +79,7 @@ def value_named(name: str) -> tuple[Metric, Value] | None:
 
 
 def title_of(key: str | ValueKey, *, full: bool = False) -> str:
-    """A key for people, short as at the head of a column, or in full.
+    """Return the title of a key, short for columns or in full.
 
     >>> title_of("localisation"), title_of("localisation", full=True), title_of("ap_chamfer@0.5")
     ('Loc', 'localisation', 'Chamfer-AP@0.5')
@@ -94,7 +94,7 @@ def title_of(key: str | ValueKey, *, full: bool = False) -> str:
 
 
 def flat_key(key: str | ValueKey, class_name: str) -> str:
-    """The key of a value of a class in one flat dictionary: metric, class, then part, then setting or ring.
+    """Return the key of a value in a flat dictionary: metric, class, then part, then setting or ring.
 
     >>> flat_key("localisation@0.5", "divider"), flat_key("pld_frame_mean", "mean"), flat_key("pld:0-10m", "mean")
     ('pld/divider/localisation/0.5', 'pld/mean/frame_mean', 'pld/mean/0-10m')
@@ -106,14 +106,16 @@ def flat_key(key: str | ValueKey, class_name: str) -> str:
 
 
 def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *roles: Role) -> list[ValueKey]:
-    """The keys of a metric's values in tables: values of some roles, the main one at each setting and in each ring.
+    """Return the keys of the values of a metric in tables.
+
+    These are the values with some roles, and the main value at each setting and in each ring.
 
     Args:
         metric: The metric.
-        protocol: Has the settings. The value of a metric that adds up is that of the first setting; further settings
-            have keys of their own. An average precision is the mean over its settings, each of which has a key.
+        protocol: The protocol with the settings. The value of a metric with sums is that of the first setting. Further
+            settings have their own keys. An average precision is the mean over its settings, each of which has a key.
         ranges: Bounds of rings.
-        roles: Which values.
+        roles: Roles of the values.
     """
     settings = () if metric.setting is None else metric.settings(protocol)
     several = isinstance(metric.rows, HitRows) or len(settings) > 1
@@ -126,7 +128,7 @@ def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *rol
 
 
 def column_title(key: str | ValueKey) -> str:
-    """A key at the head of a column in the table of its metric, with an arrow towards what is better.
+    """Return the title of a column in the table of its metric, with an arrow in the direction of better values.
 
     >>> column_title("pld"), column_title("localisation"), column_title("ap_chamfer@0.5"), column_title("pld:0-10m")
     ('PLD ↓', 'Loc', 'AP 0.5 m', 'PLD 0-10m')

@@ -1,4 +1,4 @@
-"""Who was assigned to whom in one frame, and which points were matched: what explains a number, and what is drawn."""
+"""The assignment of predictions to truth in one frame, with the matched points. Figures and the report draw it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """One frame as it was compared: resampled, without closing points, and assigned.
+    """One frame as it was compared: resampled polylines without closing points, and their matches.
 
-    What is in no match was missed (truth) or false (predictions).
+    A true instance without a match was missed. A prediction without a match is false.
     """
 
     token: str
@@ -42,14 +42,14 @@ class Assignment:
 def match_frame(
     predictions: MapFrames, truth: MapFrames, frame: int, protocol: Protocol, cutoff: float | None
 ) -> Assignment:
-    """The optimal assignment of one frame of aligned sides, all classes.
+    """Return the optimal assignment of one frame, for all classes.
 
     Args:
         predictions: Aligned with the truth.
         truth: The frames.
         frame: Index of the frame.
         protocol: All settings.
-        cutoff: Of SOSPA, metres; nothing is matched if None.
+        cutoff: SOSPA cutoff in metres. If None, nothing is matched.
     """
     part = slice(frame, frame + 1)
     x, y = predictions.between(part), truth.between(part)
@@ -73,7 +73,7 @@ def match_frame(
 
 
 def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Protocol, cutoff: float) -> Iterator[Match]:
-    """The matches of one class; indices count from the instances of the classes before it."""
+    """Yield the matches of one class. Indices continue after the instances of the classes before it."""
     lines, closed, (_, split, _) = groups.lines, groups.closed, groups.bounds[0].tolist()
     _, truth_of = kernels.pld.pld_of_lines(
         *(lines, closed, groups.confidence, split, protocol.directed, cutoff, protocol.order)

@@ -1,6 +1,7 @@
-"""Values of bootstrap samples: every row counts as often as its scene or frame was drawn.
+"""Values of bootstrap samples. Every row counts as often as its scene or frame was drawn.
 
-Frames pool by sums, so a sample is a weighted sum of the same rows. Average precision weights every prediction.
+Frames pool by sums, so a sample is a weighted sum of the same rows. For average precision, every prediction has a
+weight.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ Indices = NDArray[np.int64]
 
 
 def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
-    """The values of all samples: by class and for the mean, by key. NaN where a sample has no value.
+    """Return the values of all samples by class name (or ``"mean"``) and key. NaN where a sample has no value.
 
     Args:
         results: The rows.
@@ -39,7 +40,7 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:
-    """The mean over classes, in each sample over those that have a value there."""
+    """Return the mean over classes. Each sample averages over the classes that have a value in it."""
     stacked = np.stack(columns)
     there = np.isfinite(stacked)
     total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
@@ -48,7 +49,7 @@ def _mean(columns: Sequence[Floats]) -> Floats:
 
 
 def _added(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
-    """Rows of frames added by unit."""
+    """Return the sums of the rows of each unit."""
     sums = np.zeros((units, rows.shape[1]))
     np.add.at(sums, unit_of_frame, rows)
     return sums
@@ -57,7 +58,7 @@ def _added(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
 def _sum_values(
     results: Results, metric: Metric, rows: SumRows, c: int, unit_of_frame: Indices, weights: Floats
 ) -> dict[str, Floats]:
-    """The main value and the headlines, from weighted sums at the first setting."""
+    """Return the main value and the headline values from weighted sums at the first setting."""
     units = weights.shape[1]
     sums = weights @ _added(results.scores.sums[metric.name][0][:, c], unit_of_frame, units)
     counts = (results.scores.predicted[:, c] + results.scores.true[:, c]).astype(np.float64)
@@ -68,7 +69,7 @@ def _sum_values(
 
 
 def _precisions(results: Results, metric: Metric, c: int, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
-    """Average precision at each setting, and the mean over them."""
+    """Return average precision at each setting, and the mean over the settings."""
     scores, protocol = results.scores, results.protocol
     mine = scores.label == c
     order = np.argsort(-scores.confidence[mine], kind="stable")

@@ -1,8 +1,8 @@
-"""Several results side by side, with confidence intervals from the bootstrap.
+"""Compares several results, with confidence intervals from the bootstrap.
 
-Frames pool by sums, so a bootstrap sample is a weighted sum of the same rows. Frames of one scene look alike; whole
-scenes are drawn where scenes are known, because drawing single frames would make the intervals too narrow. All results
-are drawn alike, so that a difference between two methods does not carry the luck of the draw twice.
+Frames pool by sums, so a bootstrap sample is a weighted sum of the same rows. Frames of one scene are similar. Whole
+scenes are drawn if scenes are known, because drawing single frames would make the intervals too narrow. All results
+use the same draws, so a difference between two methods does not contain the randomness of two draws.
 """
 
 import math
@@ -38,7 +38,7 @@ class Estimate(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much a value of one method differs from that of the first, on the same draws."""
+    """The difference of a value between two methods, on the same draws."""
 
     value: float
     low: float
@@ -46,7 +46,7 @@ class Difference(NamedTuple):
 
     @property
     def told_apart(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
@@ -57,31 +57,31 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Values of several methods with intervals, and the differences between each two of them."""
+    """Values of several methods with intervals, and the differences between each pair of methods."""
 
     names: tuple[str, ...]
-    estimates: tuple[dict[str, dict[str, Estimate]], ...]  # of each method: by class (and "mean"), by key
+    estimates: tuple[dict[str, dict[str, Estimate]], ...]  # for each method, by class name (or "mean") and key
     differences: dict[tuple[str, str], dict[str, dict[str, Difference]]]  # second minus first
     drawn: str  # "scene" or "frame"
-    units: int  # how many of those there are
+    units: int  # number of scenes or frames
     samples: int
     level: float
     notes: tuple[str, ...] = ()
 
     def table(self, keys: Sequence[str] | None = None, class_name: str = "mean") -> str:
-        """The values of each method side by side, and what can be said about the differences.
+        """Return the values of all methods and their differences as text.
 
         Args:
-            keys: Which values; the main one of each metric if None.
-            class_name: Of which class; the mean over classes if not given.
+            keys: Keys of the values. If None, the main and headline values of each metric.
+            class_name: The class, or ``"mean"`` for the mean over classes.
         """
         shown = plain_keys(self.estimates[0]["mean"]) if keys is None else list(keys)
         for found in self.estimates:
             if class_name not in found:
-                raise InvalidInput(f"no values of {class_name!r} for every method. There are: {', '.join(found)}")
+                raise InvalidInput(f"not every method has values of {class_name!r}. Available: {', '.join(found)}")
             unknown = [key for key in shown if key not in found[class_name]]
             if unknown:
-                raise InvalidInput(f"no value {', '.join(unknown)}. There are: {', '.join(found[class_name])}")
+                raise InvalidInput(f"no value {', '.join(unknown)}. Available: {', '.join(found[class_name])}")
         rows = [
             [name, *(str(found[class_name][key]) for key in shown)]
             for name, found in zip(self.names, self.estimates, strict=True)
@@ -101,17 +101,17 @@ def compare(
     level: float = LEVEL,
     seed: int = 0,
 ) -> Comparison:
-    """Put results side by side, with a confidence interval for each value and for each difference.
+    """Compare results, with a confidence interval for each value and for each difference.
 
     Args:
-        results: What ``evaluate`` gave, for one or several methods on the same frames and by the same protocol.
-        names: What to call the methods; the names of their files if None.
+        results: Results of one or several methods on the same frames, with the same protocol.
+        names: Names of the methods. If None, the names of their files.
         samples: Number of bootstrap samples.
         level: Share of the samples that an interval covers.
-        seed: Of the draws; the same seed gives the same intervals.
+        seed: Seed of the draws. The same seed gives the same intervals.
 
     Returns:
-        Estimates and differences. Scenes are drawn if one of the results knows them, else frames.
+        Estimates and differences. Scenes are drawn if one of the results has scenes, otherwise frames.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}
@@ -123,7 +123,7 @@ def compare(
     +0.400 [+0.400, +0.400]
     """
     if isinstance(results, Results):
-        raise InvalidInput("results must be a sequence of results. Put it in a list")
+        raise InvalidInput("results must be a sequence of results, got one result", remedy="Put it in a list")
     methods = _same_frames(list(results))
     called = method_names(methods, names)
     if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
@@ -165,7 +165,7 @@ def compare(
 
 
 def _same_frames(methods: list[Results]) -> list[Results]:
-    """The results with their frames in one order."""
+    """Return the results with their frames in the same order."""
     if not methods:
         raise InvalidInput("no results to compare")
     first = methods[0]
@@ -175,28 +175,31 @@ def _same_frames(methods: list[Results]) -> list[Results]:
         if method.protocol != first.protocol or method.metrics != first.metrics:
             raise InvalidInput(
                 f"results 0 and {k} come from different settings ({first.protocol.name}, {method.protocol.name}, or "
-                "other metrics): their numbers do not compare. Evaluate both by one protocol"
+                "other metrics) and cannot be compared",
+                remedy="Evaluate both with the same protocol",
             )
         if set(method.tokens) != set(first.tokens):
             lacking = len(set(first.tokens) ^ set(method.tokens))
-            raise InvalidInput(f"results 0 and {k} differ in {lacking} frames. Evaluate both on the same truth")
+            raise InvalidInput(
+                f"results 0 and {k} differ in {lacking} frames", remedy="Evaluate both on the same truth"
+            )
         order = np.argsort([place[token] for token in method.tokens])
         aligned.append(method if method.tokens == first.tokens else method.of_frames(order.tolist()))
     return aligned
 
 
 def method_names(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
-    """What to call the methods: as given, or by their files."""
+    """Return the names of the methods: as given, or from their files."""
     if names is None:
         stems = [Path(method.inputs[0].name).stem for method in methods]
         names = [stem if stem and stems.count(stem) == 1 else f"{stem or 'method'} {k}" for k, stem in enumerate(stems)]
     if len(names) != len(methods) or len(set(names)) < len(names):
-        raise InvalidInput(f"names must be {len(methods)} different texts, got {names!r}")
+        raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")
     return tuple(names)
 
 
 def _interval(column: Floats, level: float) -> tuple[float, float]:
-    """The range of the middle of the samples; samples without a value do not count."""
+    """Return the interval that holds the middle share of the samples. Samples without a value do not count."""
     there = column[np.isfinite(column)]
     if not len(there):
         return math.nan, math.nan
@@ -205,5 +208,5 @@ def _interval(column: Floats, level: float) -> tuple[float, float]:
 
 
 def plain_keys(keys: Iterable[str]) -> list[str]:
-    """The keys without those of single settings and rings: what a table shows unless asked for more."""
+    """Return the keys without those of single settings and rings. Tables show these by default."""
     return [key for key in keys if ValueKey.parse(key).plain]

@@ -1,4 +1,4 @@
-"""Results as one flat dictionary of floats, as loggers take them."""
+"""Converts results to one flat dictionary of floats, as loggers expect it."""
 
 from mapgauge.metrics.table import flat_key
 from mapgauge.results.results import Results
@@ -6,18 +6,18 @@ from mapgauge.results.values import COUNTS
 
 
 def flat(results: Results) -> dict[str, float]:
-    """All values of all classes and their means under one key each: ``metric/class``, then part, then setting.
+    """Return all values of all classes and their means. A key is ``metric/class``, then the part, then the setting.
 
-    Keys have only characters that every logger accepts: MLflow refuses ``@``, which the keys of ``results.mean`` have.
-    A value that does not exist, that of a class with neither predictions nor truth, has no key: NaN would spoil the
-    axes of a plot and stop programs that watch a number.
+    Keys use only characters that every logger accepts. MLflow refuses ``@``, which the keys of ``results.mean``
+    contain. A class with neither predictions nor truth has no values and no keys, because NaN would spoil the axes of a
+    plot and stop programs that watch a number.
 
     Args:
-        results: What ``evaluate`` or an ``Accumulator`` gave.
+        results: Results of ``evaluate`` or of an ``Accumulator``.
 
     Returns:
         ``pld/mean``, ``pld/divider``, ``pld/mean/localisation``, ``pld/divider/missed``, ``ap_chamfer/mean``,
-        ``ap_chamfer/divider/0.5`` and so on; the means come first.
+        ``ap_chamfer/divider/0.5`` and so on. The means come first.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})

@@ -1,6 +1,6 @@
-"""The folder of a streamed evaluation: what it is about, and the rows of every chunk that is finished.
+"""The work folder of a streamed evaluation: its inputs and settings, and the rows of every finished chunk.
 
-A chunk is written completely or not at all, so whatever ends a run, a later one goes on from the chunks that are there.
+A chunk is written completely or not at all. However a run ends, a later run continues from the finished chunks.
 """
 
 import io
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
+from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.files.writing import save
 from mapgauge.frames.content_hash import hash_text
 from mapgauge.frames.findings import Finding
@@ -29,22 +29,24 @@ LAYOUT = 1
 _ABOUT = "evaluation.json"
 _FAILED = "failed.json"
 _FINDINGS = "findings.json"
-_SHARD = 1000  # chunks in a folder
+_DELETE = "Delete it and resume the evaluation"
+_RESTART = "Start again in another folder"
+_SHARD = 1000  # chunks per subfolder
 
 
 class About(msgspec.Struct, frozen=True):
-    """What an evaluation is about; written when it begins."""
+    """Inputs and settings of an evaluation, written when it begins."""
 
     layout: int
     mapgauge: str
-    fingerprint: str  # of the inputs and of all settings
+    fingerprint: str  # hash of the inputs and of all settings
     chunks: int
     protocol: dict[str, Any]
     metrics: tuple[str, ...]
     ranges: tuple[float | None, ...]  # None for infinity, which JSON lacks
     paths: tuple[str, str]
     digests: tuple[str, str]
-    classes: tuple[tuple[str, ...], tuple[str, ...]]  # of each side
+    classes: tuple[tuple[str, ...], tuple[str, ...]]  # of predictions and truth
 
     @property
     def settings(self) -> Protocol:
@@ -60,7 +62,7 @@ class About(msgspec.Struct, frozen=True):
 class _Header(msgspec.Struct):
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
-    columns: tuple[str, ...]  # exact sums, as text: they have a thousand bits
+    columns: tuple[str, ...]  # exact sums of about a thousand bits, in hexadecimal
     without_truth: int
     missing: int
     ignored: int
@@ -73,41 +75,47 @@ class _Header(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with an evaluation in it, finished or not."""
+    """A folder that holds an evaluation, finished or not."""
 
     path: Path
 
     @classmethod
     def begin(cls, path: Path, about: About, *, resume: bool) -> "Folder":
-        """A new evaluation, or one that goes on.
+        """Begin an evaluation, or continue one.
 
         Args:
-            path: The folder; it is made if it is not there.
-            about: What is to be evaluated.
-            resume: Whether to go on from what the folder has, which must be the same evaluation.
+            path: The folder. It is created if it does not exist.
+            about: Inputs and settings.
+            resume: Whether to continue the evaluation in the folder, which must have the same inputs and settings.
         """
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
             there = any(path.iterdir())
         except OSError as error:
-            raise MapgaugeError(f"{path}: this folder cannot be made: {error.strerror or error}") from error
+            raise MapgaugeError(f"{path}: cannot create this folder: {error.strerror or error}") from error
         if not there:
             save(path / _ABOUT, msgspec.json.encode(about))
             return folder
         if not (path / _ABOUT).is_file():
-            raise InvalidInput(f"{path}: this folder holds other files. Give one that is empty or not there")
+            raise InvalidInput(
+                f"{path}: this folder holds other files", remedy="Give an empty folder, or one that does not exist"
+            )
         if not resume:
             raise InvalidInput(
                 f"{path}: this folder has an evaluation already, {len(folder.finished)} of {folder.about.chunks} "
-                "chunks finished. Resume it (--resume, resume=True) or give another folder"
+                "chunks finished",
+                remedy=Remedy(
+                    "Pass resume=True to continue it, or give another folder",
+                    "Pass --resume to continue it, or give another folder",
+                ),
             )
         _check_same(folder, about)
         return folder
 
     @cached_property
     def about(self) -> About:
-        """What the evaluation is about."""
+        """Inputs and settings of the evaluation."""
         file = self.path / _ABOUT
         try:
             data = file.read_bytes()
@@ -116,25 +124,25 @@ class Folder:
         try:
             return msgspec.json.decode(data, type=About)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UnreadableFile(f"{file}: not the beginning of an evaluation: {error}") from error
+            raise UnreadableFile(f"{file}: not the description of an evaluation: {error}") from error
 
     @property
     def finished(self) -> set[int]:
-        """The chunks that are done."""
+        """Indices of the finished chunks."""
         return {int(file.stem) for file in self.path.glob("chunks-*/*.npz") if file.stem.isdigit()}
 
     @property
     def failures(self) -> dict[int, str]:
-        """The chunks that the last run could not evaluate, and why."""
+        """Error messages of the chunks that the last run could not evaluate, by index."""
         return self._noted(_FAILED, dict[int, str]) or {}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What may be wrong with both sides."""
+        """Findings about both sides."""
         return self._noted(_FINDINGS, tuple[Finding, ...]) or ()
 
     def note_findings(self, findings: tuple[Finding, ...]) -> None:
-        """Write what may be wrong with both sides."""
+        """Write the findings about both sides."""
         save(self.path / _FINDINGS, msgspec.json.encode(findings))
 
     def _noted(self, name: str, kind: Any) -> Any:
@@ -142,10 +150,10 @@ class Folder:
         try:
             return msgspec.json.decode(file.read_bytes(), type=kind) if file.is_file() else None
         except (OSError, msgspec.MsgspecError) as error:
-            raise UnreadableFile(f"{file}: cannot be read: {error}. Delete it and resume the evaluation") from error
+            raise UnreadableFile(f"{file}: cannot be read: {error}", remedy=_DELETE) from error
 
     def note_failures(self, failures: dict[int, str]) -> None:
-        """Write which chunks could not be evaluated."""
+        """Write the error messages of chunks that could not be evaluated."""
         if failures or (self.path / _FAILED).exists():
             save(self.path / _FAILED, msgspec.json.encode(failures))
 
@@ -182,7 +190,7 @@ class Folder:
             hashes = None if header.hashes is None else (int(header.hashes[0], 16), int(header.hashes[1], 16))
             counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
         except (ValueError, *BROKEN) as error:
-            raise UnreadableFile(f"{file}: broken: {error}. Delete it and resume the evaluation") from error
+            raise UnreadableFile(f"{file}: broken: {error}", remedy=_DELETE) from error
         return Partial(
             header.tokens,
             header.scenes,
@@ -193,35 +201,37 @@ class Folder:
         )
 
     def chunks(self) -> Iterator[Partial]:
-        """All finished chunks, in order."""
+        """Read all finished chunks, in order."""
         return (self.chunk(index) for index in sorted(self.finished))
 
     def records(self, label: int) -> Iterator[Records]:
-        """Confidences and hits of the predictions of one class, chunk by chunk."""
+        """Read the confidences and hits of the predictions of one class, chunk by chunk."""
         return (records_of(partial.scores, label) for partial in self.chunks())
 
 
 def records_of(scores: Scores, label: int) -> Records:
-    """Confidences and hits of the predictions of one class."""
+    """Return the confidences and hits of the predictions of one class."""
     mine = scores.label == label
     hits = [column[mine] for column in scores.hits.values()]
     return scores.confidence[mine], np.stack(hits, axis=1) if hits else np.empty((np.count_nonzero(mine), 0), np.uint16)
 
 
 def _check_same(folder: Folder, about: About) -> None:
-    """Refuse to go on with something else."""
+    """Refuse to continue an evaluation with other inputs, other settings or another version."""
     then = folder.about
     if then.layout != about.layout or then.mapgauge != about.mapgauge:
         raise InvalidInput(
-            f"{folder.path}: begun by mapgauge {then.mapgauge}, this is {about.mapgauge}. Begin anew in another folder"
+            f"{folder.path}: begun by mapgauge {then.mapgauge}, this is mapgauge {about.mapgauge}", remedy=_RESTART
         )
     for side, before, now in zip(("predictions", "truth"), then.digests, about.digests, strict=True):
         if before != now:
-            raise InvalidInput(f"{folder.path}: the {side} changed since it was begun. Begin anew in another folder")
+            raise InvalidInput(f"{folder.path}: the {side} changed since the evaluation began", remedy=_RESTART)
     if then.fingerprint != about.fingerprint:
-        raise InvalidInput(f"{folder.path}: begun with other settings. Use the same, or begin anew in another folder")
+        raise InvalidInput(
+            f"{folder.path}: begun with other settings", remedy=f"Use the same settings, or {_RESTART.lower()}"
+        )
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a streamed evaluation."""
+    """Whether a path is the work folder of a streamed evaluation."""
     return (Path(path) / _ABOUT).is_file()

@@ -1,6 +1,7 @@
-"""One row per frame: counts, values of metrics that score single frames, and numbers of hits.
+"""The table of frames: counts, values of metrics that score single frames, and numbers of hits.
 
-The value of a frame pools its classes, as a result pools frames: the sums of the classes are added, then normalised.
+The value of a frame pools its classes in the same way as results pool frames: the sums of the classes are added, then
+normalised.
 """
 
 import math
@@ -22,13 +23,13 @@ from mapgauge.scoring.scores import Scores
 def frame_columns(
     scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Counts, values and hits of each frame by key, over some classes; values that do not exist are None.
+    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are None.
 
     Args:
         scores: The rows.
-        metrics: That were computed.
+        metrics: Names of the computed metrics.
         protocol: All settings.
-        classes: Indices of the classes that are pooled.
+        classes: Indices of the classes to pool.
     """
     chosen = list(classes)
     columns: dict[str, list[Any]] = {
@@ -49,7 +50,7 @@ def frame_columns(
 
 
 def _pooled(block: Floats) -> Floats:
-    """``(frames, classes, columns)`` added over classes. Sums are rounded once, so the order of classes is free."""
+    """Add ``(frames, classes, columns)`` over classes. Sums are rounded once, so the order of classes has no effect."""
     if block.shape[1] == 1:
         return block[:, 0]
     frames, _, width = block.shape
@@ -58,7 +59,7 @@ def _pooled(block: Floats) -> Floats:
 
 
 def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
-    """The columns as rows with token and scene, sorted: numbers fall, text rises."""
+    """Return the columns as sorted rows with token and scene: numbers in descending order, text in ascending order."""
     every: dict[str, Any] = {"token": rows.tokens}
     if rows.scenes is not None:
         every["scene"] = rows.scenes

@@ -1,10 +1,10 @@
-"""Merges the chunks of a streamed evaluation: the summary at once, rows of frames when they are needed."""
+"""Merges the chunks of a streamed evaluation. The summary is computed at once, rows are read when they are needed."""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.content_hash import added_hashes, hash_text
 from mapgauge.frames.findings import Finding, summed
 from mapgauge.io._options import ReadOptions
@@ -20,10 +20,10 @@ from mapgauge.scoring.totals import Sums, Totals
 
 
 class FolderRows:
-    """Rows that lie in a folder, and are read all at once when one of them is needed."""
+    """Rows in a folder. All rows are read when the first one is needed."""
 
     def __init__(self, folder: Folder) -> None:
-        """Read nothing yet."""
+        """Keep the folder without reading it."""
         self.folder = folder
 
     @cached_property
@@ -53,11 +53,11 @@ class FolderRows:
 
 
 def read_sides(folder: Folder) -> Sides:
-    """Everything that was compared, in memory: for assignments and figures of data that fit there."""
+    """Read both sides of the evaluation into memory, for assignments and figures."""
     sides = [open_dataset(path) for path in folder.about.paths]
     for side, digest in zip(sides, folder.about.digests, strict=True):
         if side.digest != digest:
-            raise InvalidInput(f"{side.path}: changed since it was evaluated")
+            raise InvalidInput(f"{side.path}: changed since the evaluation")
     x, y = (side.read(ReadOptions(None, "drop", {})) for side in sides)
     return prepare(x, y, folder.about.settings, "ignore")
 
@@ -67,7 +67,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
 
     Args:
         folder: The folder.
-        failed: Chunks that are left out, and why.
+        failed: Error messages of the chunks that are left out, by index.
         limit: Predictions of a class in memory at once, for average precision.
     """
     about = folder.about
@@ -76,7 +76,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     if lacking:
         raise InvalidInput(
             f"{folder.path}: {about.chunks - lacking} of {about.chunks} chunks are finished",
-            remedy="Resume the evaluation",
+            remedy=Remedy("Resume the evaluation with resume=True", "Resume the evaluation with --resume"),
         )
     sums: Sums | None = None
     missing = ignored = 0
@@ -84,7 +84,8 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
     hashes: list[tuple[int, int] | None] = []
     classes = range(len(about.settings.classes or ()))
-    held: list[list[Records]] | None = [[] for _ in classes]  # while they fit into memory, so that chunks are read once
+    # Records of each class are kept while they fit into memory, so that chunks are read once.
+    held: list[list[Records]] | None = [[] for _ in classes]
     for chunk in folder.chunks():
         sums = chunk.sums if sums is None else sums + chunk.sums
         missing, ignored = missing + chunk.missing, ignored + chunk.ignored
@@ -98,7 +99,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             for c in classes:
                 held[c].append(records_of(chunk.scores, c))
     if sums is None:
-        raise InvalidInput(f"{folder.path}: no chunk could be evaluated. The first failed with: {lost[min(lost)]}")
+        raise InvalidInput(f"{folder.path}: no chunk could be evaluated. First error: {lost[min(lost)]}")
     precision = precisions(
         folder.records if held is None else held.__getitem__,
         *(sums.predicted.tolist(), sums.true.tolist(), about.settings),
@@ -146,7 +147,7 @@ def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:
         Finding(
             "error",
             "chunks-skipped",
-            f"{len(lost)} of {chunks} chunks could not be evaluated, and the numbers are without them",
+            f"{len(lost)} of {chunks} chunks could not be evaluated. The results do not include them",
             len(lost),
             tuple(lost[index] for index in sorted(lost)[:3]),
         )
@@ -154,6 +155,6 @@ def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:
 
 
 def load_folder(path: Path) -> Results:
-    """The results of an evaluation whose folder was kept; chunks that could not be evaluated are a finding."""
+    """Return the results of a finished work folder. Chunks that could not be evaluated are reported as a finding."""
     folder = Folder(path)
     return results_of(folder, failed=folder.failures)

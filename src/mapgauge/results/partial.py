@@ -15,10 +15,10 @@ class Partial:
     scenes: tuple[str, ...] | None
     scores: Scores
     sums: Sums
-    missing: int  # frames of the truth that the predictions lack
-    ignored: int  # frames of the predictions that the truth lacks
-    counts: tuple[list[int], list[int]]  # instances that were read, by class as each side names them
-    frames: tuple[int, int]  # that were read
+    missing: int  # number of frames of the truth that the predictions lack
+    ignored: int  # number of frames of the predictions that the truth lacks
+    counts: tuple[list[int], list[int]]  # number of instances read from each side, by its own classes
+    frames: tuple[int, int]  # number of frames read from each side
     findings: tuple[Finding, ...]  # of the readers
     seconds: tuple[float, float]  # reading and aligning, scoring
-    hashes: tuple[int, int] | None  # of the content that was read, if recorded
+    hashes: tuple[int, int] | None  # content hash of each side; None in folders of early versions

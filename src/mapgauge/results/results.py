@@ -1,4 +1,4 @@
-"""Results: the summary of an evaluation, and the rows of every frame that it came from."""
+"""``Results``: the summary of an evaluation, and the rows of every frame."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -25,78 +25,78 @@ Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What an evaluation found: one row per frame and class, and the summary.
+    """Results of an evaluation: one row per frame and class, and the summary.
 
-    ``classes`` has the values of each class by name, ``mean`` their means; both have the same keys: ``pld``,
-    ``localisation``, ``detection``, the five parts, ``ap_chamfer``, ``ap_chamfer@0.5`` and so on. A class with neither
-    predictions nor truth has no values (None), and the means leave it out.
+    ``classes`` holds the values of each class by name, and ``mean`` holds the means over classes. Both have the same
+    keys: ``pld``, ``localisation``, ``detection``, the five parts, ``ap_chamfer``, ``ap_chamfer@0.5`` and so on. The
+    values of a class with neither predictions nor truth are None, and the means leave it out.
 
-    Rows are in memory, or in the work folder of a streamed evaluation. In a folder, the summary needs little memory;
-    ``frames``, ``by``, ``save`` and ``compare`` read all rows at once, about a kilobyte per frame.
+    Rows are in memory, or in the work folder of a streamed evaluation. With a folder, the summary needs little memory.
+    ``frames``, ``by``, ``save`` and ``compare`` read all rows into memory, about a kilobyte per frame.
     """
 
     summary: Summary
     rows: Rows
-    sides: Sides | Callable[[], Sides] | None = None  # what was compared, or how to read it again
+    sides: Sides | Callable[[], Sides] | None = None  # the aligned data, or a function that reads it
 
     def __repr__(self) -> str:
-        """The main numbers, in one line."""
+        """Return the main values in one line."""
         shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None]
         return f"<Results {self.protocol.name}: {self.totals.frames} frames, mean {', '.join(shown) or 'nothing'}>"
 
     @property
     def protocol(self) -> Protocol:
-        """All settings."""
+        """The protocol of the evaluation, with all settings."""
         return self.summary.protocol
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that were computed."""
+        """Names of the computed metrics."""
         return self.summary.metrics
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes that were compared."""
+        """Names of the evaluated classes."""
         return self.summary.class_names
 
     @property
     def ranges(self) -> tuple[float, ...]:
-        """Bounds of rings around the ego."""
+        """Bounds of the rings around the ego vehicle, in metres."""
         return self.summary.ranges
 
     @property
     def inputs(self) -> tuple[Input, Input]:
-        """What is recorded of predictions and truth."""
+        """Files, counts and hashes of predictions and truth."""
         return self.summary.inputs
 
     @property
     def frames_missing(self) -> int:
-        """Number of frames of the truth that the predictions lack; they count as predicted empty."""
+        """Number of frames of the truth that the predictions lack. They count as frames without predictions."""
         return self.summary.frames_missing
 
     @property
     def frames_ignored(self) -> int:
-        """Number of predicted frames that the truth lacks; they are left out."""
+        """Number of predicted frames that the truth lacks. They are left out."""
         return self.summary.frames_ignored
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the readers and the checks found."""
+        """Findings of the readers and the checks."""
         return self.summary.findings
 
     @property
     def version(self) -> str:
-        """The version of mapgauge that computed them."""
+        """The version of mapgauge that computed the results."""
         return self.summary.version
 
     @property
     def classes(self) -> dict[str, Values]:
-        """The values of each class, pooled over all frames."""
+        """Values of each class, pooled over all frames."""
         return self.summary.classes
 
     @property
     def mean(self) -> Values:
-        """The mean over classes of each value."""
+        """Mean over classes of each value."""
         return self.summary.mean
 
     @property
@@ -111,7 +111,7 @@ class Results:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The frames."""
+        """Tokens of the frames."""
         return self.rows.tokens
 
     @property
@@ -126,23 +126,24 @@ class Results:
 
     @cached_property
     def data(self) -> Sides | None:
-        """Aligned predictions and truth; None if these results came from a file, which does not hold the geometry."""
+        """Aligned predictions and truth; None for results from a file, which does not hold the geometry."""
         return self.sides() if callable(self.sides) else self.sides
 
     def with_data(self, sides: Sides | None) -> "Results":
-        """The same results with other geometry, or without."""
+        """Return the same results with other aligned data, or without data."""
         return replace(self, sides=sides)
 
     def frames(
         self, sort: str = "pld", *, class_name: str | None = None, count: int | None = None
     ) -> list[dict[str, Any]]:
-        """One row per frame, the largest value first: sorted by PLD, the worst frames.
+        """Return one row per frame, sorted. By default, the worst frames by PLD come first.
 
         Args:
             sort: A key of the rows: ``token``, ``scene``, ``predictions``, ``truth``, ``pld``, ``localisation``,
-                ``detection``, a part, or ``hits:ap_chamfer@1.0`` and the like. Numbers fall, text rises.
-            class_name: Only this class; otherwise counts are added and values pool the classes of a frame.
-            count: At most this many rows.
+                ``detection``, a part, or a key such as ``hits:ap_chamfer@1.0``. Numbers are sorted in descending order,
+                text in ascending order.
+            class_name: Only this class. If None, counts are added over classes and values pool the classes of a frame.
+            count: Largest number of rows.
         """
         classes = range(len(self.class_names))
         if class_name is not None:
@@ -153,19 +154,23 @@ class Results:
         return frame_rows(columns, self.rows, sort, count)
 
     def of_frames(self, frames: Sequence[int]) -> "Results":
-        """The results of some frames alone.
+        """Return the results of some frames.
 
         Args:
-            frames: Indices into ``tokens``, in the order wanted.
+            frames: Indices into ``tokens``. The rows have the same order.
         """
         rows = pick_rows(self.rows, frames)
         return replace(self, summary=replace(self.summary, source=rows.scores), rows=rows)
 
     def by(self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene") -> dict[Any, "Results"]:
-        """The results of each group of frames: by scene, or by what a mapping or a function says of each token."""
+        """Return the results of each group of frames.
+
+        Args:
+            key: ``"scene"``, or a mapping or function from token to group.
+        """
         if isinstance(key, str):
             if key != "scene":
-                raise InvalidInput(f"cannot group by {key!r}: give 'scene', a mapping or a function of the token")
+                raise InvalidInput(f"cannot group by {key!r}: expected 'scene', or a mapping or function of tokens")
             if self.scenes is None:
                 raise InvalidInput("cannot group by 'scene': no scenes are known")
             keys: Sequence[Any] = self.scenes
@@ -177,18 +182,20 @@ class Results:
                 raise InvalidInput(f"{len(lacking)} tokens have no group (first: {lacking[0]})")
             keys = [key[token] for token in self.tokens]
         else:
-            raise InvalidInput(f"cannot group by {key!r}: give 'scene', a mapping or a function of the token")
+            raise InvalidInput(f"cannot group by {key!r}: expected 'scene', or a mapping or function of tokens")
         groups: dict[Any, list[int]] = {}
         for i, name in enumerate(keys):
             groups.setdefault(name, []).append(i)
         return {name: self.of_frames(frames) for name, frames in groups.items()}
 
     def assignment(self, token: str, *, cutoff: float | None = None) -> Assignment:
-        """The assignment of predictions to truth in one frame, with the matched points; computed again from the data.
+        """Return the assignment of predictions to truth in one frame, with the matched points.
+
+        It is computed again from the data.
 
         Args:
             token: The frame.
-            cutoff: Of SOSPA, metres; the first of the protocol if None.
+            cutoff: SOSPA cutoff in metres. If None, the first cutoff of the protocol.
         """
         data = self.data
         if data is None:
@@ -209,13 +216,13 @@ class Results:
         return match_frame(*data, data[1].index[token], self.protocol, length)
 
     def table(self) -> str:
-        """The summary as text: one table per metric, a row per class and the mean."""
+        """Return the summary as text: one table per metric, with a row per class and the mean."""
         return self.summary.table()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but the geometry to one file, which ``load_results`` reads."""
+        """Write the results without the geometry to one file. ``load_results`` reads it."""
         save_results(self.summary, self.rows, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the rows of frames, as plain values."""
+        """Return the summary as plain Python values, without the rows of frames."""
         return self.summary.to_dict()

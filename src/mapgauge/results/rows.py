@@ -10,11 +10,11 @@ from mapgauge.scoring.scores import Scores
 
 
 class Rows(Protocol):
-    """What results need of rows, wherever they are."""
+    """Interface of rows, in memory or in a folder."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The frames."""
+        """Tokens of the frames."""
 
     @property
     def scenes(self) -> tuple[str, ...] | None:
@@ -35,7 +35,7 @@ class MemoryRows:
 
 
 def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
-    """The rows of some frames, in the order given."""
+    """Return the rows of some frames, in the given order."""
     order = np.asarray(frames, np.int64)
     where = order.tolist()
     scenes = None if rows.scenes is None else tuple(rows.scenes[i] for i in where)

@@ -1,6 +1,6 @@
-"""The file of results: numpy's archive of arrays, with a header in JSON.
+"""Reads and writes files of results: a numpy archive of arrays with a JSON header.
 
-There is no pickle in it, so a file from anywhere can be opened safely.
+The files contain no pickle, so a file from an untrusted source can be opened safely.
 """
 
 import io
@@ -23,9 +23,9 @@ from mapgauge.results.rows import MemoryRows, Rows
 from mapgauge.results.summary import Input, Summary
 from mapgauge.scoring.scores import Scores
 
-LAYOUT = 1  # a later one is refused
+LAYOUT = 1  # later layouts are refused
 
-# What Python's zip archives and numpy raise for a damaged file, beside ValueError.
+# The exceptions besides ValueError that zipfile and numpy raise for a damaged file.
 BROKEN = (OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError)
 
 
@@ -48,10 +48,10 @@ class _Header(_Layout):
 
 
 def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write results, without the geometry they came from, to one file.
+    """Write results, without the geometry, to one file.
 
     Args:
-        summary: What was evaluated.
+        summary: The summary.
         rows: The scores of all frames.
         path: The file.
     """
@@ -75,9 +75,9 @@ def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> 
 
 
 def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
-    """Read what ``save_results`` wrote."""
+    """Read a file that ``save_results`` wrote."""
     content = Content(path)
-    data = content.data  # as a whole, so that no file stays open behind an error
+    data = content.data  # read completely, so that no file stays open after an error
     try:
         arrays, text = read_archive(data)
         written = msgspec.json.decode(text, type=_Layout)
@@ -113,28 +113,28 @@ def _parsed(header: _Header, arrays: dict[str, Any]) -> tuple[Summary, MemoryRow
 
 
 def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:
-    """All arrays of an archive by name, the header among them."""
+    """Return all arrays of an archive by name, including the header."""
     return {"header": np.frombuffer(msgspec.json.encode(header), np.uint8), **scores.arrays()}
 
 
 def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The arrays of an archive, and the text of its header."""
+    """Return the arrays of an archive, and the text of its header."""
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
     return arrays, arrays.pop("header").tobytes()
 
 
 def protocol_from(values: dict[str, Any]) -> Protocol:
-    """A protocol from what ``Protocol.to_dict`` gave, after JSON."""
+    """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return Protocol(**settings)
 
 
 def finite_bounds(ranges: tuple[float, ...]) -> tuple[float | None, ...]:
-    """Bounds of rings for JSON, which lacks infinity: None in its place."""
+    """Return bounds of rings for JSON, with None instead of infinity, which JSON lacks."""
     return tuple(None if math.isinf(bound) else bound for bound in ranges)
 
 
 def infinite_bounds(ranges: tuple[float | None, ...]) -> tuple[float, ...]:
-    """Bounds of rings from JSON."""
+    """Return bounds of rings from JSON, with infinity instead of None."""
     return tuple(math.inf if bound is None else bound for bound in ranges)

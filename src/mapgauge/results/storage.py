@@ -1,4 +1,4 @@
-"""Loads results: from a file, or from the work folder of a streamed evaluation."""
+"""Loads results from a file, or from the work folder of a streamed evaluation."""
 
 import os
 from pathlib import Path
@@ -14,12 +14,13 @@ from mapgauge.scoring.prepare import Frames, loaded, prepare
 def load_results(
     path: str | os.PathLike[str], predictions: Frames | None = None, truth: Frames | None = None
 ) -> Results:
-    """Read results that ``Results.save`` wrote, or the work folder of a streamed evaluation.
+    """Load results from a file that ``Results.save`` wrote, or from the work folder of a streamed evaluation.
 
     Args:
-        path: The file, or the folder.
-        predictions: What was evaluated, to look at assignments; its content must be the same.
-        truth: The truth it was compared with.
+        path: The file or the folder.
+        predictions: The evaluated predictions, needed for assignments. Their content must be the same; the file format
+            may differ.
+        truth: The truth of the evaluation.
 
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
@@ -34,11 +35,11 @@ def load_results(
     if predictions is None and truth is None:
         return results
     if predictions is None or truth is None:
-        raise InvalidInput("give both predictions and truth, or neither")
-    sides = loaded(predictions), loaded(truth)
-    for side, recorded, name in zip(sides, results.inputs, ("predictions", "truth"), strict=True):
+        raise InvalidInput("predictions and truth must be given together, got one of them")
+    # The evaluated data had no degenerate instances, or they were dropped. Dropping gives the same content either way.
+    sides = loaded(predictions, "drop"), loaded(truth, "drop")
+    wrong = "these are not the predictions that were evaluated", "this is not the truth that was evaluated"
+    for side, recorded, message in zip(sides, results.inputs, wrong, strict=True):
         if recorded.hash != hash_text(content_hash(side)):
-            raise InvalidInput(
-                f"{path}: these are not the {name} that were evaluated ({recorded.name or 'from memory'})"
-            )
+            raise InvalidInput(f"{path}: {message} ({recorded.name or 'from memory'})")
     return results.with_data(prepare(*sides, results.protocol, "ignore"))

@@ -1,4 +1,4 @@
-"""The summary of an evaluation: what was compared, how, and the values of each class."""
+"""The summary of an evaluation: inputs, settings, and the values of each class."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,23 +17,23 @@ from mapgauge.scoring.totals import Totals
 
 
 class Input(NamedTuple):
-    """What is recorded of predictions or truth."""
+    """The record of the predictions or the truth of an evaluation."""
 
-    name: str  # the file
+    name: str  # path of the file; "" for frames in memory
     format: str
     frames: int
-    counts: dict[str, int]  # instances by class
-    hash: str  # of the content, the same for every format and every way to read it; see ``frames.content_hash``
+    counts: dict[str, int]  # number of instances by class
+    hash: str  # content hash, the same for every file format and for streamed data; see ``frames.content_hash``
 
     @classmethod
     def of(cls, frames: MapFrames) -> "Input":
-        """The record of frames in memory."""
+        """Return the record of frames in memory."""
         return cls(frames.name, frames.format, len(frames), frames.counts, hash_text(content_hash(frames)))
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What was evaluated, and the values of all classes, pooled over all frames."""
+    """Inputs, settings, and the values of all classes, pooled over all frames."""
 
     protocol: Protocol
     metrics: tuple[str, ...]
@@ -44,16 +44,16 @@ class Summary:
     frames_ignored: int
     findings: tuple[Finding, ...]
     version: str
-    source: Totals | Scores  # totals, or the rows to compute them from when they are needed
+    source: Totals | Scores  # totals, or the rows from which they are computed when needed
 
     @cached_property
     def totals(self) -> Totals:
-        """Counts and sums over all frames."""
+        """Counts, sums and average precisions over all frames."""
         return self.source if isinstance(self.source, Totals) else Totals.of(self.source, self.protocol)
 
     @cached_property
     def classes(self) -> dict[str, Values]:
-        """The values of each class."""
+        """Values of each class."""
         return {
             name: class_values(self.totals, c, self.metrics, self.protocol, self.ranges)
             for c, name in enumerate(self.class_names)
@@ -61,7 +61,7 @@ class Summary:
 
     @cached_property
     def mean(self) -> Values:
-        """The mean over classes of each value."""
+        """Mean over classes of each value."""
         return mean_of(self.classes.values())
 
     @cached_property
@@ -71,17 +71,17 @@ class Summary:
         return tuple(name for name, any_there in zip(self.class_names, there, strict=True) if not any_there)
 
     def keys(self, metric: str) -> list[str]:
-        """The keys of a metric's values in the order of tables."""
+        """Return the keys of the values of a metric, in the order of tables."""
         found = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
         return [str(key) for key in found]
 
     def table(self) -> str:
-        """The summary as text: one table per metric, a row per class and the mean."""
+        """Return the summary as text: one table per metric, with a row per class and the mean."""
         rows = [*self.classes.items(), ("mean", self.mean)]
         return "\n\n".join(_table(self.keys(metric), rows) for metric in self.metrics)
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as plain values."""
+        """Return the summary as plain Python values."""
         return {
             "mapgauge": self.version,
             "protocol": self.protocol.to_dict(),

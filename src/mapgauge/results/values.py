@@ -1,4 +1,4 @@
-"""Values of classes, from totals: a dictionary by key for each class, and their means."""
+"""Computes the values of each class from totals, as a dictionary by key, and their means."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ COUNTS = ("predictions", "truth")  # keys of counts, which have no mean
 
 
 def class_values(totals: Totals, c: int, metrics: Sequence[str], protocol: Protocol, ranges: Sequence[float]) -> Values:
-    """All values of one class; None where it has neither predictions nor truth."""
+    """Return all values of one class. They are None if it has neither predictions nor truth."""
     predicted, true = int(totals.predicted[c]), int(totals.true[c])
     values: Values = {"predictions": predicted, "truth": true}
     for name in metrics:
@@ -43,7 +43,7 @@ def _sum_values(
     ranges: Sequence[float],
     there: bool,
 ) -> Values:
-    """The values of a metric whose rows add up: at the first setting, at each of several, and in rings."""
+    """Return the values of a metric with sums: at the first setting, at each of several settings, and in rings."""
     values: Values = {}
     settings = metric.settings(protocol)
     pooled = totals.sums[metric.name]
@@ -64,7 +64,7 @@ def _sum_values(
 
 
 def values_of(metric: Metric, rows: SumRows, sums: Floats, protocol: Protocol) -> Values:
-    """All values of pooled sums ``(columns,)``; None for those that do not exist for the protocol."""
+    """Return all values of pooled sums ``(columns,)``. Values that do not exist for the protocol are None."""
     found = rows.values(sums, protocol)
     return {key: float(found[key]) if key in found else None for key in _keys(metric)}
 
@@ -74,7 +74,7 @@ def _keys(metric: Metric) -> list[str]:
 
 
 def mean_of(classes: Iterable[Values]) -> Values:
-    """The mean of each value over the classes that have it."""
+    """Return the mean of each value over the classes that have it."""
     rows = list(classes)
     mean: Values = {}
     for key in rows[0] if rows else ():
@@ -85,5 +85,5 @@ def mean_of(classes: Iterable[Values]) -> Values:
 
 
 def lists_of_frames(metrics: Sequence[str]) -> list[tuple[Metric, SumRows]]:
-    """The metrics that have a value for every single frame."""
+    """Return the metrics that have a value for every single frame, with their rows."""
     return [(metric, rows) for metric, rows in sum_metrics(metrics) if metric.level == "frame"]

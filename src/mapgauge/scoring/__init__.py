@@ -1,1 +1,1 @@
-"""From aligned frames to rows and sums: the work that every engine does."""
+"""Scores aligned frames: preparation, rows of frames, and totals over frames."""

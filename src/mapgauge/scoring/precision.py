@@ -1,10 +1,10 @@
-"""Average precision of more predictions than fit into memory: exact, by an external sort.
+"""Computes exact average precision of more predictions than fit into memory, with an external sort.
 
-Average precision needs all predictions of a class in the order of confidence. Up to ``LIMIT`` of them are sorted in
-memory. More are sorted in runs on disk, which are then merged, from the lowest confidence to the highest: with the
-totals known, recall and precision at a confidence follow from what lies below it, and the highest precision at no
-lower recall is a running maximum. The steps are the numbers that ``average_precision`` adds, and sums are exact, so
-the bits are the same.
+Average precision needs all predictions of a class in the order of confidence. Up to ``LIMIT`` predictions are sorted in
+memory. More are sorted in runs on disk, which are then merged from the lowest confidence to the highest. The totals are
+known, so recall and precision at a confidence follow from the predictions below it. The highest precision at this
+recall or a higher one is then a running maximum. The steps are the same numbers that ``average_precision`` adds, and
+sums are exact, so the bits are the same.
 """
 
 import os
@@ -23,8 +23,8 @@ from mapgauge.protocols import Protocol
 from mapgauge.scoring.exact import exact_sums, rounded
 from mapgauge.scoring.totals import bits_of, by_metric, flags_of, precisions_of
 
-LIMIT = 1 << 24  # predictions of one class in memory at once: sorting them takes half a gigabyte
-WINDOW = 1 << 18  # predictions of all runs that are merged at once
+LIMIT = 1 << 24  # predictions of one class in memory at once; sorting them takes half a gigabyte
+WINDOW = 1 << 18  # predictions of all runs together that are merged at once
 
 Records: TypeAlias = tuple[Floats, Bits]  # confidence (n,), hits (n, metrics)
 
@@ -38,16 +38,16 @@ def precisions(
     folder: Path,
     limit: int = LIMIT,
 ) -> dict[str, Floats]:
-    """Average precision by metric: ``(thresholds, classes)``.
+    """Return average precision by metric, ``(thresholds, classes)``.
 
     Args:
-        records: For a class, its predictions in pieces.
+        records: A function that returns the predictions of a class in parts.
         predicted: Number of predictions of each class.
         true: Number of true instances of each class.
         protocol: Thresholds and interpolation.
-        metrics: The average precisions; the columns of the hits.
-        folder: Where runs are kept meanwhile.
-        limit: Predictions in memory at once.
+        metrics: Names of the average precisions. They are the columns of the hits.
+        folder: A folder for temporary files.
+        limit: Largest number of predictions in memory.
     """
     bits = bits_of(protocol, metrics)
     if not bits:
@@ -57,7 +57,7 @@ def precisions(
         method = _in_memory if predicted[c] <= limit else _external
         return method(records(c), bits, true[c], protocol, folder, limit)
 
-    # Classes side by side, if all of them fit into memory: sorting releases the interpreter.
+    # Classes run in parallel if all of them fit into memory, because sorting releases the GIL.
     with ThreadPoolExecutor(os.cpu_count() if sum(predicted) <= limit else 1) as pool:
         return by_metric(list(pool.map(values, range(len(true)))), metrics, bits)
 
@@ -85,14 +85,14 @@ def _external(
         for confidence, hits in _merged(runs, max(min(limit, WINDOW) // max(len(runs), 1), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
-        del runs  # some systems do not delete files that are looked at
+        del runs  # some systems cannot delete files that are mapped into memory
     return curve.eleven_points() if protocol.interpolation == "11-point" else curve.areas()
 
 
 def _runs(
     records: Iterable[Records], bits: list[tuple[int, int]], folder: Path, limit: int
 ) -> tuple[list[Records], int, NDArray[np.int64]]:
-    """Sorted runs on disk, as arrays that are read where they are looked at; the number of predictions and of hits."""
+    """Write sorted runs, and return them as memory-mapped arrays, with the number of predictions and of hits."""
     runs: list[Records] = []
     number, found = 0, np.zeros(len(bits), np.int64)
     pieces: list[Records] = []
@@ -122,14 +122,14 @@ def _runs(
 
 
 def _merged(runs: list[Records], window: int) -> Iterator[Records]:
-    """All records by rising confidence, in blocks; equal confidences may lie in two blocks."""
+    """Yield all records by rising confidence, in blocks. Equal confidences may be in two blocks."""
     at = [0] * len(runs)
     while True:
         open_runs = [k for k, (confidence, _) in enumerate(runs) if at[k] < len(confidence)]
         if not open_runs:
             return
         views = {k: np.array(runs[k][0][at[k] : at[k] + window]) for k in open_runs}
-        # Up to here nothing can come that is not in a window.
+        # All records up to this confidence are in the windows.
         bound = min(view[-1] for view in views.values())
         taken = {k: int(np.searchsorted(view, bound, side="right")) for k, view in views.items()}
         confidence = np.concatenate([views[k][:n] for k, n in taken.items()])
@@ -141,18 +141,18 @@ def _merged(runs: list[Records], window: int) -> Iterator[Records]:
 
 
 class _Curve:
-    """Precision over recall, from low confidence to high."""
+    """The curve of precision over recall, built from low confidence to high."""
 
     def __init__(self, number: int, found: NDArray[np.int64], truth: int, *, eleven: bool) -> None:
-        """Begin below the lowest confidence, where all predictions count."""
+        """Start below the lowest confidence, where all predictions count."""
         self.number, self.found, self.truth, self.eleven = number, found, truth, eleven
         self.envelope = np.zeros(len(found))
         self.area = [0] * len(found)
         self.reached = np.zeros((11, len(found)))
-        self.held: tuple[float, int, NDArray[np.int64]] | None = None  # a level that may go on in the next block
+        self.held: tuple[float, int, NDArray[np.int64]] | None = None  # a level that may continue in the next block
 
     def add(self, confidence: Floats, hits: NDArray[np.int64]) -> None:
-        """The next predictions; the last level is held back until it is known to be complete."""
+        """Add the next predictions. The last level is held back until it is complete."""
         first = np.flatnonzero(np.append(True, confidence[1:] != confidence[:-1]))
         levels = confidence[first]
         sizes = np.diff(np.append(first, len(confidence)))
@@ -168,7 +168,7 @@ class _Curve:
         self._steps(sizes[:-1], counts[:-1])
 
     def finish(self) -> None:
-        """No more predictions come."""
+        """Add the level that was held back. No more predictions follow."""
         if self.held is not None:
             _, size, count = self.held
             self._steps(np.array([size]), count[None])
@@ -191,9 +191,9 @@ class _Curve:
         self.found = self.found - counts.sum(axis=0)
 
     def areas(self) -> list[float]:
-        """The area under each curve made monotone; 0 without truth."""
+        """Return the area under each monotone curve; 0 without truth."""
         return [rounded(total) if self.truth else 0.0 for total in self.area]
 
     def eleven_points(self) -> list[float]:
-        """The mean of the highest precision at eleven recalls; 0 without truth."""
+        """Return the mean of the highest precision at eleven recalls; 0 without truth."""
         return [float(np.mean(column.tolist())) if self.truth else 0.0 for column in self.reached.T]

@@ -1,4 +1,4 @@
-"""Prepares both sides of an evaluation: read, checked, aligned, cropped, sorted."""
+"""Prepares both sides of an evaluation: reads, checks, aligns, crops and sorts them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,16 +26,16 @@ Unknown: TypeAlias = Literal["error", "ignore"]
 
 
 def loaded(frames: Frames, degenerate: Degenerate = "strict") -> MapFrames:
-    """Frames as they are, or read from a file."""
+    """Return frames in memory unchanged, or read them from a file."""
     return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate)
 
 
 def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
-    """The bounds of rings: rising distances from the ego.
+    """Return the bounds of rings around the ego vehicle after checking them.
 
     Args:
-        ranges: Metres.
-        metrics: The metrics to compute, one of which must have values in rings; not checked if None.
+        ranges: Bounds in metres, rising.
+        metrics: The metrics to compute. At least one must have values in rings. If None, this is not checked.
     """
     try:
         rings = tuple(float(value) for value in ranges)
@@ -52,7 +52,7 @@ def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -
 def prepare(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
 ) -> tuple[MapFrames, MapFrames]:
-    """Both sides on the same frames and classes, cropped if the protocol says so, instances sorted."""
+    """Return both sides on the same frames and classes, cropped if the protocol says so, with sorted instances."""
     check_sides(predictions, truth)
     if not len(truth):
         raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
@@ -62,7 +62,7 @@ def prepare(
 
 
 def findings_of(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[Finding, ...]:
-    """The findings of the readers and of all checks."""
+    """Return the findings of the readers and of all checks."""
     return check(predictions, truth, region=protocol.region, classes=protocol.classes)
 
 
@@ -76,7 +76,7 @@ def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
 
 
 def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
-    """The error for predictions without confidences."""
+    """Return the error for predictions without confidences."""
     hint = ". The truth has confidences: are the two exchanged?" if truth_has_them else ""
     return InvalidInput(
         f"{name}: no confidences{hint}",
@@ -87,7 +87,7 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
 
 
 def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Both sides, cut at the edge of the region if the protocol says so."""
+    """Return both sides, cropped to the region if the protocol says so."""
     if protocol.crop and protocol.region is not None:
         region = check_region(protocol.region)
         return predictions.crop(region), truth.crop(region)
@@ -95,7 +95,7 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
 
 
 def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
-    """The frames with the scene of each token."""
+    """Return the frames with the scene of each token."""
     lacking = [token for token in frames.tokens if token not in scenes]
     if lacking:
         raise InvalidInput(f"scenes: {len(lacking)} tokens have no scene (first: {lacking[0]})")
@@ -103,7 +103,7 @@ def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
 
 
 def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
-    """Refuse metrics that need what the data does not have: scenes, or tracks on both sides."""
+    """Refuse metrics that need scenes, or tracks on both sides, if the data have none."""
     for name in metrics:
         metric = METRICS[name]
         if metric.level == "scene" and truth.scenes is None:
@@ -117,6 +117,6 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
 
 
 def _sorted(frames: MapFrames) -> MapFrames:
-    """Instances by frame, then by class, then as they come: the order of the rows of a result."""
+    """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label
     return frames if (np.diff(key) >= 0).all() else frames.keep(np.argsort(key, kind="stable"))

@@ -1,6 +1,6 @@
-"""Scores of a range of frames: the work that is spread over threads, processes and machines.
+"""Scores a range of frames. Threads, processes and machines share this work.
 
-A frame is scored from that frame alone, or, by metrics of level "scene", from the frames of its scene.
+A frame is scored by itself. Metrics of level "scene" score it with the other frames of its scene.
 """
 
 from itertools import pairwise
@@ -25,7 +25,7 @@ def score(
         truth: The frames. For metrics of level "scene", all frames of each scene must be among them.
         protocol: All settings.
         metrics: By name.
-        rings: Rising distances from the ego that bound rings.
+        rings: Bounds of rings around the ego vehicle, rising.
     """
     groups = group(predictions, truth, protocol)
     shape = (len(truth), len(truth.classes))
@@ -55,7 +55,7 @@ def score(
 
 
 def _units(metric: Metric, truth: MapFrames) -> list[Indices] | None:
-    """The groups of each scene, for a metric of that level; None if frames are scored by themselves."""
+    """Return the groups of each scene for a metric of level "scene"; None if frames are scored by themselves."""
     if metric.level == "frame":
         return None
     scenes = np.array(truth.scenes or ("",) * len(truth))
@@ -65,7 +65,7 @@ def _units(metric: Metric, truth: MapFrames) -> list[Indices] | None:
 
 
 def _summed(rows: SumRows, groups: Groups, protocol: Protocol, setting: object, units: list[Indices] | None) -> Floats:
-    """The numbers of each group, unit by unit."""
+    """Return the numbers of each group, computed unit by unit."""
     if units is None:
         return rows.score(groups, protocol, setting)
     block = np.zeros((len(groups.bounds), len(rows.columns)))

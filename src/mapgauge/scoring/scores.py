@@ -1,6 +1,6 @@
-"""Scores: the rows of a range of frames, one per frame and class, and one per prediction.
+"""``Scores``: the rows of a range of frames, one per frame and class, and one per prediction.
 
-Every row belongs to one frame. However frames are cut into ranges, concatenating the rows gives the same bits.
+Every row belongs to one frame. Concatenating the rows of ranges gives the same bits for every division into ranges.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from mapgauge.typing import Confidences
 Indices: TypeAlias = NDArray[np.int64]
 
 _SUMS, _RINGS, _HITS = "sums/", "rings/", "hits/"
-_NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # in files
+_NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # names in files
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Rows of some frames.
 
-    Predictions are ordered by frame and class, and within those as in the file.
+    Predictions are ordered by frame and class, and within a class as in the file.
     """
 
     predicted: Indices  # (frames, classes): number of predictions
@@ -35,7 +35,7 @@ class Scores:
     confidence: Confidences  # (predictions,)
     sums: dict[str, Floats]  # by metric: (settings, frames, classes, columns)
     rings: dict[str, Floats]  # by metric: (rings, frames, classes, columns), at the first setting
-    hits: dict[str, Bits]  # by metric: (predictions,), bit t says hit or not at the t-th setting
+    hits: dict[str, Bits]  # by metric: (predictions,), bit t is 1 for a hit at the t-th setting
 
     @property
     def frames(self) -> int:
@@ -54,7 +54,7 @@ class Scores:
         return np.repeat(np.tile(np.arange(classes), frames), self.predicted.ravel())
 
     def at(self, frames: Indices) -> "Scores":
-        """The rows of some frames, in the order given."""
+        """Return the rows of some frames, in the given order."""
         per_frame = self.predicted.sum(axis=1)
         records = ranges(per_frame.cumsum()[frames] - per_frame[frames], per_frame[frames])
         return Scores(
@@ -68,7 +68,7 @@ class Scores:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
-        """The rows of consecutive ranges of frames as one."""
+        """Concatenate the rows of consecutive ranges of frames."""
         first = parts[0]
         return cls(
             np.concatenate([part.predicted for part in parts]),
@@ -80,7 +80,7 @@ class Scores:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All columns by the names they have in files. PLD's are always there, empty if it was not computed."""
+        """Return all columns by their names in files. Those of PLD always exist; they are empty if not computed."""
         frames, classes = self.predicted.shape
         none = np.zeros((0, frames, classes, len(_pld_columns())))
         blocks = {_SUMS + name: block for name, block in ({"pld": none} | self.sums).items()}
@@ -92,7 +92,7 @@ class Scores:
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]], metrics: Sequence[str]) -> "Scores":
-        """From what ``arrays`` gave, for the metrics that were computed."""
+        """Return the scores from the columns of ``arrays``, for the computed metrics."""
         named = {stored: name for name, stored in _NAMES.items()}
         known = {named.get(name, name): column for name, column in arrays.items()}
 
@@ -103,14 +103,14 @@ class Scores:
         return cls(arrays["predicted"], arrays["true"], arrays["confidence"], of(_SUMS), of(_RINGS), of(_HITS))
 
     def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
-        """Refuse columns that do not fit together, as a damaged file may have them.
+        """Raise ``ValueError`` for inconsistent columns, which a damaged file may have.
 
         Args:
-            frames: How many there should be.
-            classes: How many there should be.
-            protocol: Has the settings.
-            metrics: That were computed.
-            rings: Number of rings.
+            frames: Expected number of frames.
+            classes: Expected number of classes.
+            protocol: All settings.
+            metrics: Names of the computed metrics.
+            rings: Expected number of rings.
         """
         shape = (frames, classes)
         records = int(self.predicted.sum()) if self.predicted.dtype == np.int64 else -1

@@ -1,7 +1,8 @@
-"""Totals: what the values of each class are computed from, pooled over frames.
+"""Totals over frames, from which the values of each class are computed.
 
-Everything but average precision is a count or a sum. Sums are exact and rounded once, so neither the order of frames
-nor where they were added affects them. Average precision needs all predictions in the order of their confidence.
+Everything except average precision is a count or a sum. Sums are exact and rounded once, so they depend neither on the
+order of frames nor on the machines that add them. Average precision needs all predictions in the order of their
+confidence.
 """
 
 import math
@@ -21,21 +22,21 @@ from mapgauge.typing import Flags
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Counts and exact sums of some frames; those of others can be added."""
+    """Counts and exact sums of some frames. The sums of other frames can be added."""
 
     frames: int
-    without_truth: int  # frames
+    without_truth: int  # number of frames without truth
     predicted: Indices  # (classes,)
     true: Indices  # (classes,)
     columns: tuple[int, ...]  # exact sums of ``per_frame``, see ``mapgauge.scoring.exact``
 
     @classmethod
     def of(cls, scores: Scores, protocol: Protocol) -> "Sums":
-        """Of the frames of some scores."""
+        """Return the sums of scores."""
         return cls(*_counts(scores), tuple(exact_sums(per_frame(scores, protocol))))
 
     def __add__(self, other: "Sums") -> "Sums":
-        """Of the frames of both."""
+        """Return the sums of the frames of both."""
         return Sums(
             self.frames + other.frames,
             self.without_truth + other.without_truth,
@@ -50,7 +51,7 @@ class MetricSums:
     """The sums of one metric over frames."""
 
     sums: Floats  # (settings, classes, columns)
-    frame_values: Floats  # (settings, classes): the main value of each frame, added; NaN unless the metric has its mean
+    frame_values: Floats  # (settings, classes): sum of the values of frames; NaN if the metric has no frame mean
     rings: Floats  # (rings, classes, columns)
 
 
@@ -67,7 +68,7 @@ class Totals:
 
     @classmethod
     def of(cls, scores: Scores, protocol: Protocol) -> "Totals":
-        """Of scores in memory."""
+        """Return the totals of scores in memory."""
         columns = [math.fsum(column) for column in per_frame(scores, protocol).T.tolist()]
         counts = _counts(scores)
         names = list(scores.hits)
@@ -85,7 +86,7 @@ class Totals:
     def of_sums(
         cls, sums: Sums, protocol: Protocol, metrics: Sequence[str], rings: int, precision: dict[str, Floats]
     ) -> "Totals":
-        """Of sums that were made in pieces."""
+        """Return the totals from sums over chunks."""
         columns = [rounded(column) for column in sums.columns]
         names = [metric.name for metric, _ in sum_metrics(metrics)]
         unpacked = _unpacked(columns, names, protocol, rings, len(sums.true))
@@ -93,12 +94,12 @@ class Totals:
 
 
 def bits_of(protocol: Protocol, metrics: Sequence[str]) -> list[tuple[int, int]]:
-    """All settings of some average precisions: which metric, and which bit of its hits."""
+    """Return all settings of some average precisions, as index of the metric and bit of its hits."""
     return [(m, t) for m, name in enumerate(metrics) for t in range(len(METRICS[name].settings(protocol)))]
 
 
 def flags_of(hits: Sequence[Bits], bits: list[tuple[int, int]]) -> Flags:
-    """Which predictions hit, from the hits of each metric: a column for each setting."""
+    """Return which predictions hit, with a column for each setting, from the hits of each metric."""
     count = len(hits[0]) if hits else 0
     return np.stack([(hits[m] >> t) & 1 == 1 for m, t in bits], axis=1) if bits else np.empty((count, 0), np.bool_)
 
@@ -106,7 +107,7 @@ def flags_of(hits: Sequence[Bits], bits: list[tuple[int, int]]) -> Flags:
 def precisions_of(
     confidence: Floats, hits: Sequence[Bits], bits: list[tuple[int, int]], truth: int, protocol: Protocol
 ) -> list[float]:
-    """The average precisions of one class, from the hits of each metric."""
+    """Return the average precisions of one class, from the hits of each metric."""
     some = np.zeros(len(confidence), np.bool_)
     for column in hits:
         some |= column != 0
@@ -117,20 +118,20 @@ def precisions_of(
 def by_metric(
     values: Sequence[Sequence[float]], metrics: Sequence[str], bits: list[tuple[int, int]]
 ) -> dict[str, Floats]:
-    """Average precisions of each class at each setting, as ``(settings, classes)`` for each metric."""
+    """Return average precisions of each class at each setting, as ``(settings, classes)`` for each metric."""
     table = np.array(values, np.float64).reshape(len(values), len(bits)).T
     return {name: table[[k for k, (of, _) in enumerate(bits) if of == m]] for m, name in enumerate(metrics)}
 
 
 def per_frame(scores: Scores, protocol: Protocol) -> Floats:
-    """What is added over frames: one row per frame, the blocks of all metrics side by side."""
+    """Return the numbers that are added over frames: one row per frame, the blocks of all metrics side by side."""
     blocks = [block for metric in scores.sums for block in _blocks(metric, scores, protocol)]
     flat = [block.swapaxes(0, 1).reshape(scores.frames, block.size // max(scores.frames, 1)) for block in blocks]
     return np.concatenate([np.empty((scores.frames, 0)), *flat], axis=1)
 
 
 def _blocks(name: str, scores: Scores, protocol: Protocol) -> Iterator[Floats]:
-    """The blocks of one metric, in the order of ``_unpacked``: (settings or rings, frames, classes, columns)."""
+    """Yield the blocks of one metric in the order of ``_unpacked``: (settings or rings, frames, classes, columns)."""
     ((_, rows),) = sum_metrics((name,))
     yield scores.sums[name]
     if rows.frame_mean is not None:
@@ -142,7 +143,7 @@ def _blocks(name: str, scores: Scores, protocol: Protocol) -> Iterator[Floats]:
 def _unpacked(
     sums: list[float], metrics: Sequence[str], protocol: Protocol, rings: int, classes: int
 ) -> dict[str, MetricSums]:
-    """The columns of ``per_frame`` in their own shapes again."""
+    """Return the sums of the columns of ``per_frame`` in the shapes of their blocks."""
     left = np.array(sums)
 
     def taken(*shape: int) -> Floats:
@@ -161,6 +162,6 @@ def _unpacked(
 
 
 def _counts(scores: Scores) -> tuple[int, int, Indices, Indices]:
-    """Frames, frames without truth, predictions and truth of each class."""
+    """Return the numbers of frames, of frames without truth, and of predictions and truth of each class."""
     without = int(np.count_nonzero(scores.true.sum(axis=1) == 0))
     return scores.frames, without, scores.predicted.sum(axis=0), scores.true.sum(axis=0)

@@ -1,7 +1,7 @@
-"""Evaluation of data sets larger than memory, on one machine or many.
+"""Evaluates data sets larger than memory, on one machine or on many.
 
-``plan`` cuts the truth into chunks by its row groups. ``work`` is what a worker does with a chunk, wherever it runs: it
-reads the row groups, scores the frames and returns rows. ``run`` hands chunks to an engine and keeps every finished
-one in a folder (``mapgauge.results.folder``), so that nothing is lost when a run ends early.
-``mapgauge.results.merging`` merges them.
+``plan`` divides the truth into chunks by its row groups. ``work`` is the task of a worker: it reads the row groups of a
+chunk, scores the frames and returns rows. ``run`` submits chunks to an engine and writes every finished chunk to a
+folder (``mapgauge.results.folder``), so that nothing is lost when a run ends early. ``mapgauge.results.merging`` merges
+the chunks.
 """

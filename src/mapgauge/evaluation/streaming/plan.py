@@ -1,9 +1,9 @@
-"""The plan of a streamed evaluation: chunks of frames, each with the row groups of both sides that hold them.
+"""Plans a streamed evaluation: chunks of frames, each with the row groups of both sides that hold its frames.
 
-Frames meet by key: scene and token where both sides have scenes, the token otherwise. A chunk owns a range of keys. It
-is made of row groups of the truth, whose ranges do not overlap if the data are sorted; of the predictions, all row
-groups that reach into the range belong to it. So frames meet without a join over the whole data, and every frame of
-either side is in exactly one chunk.
+Frames are aligned by key. The key is scene and token if both sides have scenes, otherwise the token. A chunk owns a
+range of keys. It consists of row groups of the truth, whose ranges do not overlap if the data are sorted, and of all
+row groups of the predictions that overlap its range. Frames are therefore aligned without a join over the whole data,
+and every frame of either side belongs to exactly one chunk.
 """
 
 from bisect import bisect_left
@@ -14,13 +14,15 @@ from itertools import accumulate
 from mapgauge.errors import InvalidInput
 from mapgauge.io.dataset import DataSet, Group, Key, RowGroups, row_groups_of
 
-ROWS = 1 << 16  # of both sides in a chunk: below, chunks are put together; some seconds of work, some ten megabytes
-BYTES = 1 << 30  # of a chunk, uncompressed, at most: more means that the rows are not sorted
+# Rows of both sides in a chunk. Smaller runs of row groups are combined. A chunk takes some seconds and some ten
+# megabytes.
+ROWS = 1 << 16
+BYTES = 1 << 30  # largest uncompressed size of a chunk; a larger one means that the rows are not sorted
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A range of keys, from ``first`` up to but not including ``end``, and where its frames are."""
+    """A range of keys from ``first`` up to but not including ``end``, and the row groups that hold its frames."""
 
     index: int
     first: Key | None  # None for no bound
@@ -30,20 +32,20 @@ class Chunk:
     rows: int
 
     def owns(self, key: Key) -> bool:
-        """Whether a frame with this key belongs to it."""
+        """Whether a frame with this key belongs to the chunk."""
         return (self.first is None or key >= self.first) and (self.end is None or key < self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All chunks."""
+    """The chunks of an evaluation."""
 
     chunks: tuple[Chunk, ...]
-    by_scene: bool  # whether keys have scenes
+    by_scene: bool  # whether keys contain scenes
 
 
 def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False) -> Plan:
-    """Cut the truth into chunks, and find the predictions of each.
+    """Divide the truth into chunks, and find the predictions of each.
 
     Args:
         predictions: The predictions.
@@ -84,16 +86,16 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
 
 
 def _keyed(group: Group, by_scene: bool, whole_scenes: bool) -> Group:
-    """The group with keys as both sides have them. A range of whole scenes is wider than its tokens."""
+    """Return the group with the kind of keys that both sides have. A range of whole scenes is wider than its tokens."""
     if by_scene:
-        # The last token is that of any scene in the group: only with one scene is it a bound within that scene.
+        # The last token may belong to any scene in the group. It bounds the tokens only if the group has one scene.
         one = group.first[0] == group.last[0] and not whole_scenes
         return group if one else group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
     return group._replace(first=("", group.first[1]), last=("", group.last[1]))
 
 
 def _runs(groups: Sequence[Group]) -> list[list[Group]]:
-    """Groups whose ranges overlap, together."""
+    """Combine groups whose ranges overlap."""
     runs: list[list[Group]] = []
     last: Key | None = None
     for group in groups:
@@ -106,7 +108,7 @@ def _runs(groups: Sequence[Group]) -> list[list[Group]]:
 
 
 class _Reach:
-    """Groups, sorted by their first key, to find those that reach into a range."""
+    """Groups sorted by their first key, to find those that overlap a range."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = groups
@@ -131,13 +133,14 @@ def _chunk(
     for dataset, groups in both:
         size = sum(group.size for group in groups)
         if len(groups) > 1 and size > BYTES:
-            help = "Sort them: mapgauge convert IN OUT/"
+            remedy = "Sort them with: mapgauge convert IN OUT/"
             if datasets[0].scenes != datasets[1].scenes:
                 lacks = datasets[0] if datasets[1].scenes else datasets[1]
-                help = f"{lacks.path} has no scenes to sort by: mapgauge convert IN OUT/ --scenes FILE"
+                remedy = f"{lacks.path} has no scenes. Add them with: mapgauge convert IN OUT/ --scenes FILE"
             raise InvalidInput(
-                f"{dataset.path}: {len(groups)} row groups of {size / 1e9:.1f} GB together hold frames of one range of "
-                f"tokens, so they cannot be read piece by piece. {help}"
+                f"{dataset.path}: the token ranges of {len(groups)} row groups ({size / 1e9:.1f} GB) overlap, so they "
+                "cannot be read in chunks",
+                remedy=remedy,
             )
     rows = sum(group.rows for _, groups in both for group in groups)
     return Chunk(index, first, end, row_groups_of(predictions), row_groups_of(truth), rows)

@@ -1,4 +1,4 @@
-"""Runs a streamed evaluation: plan, chunks on an engine, finished chunks in a folder, merged results."""
+"""Runs a streamed evaluation: plans chunks, evaluates them on an engine, keeps them in a folder and merges them."""
 
 import hashlib
 import os
@@ -53,14 +53,14 @@ def evaluate_stream(
     on_error: OnError = "stop",
     progress: Progress | None = None,
 ) -> Results:
-    """Evaluate two Parquet data sets chunk by chunk; ``mapgauge.evaluate`` describes the arguments.
+    """Evaluate two Parquet data sets chunk by chunk. ``mapgauge.evaluate`` describes the arguments.
 
-    Progress counts rows of both sides: footers give the number of rows, not of frames.
+    Progress counts the rows of both sides, because footers have the number of rows and not of frames.
     """
     if on_error not in ("stop", "skip"):
         raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
     if work is not None and is_url(os.fspath(work)):
-        raise InvalidInput(f"work must be a folder of this machine, got the URL {work}")
+        raise InvalidInput(f"work must be a folder on this machine, got the URL {work}")
     if resume and work is None:
         raise InvalidInput(
             "resume needs the work folder of the evaluation",
@@ -75,9 +75,9 @@ def evaluate_stream(
     failed: dict[int, str] = {}
     try:
         if engine in ("processes", "dask") and todo:
-            _compile(job, todo[0])  # once here, instead of in every worker
+            _compile(job, todo[0])  # compile once here, instead of in every worker
         with ThreadPoolExecutor(1) as aside, open_engine(engine, workers) as pool:
-            noticed = aside.submit(_noticed, job, plan)  # while workers start
+            noticed = aside.submit(_noticed, job, plan)  # runs while workers start
             _run(pool, job, todo, folder, failed, on_error, _of_rows(plan, todo, progress))
             folder.note_findings(noticed.result())
         folder.note_failures(failed)
@@ -106,7 +106,7 @@ def _run(
     on_error: OnError,
     advance: Callable[[Chunk], None],
 ) -> None:
-    """Score chunks and keep each as it comes back; stop at the first that fails, or note it and go on."""
+    """Score chunks and write each finished one to the folder. Stop at the first error, or record it and continue."""
     for chunk, outcome in run(pool, partial(score_chunk, job), todo):
         if isinstance(outcome, Partial):
             folder.keep(chunk.index, outcome)
@@ -114,27 +114,27 @@ def _run(
             error = _explained(chunk, outcome)
             if on_error == "stop":
                 raise error from outcome
-            failed[chunk.index] = str(error)
+            failed[chunk.index] = error.message  # without the remedy, which differs between Python and the shell
         advance(chunk)
 
 
 def _explained(chunk: Chunk, error: Exception) -> MapgaugeError:
-    """The error of a chunk as one of ours. An unexpected exception is a bug, and raised as it is."""
+    """Return the error of a chunk as a ``MapgaugeError``. An unexpected exception is a bug and is raised unchanged."""
     if isinstance(error, MapgaugeError):
         return error
-    died = isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"  # the latter is Dask's
+    died = isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"  # KilledWorker is of Dask
     if not died and not isinstance(error, MemoryError | OSError):
         raise error
     where = "; ".join(f"{piece.file} row group {', '.join(map(str, piece.groups))}" for piece in chunk.truth)
     what = "the worker died repeatedly, probably out of memory" if died else str(error) or "out of memory"
     return MapgaugeError(
         f"chunk {chunk.index} ({where}, {chunk.rows} rows with its predictions): {what}",
-        remedy="Use fewer workers on a machine, or smaller row groups, to need less memory",
+        remedy="Use fewer workers on a machine, or smaller row groups, to reduce the memory",
     )
 
 
 def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callable[[Chunk], None]:
-    """Progress by the rows of chunks."""
+    """Return a function that reports progress in rows after each chunk."""
     whole = sum(chunk.rows for chunk in plan.chunks)
     done = whole - sum(chunk.rows for chunk in todo)
 
@@ -148,27 +148,28 @@ def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callab
 
 
 def _noticed(job: Job, plan: Plan) -> tuple[Finding, ...]:
-    """The findings of one chunk in the middle, which stands for all."""
+    """Return the findings of one chunk in the middle, as a sample of all chunks."""
     chunks = len(plan.chunks)
     try:
         found = findings_in(job, plan.chunks[chunks // 2])
     except MapgaugeError:
-        return ()  # the same error comes again when the chunk is scored
+        return ()  # the same error is raised when the chunk is scored
     if chunks == 1:
         return found
-    found = tuple(finding for finding in found if not finding.code.endswith("-published"))  # counts of all frames
-    looked = f"the checks looked at one of {chunks} chunks; counts in findings are of that chunk"
+    # Findings about published counts need the counts of all frames.
+    found = tuple(finding for finding in found if not finding.code.endswith("-published"))
+    looked = f"the checks used one of {chunks} chunks, and the counts in their findings are those of this chunk"
     return (*found, Finding("note", "checked-sample", looked))
 
 
 def _compile(job: Job, chunk: Chunk) -> None:
-    """Score one frame, so that workers on this machine find compiled kernels on disk; unless they are there."""
+    """Score one frame, so that workers on this machine find compiled kernels on disk. Skip this if they exist."""
     if any((Path(kernels.__path__[0]) / "__pycache__").glob("pld.pld_of_groups-*.nbi")):
         return
     try:
         x, y = align(*sides_of(job, chunk), classes=job.protocol.classes, unknown="ignore")
     except MapgaugeError:
-        return  # the same error comes again when the chunk is scored
+        return  # the same error is raised when the chunk is scored
     one = slice(0, 1)
     score(*cropped(x.between(one), y.between(one), job.protocol), job.protocol, job.metrics, job.rings)
 
@@ -182,7 +183,7 @@ def _job(
     plan: Plan,
     sides: tuple[DataSet, DataSet],
 ) -> Job:
-    """What every worker is told, with all classes named."""
+    """Return the job of all workers, with all classes named."""
     predictions, truth = sides
     if not predictions.confidence and predictions.groups:
         raise no_confidences(predictions.path, truth_has_them=truth.confidence)
@@ -193,7 +194,7 @@ def _job(
 
 
 def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], resume: bool) -> Folder:
-    """The folder, new or with what was finished before."""
+    """Return the work folder, new or with the chunks finished before."""
     digests = (sides[0].digest, sides[1].digest)
     described = asdict(job) | {"chunks": [(chunk.first, chunk.end) for chunk in plan.chunks], "digests": digests}
     fingerprint = hashlib.blake2b(repr(described).encode(), digest_size=16).hexdigest()

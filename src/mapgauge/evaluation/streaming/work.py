@@ -1,6 +1,6 @@
-"""What a worker does with a chunk: read its row groups, align, score. It gets paths and ranges, and returns rows.
+"""The task of a worker: reads the row groups of a chunk, aligns the frames, scores them, and returns rows.
 
-Nothing here knows on which machine it runs, or which other chunks there are.
+A worker receives only paths and ranges. It depends neither on the machine nor on other chunks.
 """
 
 import time
@@ -28,7 +28,7 @@ from mapgauge.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is done with every chunk."""
+    """The settings with which every chunk is evaluated."""
 
     protocol: Protocol  # with its classes named
     metrics: tuple[str, ...]
@@ -37,13 +37,16 @@ class Job:
     degenerate: Degenerate
     by_scene: bool
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
-    version: str = __version__  # of mapgauge, which must be the same everywhere
+    version: str = __version__  # version of mapgauge, which must be the same on all workers
 
 
 def score_chunk(job: Job, chunk: Chunk) -> Partial:
     """Read a chunk and score its frames."""
     if job.version != __version__:
-        raise MapgaugeError(f"a worker has mapgauge {__version__}, expected {job.version}. Install the same everywhere")
+        raise MapgaugeError(
+            f"a worker has mapgauge {__version__}, expected {job.version}",
+            remedy="Install the same version on all workers",
+        )
     began = time.perf_counter()
     predictions, truth = sides_of(job, chunk)
     missing = sum(token not in predictions.index for token in truth.tokens)
@@ -70,7 +73,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
 
 
 def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
-    """The predictions and the truth of a chunk."""
+    """Return the predictions and the truth of a chunk."""
     both = []
     for pieces, classes in zip((chunk.predictions, chunk.truth), job.classes, strict=True):
         both.append(_owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes))
@@ -82,12 +85,12 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
 
 
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
-    """The findings of the readers and the checks in one chunk."""
+    """Return the findings of the readers and the checks in one chunk."""
     return findings_of(*sides_of(job, chunk), job.protocol)
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
-    """The frames in some row groups that belong to the chunk, sorted by their keys."""
+    """Return the frames in some row groups that belong to the chunk, sorted by their keys."""
     frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=("timestamp", "track", "pose"))
     keys = keys_of(frames, job.by_scene)
     mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]

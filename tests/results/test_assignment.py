@@ -1,4 +1,4 @@
-"""The assignment of a single frame explains the row of that frame."""
+"""The assignment of a frame reproduces the row of the frame."""
 
 import math
 
@@ -25,7 +25,7 @@ PROTOCOLS = {
 
 
 def parts_of(found: Assignment, name: str, cutoff: float) -> list[float]:
-    """Five parts and the mass of one class, from who was assigned to whom and the points that were matched."""
+    """Return the five parts and the mass of one class, from the matches and their points."""
     sides = [[i for i, line in enumerate(side) if line.class_name == name] for side in (found.predictions, found.truth)]
     matches = [match for match in found.matches if match.class_name == name]
     r = {i: found.predictions[i].confidence or 0.0 for i in sides[0]}
@@ -41,7 +41,7 @@ def parts_of(found: Assignment, name: str, cutoff: float) -> list[float]:
 
 
 def cost_of(found: Assignment, match: Match, cutoff: float) -> tuple[float, float]:
-    """SOSPA of a match and the part of it that is distances, from its pairs of points; its value must be that."""
+    """Return SOSPA of a match and its part of distances, from its pairs of points, and check its value."""
     x, y = found.predictions[match.prediction].points, found.truth[match.truth].points
     apart = [math.dist(x[i], y[j]) for i, j in match.pairs]
     assert all(distance < cutoff for distance in apart)

@@ -1,4 +1,4 @@
-"""Confidence intervals against a bootstrap that repeats the drawn frames and evaluates them anew."""
+"""Compares confidence intervals with a slow bootstrap that repeats the drawn frames and evaluates them again."""
 
 from functools import cache
 
@@ -9,6 +9,8 @@ from tests.checks.world import placed, predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.results.bootstrap import drawn_values
 from mapgauge.results.comparison import Estimate
 
 PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
@@ -19,7 +21,7 @@ SEED = 11
 
 @cache
 def methods(scenes: bool = True) -> tuple[mg.Results, ...]:
-    """A good method, the same with other noise, and one that is half a metre off."""
+    """Return a good method, the same with other noise, and one that is half a metre off."""
     rng = np.random.default_rng(5)
     truth = truth_of(rng, frames=12)
     good = predictions_of(rng, truth)
@@ -29,24 +31,24 @@ def methods(scenes: bool = True) -> tuple[mg.Results, ...]:
 
 
 def draws(units: int, samples: int = SAMPLES, seed: int = SEED) -> NDArray[np.int64]:
-    """How often each scene or frame is drawn in each sample."""
+    """Return how often each scene or frame is drawn in each sample."""
     return np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), samples)
 
 
 def repeated(results: mg.Results, units: list[str], times: NDArray[np.int64]) -> mg.Results:
-    """The results of frames that come as often as their unit was drawn."""
+    """Return the results of frames that are repeated as often as their unit was drawn."""
     often = dict(zip(sorted(set(units)), times.tolist(), strict=True))
     return results.of_frames([frame for frame, unit in enumerate(units) for _ in range(often[unit])])
 
 
 def samples_of(results: mg.Results) -> list[mg.Results]:
-    """The results of every sample."""
+    """Return the results of every sample."""
     units = list(results.scenes or results.tokens)
     return [repeated(results, units, times) for times in draws(len(set(units)))]
 
 
 def slow_values(samples: list[mg.Results], name: str, key: str) -> NDArray[np.float64]:
-    """One value of every sample."""
+    """Return one value of every sample."""
     values = [(sample.mean if name == "mean" else sample.classes[name])[key] for sample in samples]
     return np.array([np.nan if value is None else value for value in values])
 
@@ -71,6 +73,45 @@ def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
             assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12), (name, key)
 
 
+@cache
+def demo_results(interpolation: str) -> mg.Results:
+    """Evaluate 30 frames of the demo with one interpolation of average precision."""
+    protocol = mg.protocol("paper-60x30", interpolation=interpolation)
+    return mg.evaluate(*demo_world(30), protocol)
+
+
+INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point"])
+
+
+@INTERPOLATIONS
+def test_every_value_lies_inside_its_own_interval(interpolation: str) -> None:
+    comparison = mg.compare([demo_results(interpolation)])
+    for name, by_key in comparison.estimates[0].items():
+        for key, estimate in by_key.items():
+            assert estimate.low <= estimate.value <= estimate.high, (name, key)
+
+
+@INTERPOLATIONS
+def test_a_sample_that_draws_every_frame_once_has_the_values_of_the_results(interpolation: str) -> None:
+    results = demo_results(interpolation)
+    frames = len(results.tokens)
+    found = drawn_values(results, np.arange(frames), np.ones((2, frames)))
+    for name, by_key in found.items():
+        values = results.mean if name == "mean" else results.classes[name]
+        for key, column in by_key.items():
+            assert column == pytest.approx(values[key], abs=1e-12), (name, key)
+
+
+@INTERPOLATIONS
+def test_intervals_use_the_interpolation_of_the_protocol(interpolation: str) -> None:
+    results = demo_results(interpolation)
+    samples = samples_of(results)
+    comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
+    for key in ("ap_chamfer", "ap_chamfer@1.0", "ap_frechet"):
+        estimate = comparison.estimates[0]["mean"][key]
+        assert (estimate.low, estimate.high) == pytest.approx(middle(slow_values(samples, "mean", key)), abs=1e-12)
+
+
 def test_every_main_value_has_an_interval() -> None:
     comparison = mg.compare([methods()[0]], samples=5)
     keys = {"pld", "localisation", "detection", "ap_chamfer", "ap_chamfer@0.5", "ap_frechet@1.0", "ap_sospa"}
@@ -79,7 +120,7 @@ def test_every_main_value_has_an_interval() -> None:
 
 
 def test_differences_are_paired() -> None:
-    """Both methods are drawn alike: the interval of a difference is that of the differences of the same samples."""
+    """Both methods use the same draws, and the interval is that of the differences of the same samples."""
     good, _, moved = methods()
     both = [samples_of(results) for results in (good, moved)]
     comparison = mg.compare([good, moved], names=["good", "moved"], samples=SAMPLES, seed=SEED)
@@ -93,7 +134,7 @@ def test_differences_are_paired() -> None:
 
 
 def test_repeating_rows_is_evaluating_repeated_frames() -> None:
-    """What the slow bootstrap above rests on."""
+    """The slow bootstrap above relies on this."""
     predictions, truth = worlds(np.random.default_rng(8), frames=6)
     results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=True), PROTOCOL)
     for times in draws(6, samples=4):
@@ -108,7 +149,7 @@ def test_repeating_rows_is_evaluating_repeated_frames() -> None:
 
 
 def test_a_class_that_a_sample_lacks_is_left_out_of_its_mean() -> None:
-    """As in every other mean: evaluating the drawn frames would leave it out too."""
+    """Every other mean does the same, and so does an evaluation of the drawn frames."""
     line, other = [[0, 0], [9, 0]], [[0, 0.4], [9, 0.4]]
     truth = mg.MapFrames.of({f"t{k}": {"divider": [line], "boundary": [line] if k == 0 else []} for k in range(4)})
     guess = {f"t{k}": {"divider": [other if k % 2 else line], "boundary": [line] if k == 0 else []} for k in range(4)}
@@ -132,7 +173,7 @@ def test_a_class_without_truth_has_ap_0_in_every_sample() -> None:
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_class_that_only_one_method_has_can_be_compared(backwards: bool) -> None:
-    """There is no truth of it: one method predicts some, the other none."""
+    """The class has no truth. One method predicts instances of it, the other does not."""
     line = [[0, 0], [9, 0]]
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
     guess = mg.MapFrames.of({t: {"divider": [line], "boundary": [line]} for t in "ab"}).with_confidence(1)

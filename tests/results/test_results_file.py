@@ -1,4 +1,4 @@
-"""Results on disk: all comes back, the file is small, and what is damaged is refused in our own words."""
+"""Files of results: everything is read back, files are small, and damaged files raise our errors."""
 
 import io
 import json
@@ -42,7 +42,7 @@ def saved(results: mg.Results, folder: Path, name: str = "results.mg") -> Path:
 
 
 def assert_equal(found: mg.Results, expected: mg.Results) -> None:
-    """Every value, row and setting."""
+    """Compare every value, row and setting."""
     assert found.to_dict() == expected.to_dict()
     assert found.protocol == expected.protocol
     for name in ("metrics", "class_names", "tokens", "scenes", "ranges", "inputs", "findings", "version"):
@@ -119,7 +119,7 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_file_is_small(tmp_path: Path) -> None:
-    """About 1 kB a frame of 75 predictions: 6,019 frames take less than 10 MB."""
+    """A frame with 75 predictions takes about 1 kB, so 6,019 frames take less than 10 MB."""
     rng = np.random.default_rng(4)
     truth = truth_of(rng, frames=40)
     predictions = predictions_of(rng, truth, alarms=64)
@@ -153,7 +153,7 @@ def test_a_missing_file_a_folder_and_other_files_are_refused(tmp_path: Path) -> 
 
 
 def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """The same file with other arrays; the header is changed as plain values."""
+    """Write the same file with other arrays. The header is changed as plain values."""
     with np.load(path) as archive:
         arrays = {name: archive[name] for name in archive.files}
     arrays["header"] = json.loads(arrays["header"].tobytes())
