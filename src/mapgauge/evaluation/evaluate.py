@@ -88,7 +88,7 @@ def evaluate(
     files = [source for source in sources if not isinstance(source, MapFrames)]
     if len(files) == 2 and scenes is None and all(map(streams, files)):
         return evaluate_stream(
-            *(files[0], files[1], settings),
+            *(os.fspath(files[0]), os.fspath(files[1]), settings),
             metrics=chosen,
             rings=rings,
             unknown=unknown,
