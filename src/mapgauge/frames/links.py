@@ -53,7 +53,7 @@ class Links:
         wrong = np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0)))
         if len(wrong):
             raise InvalidInput(
-                f"{self._at(wrong[0])} has weight {self.weight[wrong[0]]}, expected a number of at least 0"
+                f"{self._at(wrong[0])} has weight {self.weight[wrong[0]]}, expected a finite number of at least 0"
             )
         if (self.kind == "").any():
             raise InvalidInput(f"{self._at(np.argmax(self.kind == ''))} has no kind, expected a name")
