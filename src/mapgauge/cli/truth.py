@@ -80,6 +80,9 @@ TokensOption: TypeAlias = Annotated[
 EveryOption: TypeAlias = Annotated[
     int, typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=_at_least_one)
 ]
+CenterlinesOption: TypeAlias = Annotated[
+    bool, typer.Option("--centerlines", help="Also cut the centrelines of lanes, with links to their successors.")
+]
 RestartOption: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
@@ -96,6 +99,7 @@ def nuscenes(
     every: EveryOption = 1,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
+    centerlines: CenterlinesOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: ToOption = None,
@@ -111,7 +115,17 @@ def nuscenes(
 
         o.valid("--split", split_named, "nuscenes", split)
     settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)
-    _make(cut, dataroot, output, to, version=version, workers=workers, restart=restart, **settings)
+    _make(
+        cut,
+        dataroot,
+        output,
+        to,
+        version=version,
+        centerlines=centerlines,
+        workers=workers,
+        restart=restart,
+        **settings,
+    )
 
 
 @truth.command("av2")
@@ -124,6 +138,7 @@ def av2(
     every: EveryOption = 1,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
+    centerlines: CenterlinesOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: ToOption = None,
@@ -135,7 +150,7 @@ def av2(
     from mapgauge.truth import argoverse2 as cut
 
     settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
-    _make(cut, dataroot, output, to, workers=workers, restart=restart, **settings)
+    _make(cut, dataroot, output, to, centerlines=centerlines, workers=workers, restart=restart, **settings)
 
 
 @truth.command("rules")
@@ -173,7 +188,7 @@ def _settings(
 def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
     check_target(output)
-    _check_format(output, to)
+    _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
     from mapgauge.io import write
 
     parts = output.with_name(f"{output.name}.parts")
@@ -191,7 +206,7 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
     warn(f"written to {output}")
 
 
-def _check_format(target: Path, to: str | None) -> None:
+def _check_format(target: Path, to: str | None, more: tuple[str, ...]) -> None:
     """Refuse an unknown format, or one that cannot store truth, before any scene is cut."""
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io import format_to_write
@@ -200,4 +215,4 @@ def _check_format(target: Path, to: str | None) -> None:
     row = o.valid("--to", format_to_write, target, to)
     line = [[0.0, 0.0], [1.0, 0.0]]
     if row.write is not None:
-        o.valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in CLASSES}}), None)
+        o.valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in (*CLASSES, *more)}}), None)
