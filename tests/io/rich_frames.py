@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.strategies import map_frames
 
+from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
@@ -16,7 +17,7 @@ NAME = st.text('abc07_ é"\\', min_size=1, max_size=4)
 
 @st.composite
 def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
-    """Empty frames, 2-D or 3-D, classes without instances; tracks, scenes, time stamps and poses or none."""
+    """Empty frames, 2-D or 3-D, classes without instances; tracks, scenes, time stamps, poses and links or none."""
     frames = draw(map_frames())
     frames = frames.as_classes(draw(st.permutations([*frames.classes, "stop line"])))
     count = len(frames)
@@ -32,7 +33,19 @@ def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
         frames = replace(frames, timestamps=draw(arrays(np.int64, count)))
     if draw(st.booleans()) and count:
         frames = replace(frames, poses=draw(arrays(np.float64, (count, 4, 4), elements=NUMBER)))
+    if draw(st.booleans()):
+        frames = replace(frames, links=draw(links_of(frames)))
     return frames
+
+
+@st.composite
+def links_of(draw: st.DrawFn, frames: MapFrames) -> Links:
+    """Some links between instances of the same frame."""
+    same = [(a, b) for a, k in enumerate(frames.frame) for b, other in enumerate(frames.frame) if k == other]
+    chosen = {(*draw(st.sampled_from(same)), draw(NAME)) for _ in range(draw(st.integers(0, 5)))} if same else set()
+    rows = sorted(chosen)
+    weight = [draw(st.floats(0, allow_nan=False, allow_infinity=False)) for _ in rows]
+    return Links.of([a for a, _, _ in rows], [b for _, b, _ in rows], weight=weight, kind=[name for *_, name in rows])
 
 
 def assert_same(again: MapFrames, frames: MapFrames) -> None:
@@ -43,6 +56,9 @@ def assert_same(again: MapFrames, frames: MapFrames) -> None:
     assert again.dimension == frames.dimension
     for name in ("frame", "label", "confidence", "track", "timestamps", "poses"):
         assert _plain(getattr(again, name)) == _plain(getattr(frames, name)), name
+    assert (again.links is None) == (frames.links is None)
+    if again.links is not None and frames.links is not None:
+        assert list(again.links) == list(frames.links)
     assert _plain(again.polylines.offsets) == _plain(frames.polylines.offsets)
     assert _plain(again.polylines.coords) == _plain(frames.polylines.coords)
 

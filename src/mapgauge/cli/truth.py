@@ -76,6 +76,9 @@ EveryOption: TypeAlias = Annotated[
     int,
     typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=at_least_one("--every")),
 ]
+CenterlinesOption: TypeAlias = Annotated[
+    bool, typer.Option("--centerlines", help="Also cut the centrelines of lanes, with links to their successors.")
+]
 RestartOption: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
@@ -92,6 +95,7 @@ def nuscenes(
     every: EveryOption = 1,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
+    centerlines: CenterlinesOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: ToOption = None,
@@ -107,7 +111,17 @@ def nuscenes(
 
         valid("--split", split_named, "nuscenes", split)
     settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)
-    _make(cut, dataroot, output, to, version=version, workers=workers, restart=restart, **settings)
+    _make(
+        cut,
+        dataroot,
+        output,
+        to,
+        version=version,
+        centerlines=centerlines,
+        workers=workers,
+        restart=restart,
+        **settings,
+    )
 
 
 @truth.command("av2")
@@ -120,6 +134,7 @@ def av2(
     every: EveryOption = 1,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
+    centerlines: CenterlinesOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: ToOption = None,
@@ -131,7 +146,7 @@ def av2(
     from mapgauge.truth import argoverse2 as cut
 
     settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
-    _make(cut, dataroot, output, to, workers=workers, restart=restart, **settings)
+    _make(cut, dataroot, output, to, centerlines=centerlines, workers=workers, restart=restart, **settings)
 
 
 @truth.command("rules")
@@ -169,7 +184,7 @@ def _settings(
 def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
     check_target(output)
-    _check_format(output, to)
+    _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
     from mapgauge.io import write
 
     parts = output.with_name(f"{output.name}.parts")
@@ -187,7 +202,7 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
     warn(f"written to {output}")
 
 
-def _check_format(target: Path, to: str | None) -> None:
+def _check_format(target: Path, to: str | None, more: tuple[str, ...]) -> None:
     """Refuse an unknown format, or one that cannot store truth, before any scene is cut."""
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io import format_to_write
@@ -196,4 +211,4 @@ def _check_format(target: Path, to: str | None) -> None:
     row = valid("--to", format_to_write, target, to)
     line = [[0.0, 0.0], [1.0, 0.0]]
     if row.write is not None:
-        valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in CLASSES}}), None)
+        valid("--to", row.write, MapFrames.of({"token": {name: [line] for name in (*CLASSES, *more)}}), None)

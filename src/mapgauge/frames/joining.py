@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.links import joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 
@@ -15,7 +16,7 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
     """Join the frames of all parts, one part after the other.
 
     Classes are matched by name. All parts must be predictions or all must be truth, and all must have the same
-    dimension. Scenes, time stamps, poses and tracks are left out unless all parts have them.
+    dimension. Scenes, time stamps, poses, tracks and links are left out unless all parts have them.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
@@ -55,5 +56,37 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
         label=column("label"),
         polylines=Polylines.unchecked(np.concatenate(filled), np.concatenate([*offsets, points[-1:]])),
         **{name: column(name) for name in ("confidence", "track", "scenes", "timestamps", "poses")},
+        links=None
+        if any(part.links is None for part in same)
+        else joined_links([part.links for part in same], [len(part.polylines) for part in same]),
         findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
+    )
+
+
+def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
+    """Add instances to the same frames. Classes are matched by name; the others come last in each frame.
+
+    Both must have the same tokens and the same dimension. Tracks are left out unless both have them. All other columns
+    are those of ``frames``.
+
+    >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 2], [9, 2]]]}})
+    >>> b = MapFrames.of({"a": {"centerline": [[[0, 1], [9, 1]]]}, "b": {}})
+    >>> [instance.class_name for instance in add_instances(a, b)["a"]]
+    ['divider', 'centerline']
+    """
+    if frames.tokens != others.tokens or (frames.confidence is None) != (others.confidence is None):
+        raise InvalidInput("instances can only be added to the same frames, all with confidences or all without")
+    classes = tuple(dict.fromkeys(frames.classes + others.classes))
+    pair = frames.as_classes(classes), others.as_classes(classes)
+    order = np.argsort(np.concatenate([part.frame for part in pair]), kind="stable")
+    columns: dict[str, Any] = {}
+    for name in ("frame", "label", "confidence", "track"):
+        values = [getattr(part, name) for part in pair]
+        columns[name] = None if any(value is None for value in values) else np.concatenate(values)[order]
+    counts = [len(part.polylines) for part in pair]
+    return replace(
+        pair[0],
+        **columns,
+        polylines=pair[0].polylines.and_then(pair[1].polylines).pick(order),
+        links=kept_links(joined_links([part.links for part in pair], counts), order, sum(counts)),
     )

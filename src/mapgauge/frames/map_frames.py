@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from mapgauge.arguments import check_class_names, check_confidence
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.frames.nested import columns_from_nested
+from mapgauge.frames.picking import check_sizes, pick_rows
 from mapgauge.geometry.cropping import Region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, rotation_about_z
@@ -65,15 +67,13 @@ class MapFrames:
     name: str = ""  # name in messages: the file that was read
     format: str = ""  # format of that file
     findings: tuple[Finding, ...] = ()  # findings of the reader
+    links: Links | None = None  # between instances of the same frame; None if the file has none
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
         count, frames = len(self.polylines), len(self.tokens)
-        for names, rows, of in ((_OF_INSTANCES, count, "instance"), (_OF_FRAMES, frames, "frame")):
-            for name in names:
-                column = getattr(self, name)
-                if column is not None and len(column) != rows:
-                    raise InvalidInput(f"{name} has {len(column)} rows, expected {rows}, one per {of}")
+        check_sizes({name: getattr(self, name) for name in _OF_INSTANCES}, count, "instance")
+        check_sizes({name: getattr(self, name) for name in _OF_FRAMES}, frames, "frame")
         if self.dimension not in (2, 3):
             raise InvalidInput(f"points have {self.dimension} coordinates, expected 2 or 3")
         if len(set(self.classes)) < len(self.classes):
@@ -82,6 +82,7 @@ class MapFrames:
             raise InvalidInput(f"frame must be in ascending order, from 0 to at most {frames - 1}")
         if count and not (self.label.min() >= 0 and self.label.max() < len(self.classes)):
             raise InvalidInput(f"label must be from 0 to {len(self.classes) - 1}, an index into classes")
+        check_links(self.links, self.frame)
 
     @classmethod
     def of(
@@ -150,7 +151,7 @@ class MapFrames:
     def keep(self, instances: NDArray[Any]) -> "MapFrames":
         """Keep some of the instances, given as a mask or as ascending indices. All frames stay."""
         rows = np.flatnonzero(instances) if instances.dtype == np.bool_ else instances
-        return self._take(rows, self.polylines.pick(rows))
+        return self._take(rows, self.polylines.pick(rows), links=kept_links(self.links, rows, len(self.polylines)))
 
     def at(self, frames: Sequence[int]) -> "MapFrames":
         """Pick some of the frames, in the order given."""
@@ -163,7 +164,8 @@ class MapFrames:
             rows,
             self.polylines.pick(rows),
             frame=np.repeat(np.arange(len(order)), counts),
-            **{name: _rows(getattr(self, name), order) for name in _OF_FRAMES},
+            links=links_of_frames(self.links, self.offsets, order),
+            **{name: pick_rows(getattr(self, name), order) for name in _OF_FRAMES},
         )
 
     def between(self, frames: slice) -> "MapFrames":
@@ -176,12 +178,13 @@ class MapFrames:
             rows,
             Polylines.unchecked(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0]),
             frame=self.frame[rows] - start,
-            **{name: _rows(getattr(self, name), slice(start, stop)) for name in _OF_FRAMES},
+            links=links_between(self.links, int(first), int(last)),
+            **{name: pick_rows(getattr(self, name), slice(start, stop)) for name in _OF_FRAMES},
         )
 
     def _take(self, rows: Indices | slice, polylines: Polylines, **columns: Any) -> "MapFrames":
         """Return the instance columns at ``rows`` with the polylines given; ``columns`` override others."""
-        picked = {name: _rows(getattr(self, name), rows) for name in _OF_INSTANCES}
+        picked = {name: pick_rows(getattr(self, name), rows) for name in _OF_INSTANCES}
         return replace(self, polylines=polylines, **(picked | columns))
 
     def select(self, classes: Sequence[str]) -> "MapFrames":
@@ -227,7 +230,7 @@ class MapFrames:
         """Crop all polylines to a region; they are cut at its edge.
 
         A polyline that leaves the region and comes back becomes several instances with the same class, confidence and
-        track.
+        track. A link stays if the end of its source and the start of its target are inside (see ``cut_links``).
 
         Args:
             region: ``(length, width)`` around the ego, or ``(x_min, y_min, x_max, y_max)``, in metres. The edge
@@ -239,7 +242,7 @@ class MapFrames:
                [ 30.,   0.]])
         """
         polylines, sources = crop_polylines(self.polylines, region)
-        return self._take(sources, polylines)
+        return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
@@ -290,10 +293,3 @@ class MapFrames:
         if unknown:
             where, known = self.name or "frames", ", ".join(self.classes) or "none"
             raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}")
-
-
-def _rows(column: Any, rows: Indices | slice) -> Any:
-    """Return some rows of a column: an array, a tuple, or None."""
-    if isinstance(column, tuple) and not isinstance(rows, slice):
-        return tuple(column[i] for i in rows.tolist())
-    return None if column is None else column[rows]

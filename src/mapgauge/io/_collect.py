@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mapgauge.errors import Remedy
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import Indices, MapFrames
 from mapgauge.io._columns import EXAMPLES, InstanceColumns
 from mapgauge.io._options import ReadOptions, known_ids
@@ -66,6 +67,7 @@ class Collector:
         # Instances added one by one: frame, label, confidence and track; and their points.
         self._rows: list[tuple[int, int, float, str]] = []
         self._points: list[Points] = []
+        self.links: Links | None = None  # between instances that were added one by one
         self._wrong_counts: list[str] = []
 
     def add_frame(
@@ -134,10 +136,11 @@ class Collector:
         sizes: Indices,
         coords: Points,
         track: Sequence[str] | None = None,
+        links: Links | None = None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
         names = np.array(track, np.str_) if track is not None and any(track) else None
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names)
+        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links)
 
     @property
     def next_place(self) -> str:
@@ -177,6 +180,7 @@ class Collector:
             np.array([len(points) for points in self._points], np.int64),
             np.concatenate(with_points) if with_points else np.empty((0, 2)),
             np.array(tracks, np.str_) if any(tracks) else None,
+            self.links,
         )
 
     def finish(self) -> MapFrames:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.links import Links, kept_links
 from mapgauge.frames.map_frames import Indices, Names
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Confidences, Degenerate, Points
@@ -24,6 +25,7 @@ class InstanceColumns(NamedTuple):
     sizes: Indices  # number of points
     coords: Points  # (points, dimension): the points of all instances
     track: Names | None = None
+    links: Links | None = None
 
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
@@ -74,6 +76,7 @@ class InstanceColumns(NamedTuple):
             self.sizes[keep],
             self.coords[np.repeat(keep, self.sizes)],
             None if self.track is None else self.track[keep],
+            kept_links(self.links, np.flatnonzero(keep), len(keep)),
         )
 
     def members(self) -> dict[str, Any]:
@@ -84,6 +87,7 @@ class InstanceColumns(NamedTuple):
             "polylines": Polylines.unchecked(self.coords, np.concatenate([[0], self.sizes]).cumsum()),
             "confidence": self.confidence,
             "track": self.track,
+            "links": self.links,
         }
 
 

@@ -4,14 +4,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
+from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
+from mapgauge.io._geojson_links import FeatureLinks
 
 PROPERTIES = ("frame", "class", "confidence", "track", "scene")
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
@@ -57,7 +60,15 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
             collector.add_frame(token, **about.get(token, {}))
             for i in rows:
                 _add(collector, i, document["features"][i].get("geometry"), features[i], called)
+        collector.links = _links(collector, document, order)
     return collector.finish()
+
+
+def _links(collector: Collector, document: dict[str, Any], order: list[list[int]]) -> Links | None:
+    """Return the links between instances. ``order`` has the features of each frame."""
+    ids, links = ([one.get(name, msgspec.UNSET) for one in document["features"]] for name in ("id", "links"))
+    frame = [k for k, rows in enumerate(order) for _ in rows]
+    return FeatureLinks(ids, links, document.get("links")).read(collector, [i for rows in order for i in rows], frame)
 
 
 def is_geographic(crs: object) -> bool:

@@ -177,6 +177,27 @@ class ParquetColumns:
             list(map(fill, blocks, stops.tolist()))
         return sizes, coords
 
+    def structs(self, name: str) -> tuple[Indices, dict[str, NDArray[Any]]]:
+        """Return the number of structs in the list of each row, and their members: numbers, or texts.
+
+        A null number is NaN or -1, and a null text is empty.
+        """
+        pa, _ = pyarrow_modules()
+        column = self._column(name).combine_chunks()
+        flat = pa.compute.list_flatten(column)
+        members: dict[str, NDArray[Any]] = {}
+        for field, values in zip(flat.type, flat.flatten(), strict=True):
+            if pa.types.is_integer(field.type):
+                whole = values.cast(pa.int64(), safe=False).fill_null(-1)
+                members[field.name] = np.asarray(whole.to_numpy(zero_copy_only=False))
+            elif pa.types.is_floating(field.type):
+                members[field.name] = _floats(values)
+            elif pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+                coded = values.dictionary_encode()
+                names = np.array([*coded.dictionary.to_pylist(), ""], np.str_)
+                members[field.name] = names[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return _lengths(column), members
+
     def instances(self, frame: Indices, label: Indices, sizes: Indices) -> Indices:
         """Return the rows that are instances; every other row is a frame without instances."""
         without = label < 0

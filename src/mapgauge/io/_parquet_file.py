@@ -12,7 +12,7 @@ from mapgauge.frames.findings import Finding
 
 VERSION = 1  # of the schema; files with a later version are refused
 REQUIRED = ("token", "class", "geometry")
-COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose")
+COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose", "links")
 AXES = ("x", "y", "z")
 _NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
 
@@ -130,14 +130,25 @@ def _expected(name: str, kind: Any) -> str:
         return "" if number(kind) else "numbers"
     if name == "pose":
         return "" if many(kind) and number(kind.value_type) else "lists of 16 numbers"
+    if name == "links":
+        members = {field.name: field.type for field in kind.value_type} if many(kind) and _is_struct(kind) else {}
+        whole = "target" in members and types.is_integer(members["target"])
+        weighed = number(members.get("weight", pa.float64()))
+        named = types.is_string(members.get("kind", pa.string())) or types.is_large_string(members["kind"])
+        return "" if whole and weighed and named else "lists of structs with target, a whole number, weight and kind"
     if many(kind):
         point = kind.value_type
-        axes = [field.name for field in point] if types.is_struct(point) else []
+        axes = [field.name for field in point] if _is_struct(kind) else []
         if sorted(axes) in (["x", "y"], ["x", "y", "z"]) and all(number(field.type) for field in point):
             return ""
         if many(point) and number(point.value_type):
             return ""
     return "lists of points, each a struct of x, y (and z) or a list of numbers"
+
+
+def _is_struct(kind: Any) -> bool:
+    """Whether the values of a list type are structs."""
+    return bool(pyarrow_modules()[0].types.is_struct(kind.value_type))
 
 
 def _is_binary(kind: Any) -> bool:

@@ -5,7 +5,8 @@
     {"type": "FeatureCollection",
      "features": [{"type": "Feature",
                    "properties": {"frame": token, "class": "divider", "confidence": 0.9, "track": "7", "scene": "s"},
-                   "geometry": {"type": "LineString", "coordinates": [[x, y], ...]}}, ...],
+                   "geometry": {"type": "LineString", "coordinates": [[x, y], ...]},
+                   "id": 7, "links": [{"target": 8, "weight": 0.9, "kind": "successor"}, ...]}, ...],
      "frames": [token, {"token": token, "scene": "s", "timestamp": 0, "pose": [[...], ...]}, ...],
      "classes": ["divider", ...], "predictions": true}
 
@@ -27,6 +28,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
+from mapgauge.io._geojson_links import FeatureLinks, LinkObject, link_objects
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
     has_confidence,
@@ -58,9 +60,10 @@ def _schema(names: tuple[str, ...]) -> Any:
     except ValueError:  # a name occurs twice, or has characters that JSON escapes
         return None
     fields = [("type", Literal["Feature"]), ("properties", properties), ("geometry", _Line)]
+    fields += [(name, Any, msgspec.UNSET) for name in ("id", "links")]
     feature: Any = msgspec.defstruct("Feature", fields, gc=False)
     fields = [("type", Literal["FeatureCollection"]), ("features", list[feature])]
-    fields += [(name, Any, msgspec.UNSET) for name in ("frames", "classes", "predictions", "crs")]
+    fields += [(name, Any, msgspec.UNSET) for name in ("frames", "classes", "predictions", "crs", "links")]
     return msgspec.defstruct("Lines", fields, gc=False)
 
 
@@ -123,6 +126,13 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     rows = order.tolist()
     if (np.diff(order) != 1).any():
         lines = lines.pick(order)
+    linked = FeatureLinks(
+        [one.id for one in document.features], [one.links for one in document.features], document.links
+    )
+    try:
+        links = linked.read(collector, rows, frame.tolist())
+    except UnreadableFile:
+        return None
     codes = collector.codes
     collector.add_columns(
         frame,
@@ -131,6 +141,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         np.diff(lines.offsets),
         lines.coords,
         [tracks[i] for i in rows],
+        links,
     )
     return collector.finish()
 
@@ -173,9 +184,11 @@ class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
     coordinates: list[Any]
 
 
-class _Feature(msgspec.Struct, gc=False, tag_field="type", tag="Feature"):
+class _Feature(msgspec.Struct, gc=False, omit_defaults=True, tag_field="type", tag="Feature"):
     properties: _Properties
     geometry: _Geometry
+    id: int | None = None
+    links: list[LinkObject] | None = None
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
@@ -189,16 +202,21 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         strict=True,
     )
     encoder = msgspec.json.Encoder()
+    links = link_objects(frames)
+    number = 0  # of the next feature
     blocks = []
     for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
         features = []
         for points in lines:
             label, confidence, track = next(instances)
             properties = _Properties(token, frames.classes[label], confidence, track)
-            features.append(_Feature(properties, _Geometry(points)))
+            linked = () if links is None else (number, links[number])
+            features.append(_Feature(properties, _Geometry(points), *linked))
+            number += 1
         if features:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))
     head = {"type": "FeatureCollection", "predictions": frames.confidence is not None, "classes": frames.classes}
+    head |= {} if links is None else {"links": True}
     # Features before frames: the list of frames is long, and a file is recognised by its beginning.
     return (
         encoder.encode(head)[:-1]

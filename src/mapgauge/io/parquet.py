@@ -18,6 +18,7 @@ from mapgauge.io._format import Format
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import ParquetColumns
 from mapgauge.io._parquet_file import AXES, VERSION, Metadata
+from mapgauge.io._parquet_links import link_lists, link_type, read_links
 from mapgauge.io._writing import refuse_ids
 
 GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
@@ -39,7 +40,7 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
         schema,
         # Model outputs are float32. Once their bytes are split, the trailing zeros of each float64 compress to nothing.
         column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
-        use_dictionary=[name for name in schema.names if name not in ("confidence", "pose", "geometry")],
+        use_dictionary=_repetitive(schema),
         compression="zstd",
         compression_level=1,
         data_page_size=1 << 22,  # large pages compress better and load faster; single rows are never looked up
@@ -68,6 +69,8 @@ def _schema(frames: MapFrames) -> Any:
         fields.append(pa.field("track", names))
     if frames.poses is not None:
         fields.append(pa.field("pose", pa.list_(pa.float64())))
+    if frames.links is not None:
+        fields.append(pa.field("links", link_type()))
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
     fields.append(pa.field("geometry", line, metadata=extension))
     about = Metadata(VERSION, frames.dimension, frames.classes, frames.name, frames.format, frames.findings)
@@ -76,6 +79,12 @@ def _schema(frames: MapFrames) -> Any:
     column = {"encoding": "linestring", "geometry_types": [kind], "crs": None}
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
     return pa.schema(fields, metadata={"geo": msgspec.json.encode(geo), "mapgauge": msgspec.json.encode(about)})
+
+
+def _repetitive(schema: Any) -> list[str]:
+    """Return the columns whose values repeat, so that they are stored as a dictionary."""
+    plain = [name for name in schema.names if name not in ("confidence", "pose", "geometry", "links")]
+    return plain + [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
 
 
 def _groups(frames: MapFrames) -> list[tuple[int, int]]:
@@ -142,6 +151,8 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
     if frames.poses is not None:
         ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
+    if frames.links is not None:
+        columns["links"] = link_lists(frames, start, stop).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
@@ -175,7 +186,8 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     def locate(i: int) -> str:
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
-    given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track)
+    links = read_links(columns, frame, instance) if columns.has("links") else None
+    given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track, links)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about
     return MapFrames(

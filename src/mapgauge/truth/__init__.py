@@ -35,6 +35,7 @@ def nuscenes(
     every: int = 1,
     scenes: Sequence[str] | None = None,
     tokens: Sequence[str] | PathLike | None = None,
+    centerlines: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     parts: PathLike | None = None,
@@ -51,6 +52,7 @@ def nuscenes(
         every: Take every n-th frame of a scene. Frames are keyframes.
         scenes: Names of scenes, instead of a split.
         tokens: Sample tokens, or a file with one per line, instead of a split.
+        centerlines: Also return the class ``centerline``: the middle of each lane, with links to its successors.
         workers: Number of threads; one per processor if None. It does not change the result.
         progress: Called with the number of finished frames and of all frames.
         parts: A folder that keeps finished scenes, so that an interrupted run can continue. It is not removed.
@@ -64,7 +66,13 @@ def nuscenes(
 
     chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
     dataset = NuScenes(Path(dataroot), version, selection, chosen)
-    return _build(dataset, chosen, region, workers, progress, parts, restart)
+    frames = _build(dataset, chosen, region, workers, progress, parts, restart)
+    if not centerlines:
+        return frames
+    from mapgauge.truth.lane_graphs.centerlines import add_centerlines
+    from mapgauge.truth.lane_graphs.nuscenes import SceneGraphs
+
+    return add_centerlines(frames, SceneGraphs(Path(dataroot), version), check_size(region), chosen.forward)
 
 
 def argoverse2(
@@ -76,6 +84,7 @@ def argoverse2(
     every: int = 1,
     scenes: Sequence[str] | None = None,
     tokens: Sequence[str] | PathLike | None = None,
+    centerlines: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     parts: PathLike | None = None,
@@ -91,6 +100,7 @@ def argoverse2(
         every: Take every n-th frame of a log. Frames are LiDAR sweeps, ten per second.
         scenes: Log ids, instead of a split.
         tokens: Tokens, or a file with one per line, instead of a split.
+        centerlines: Also return the class ``centerline``: the middle of each lane, with links to its successors.
         workers: Number of threads; one per processor if None. It does not change the result.
         progress: Called with the number of finished frames and of all frames.
         parts: A folder that keeps finished logs, so that an interrupted run can continue. It is not removed.
@@ -104,7 +114,13 @@ def argoverse2(
 
     chosen, selection = rules_named("argoverse2", rules), Selection.of(split, scenes, tokens, every)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
-    return _build(dataset, chosen, region, workers, progress, parts, restart)
+    frames = _build(dataset, chosen, region, workers, progress, parts, restart)
+    if not centerlines:
+        return frames
+    from mapgauge.truth.lane_graphs.argoverse2 import read_lane_graph
+    from mapgauge.truth.lane_graphs.centerlines import add_centerlines
+
+    return add_centerlines(frames, lambda log: read_lane_graph(dataset.logs[log]), check_size(region), chosen.forward)
 
 
 def _build(

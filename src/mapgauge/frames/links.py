@@ -1,0 +1,224 @@
+"""Links between instances of the same frame, such as a lane that leads into another lane.
+
+Links are sparse: a few per instance. They hold the indices of two instances, a weight and a kind. Every operation of
+``MapFrames`` that selects, reorders or cuts instances calls a function of this module, so that links stay at the same
+lines. A link is removed together with either of its instances.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.geometry.polylines import Polylines, ranges
+
+Indices: TypeAlias = NDArray[np.int64]
+Names: TypeAlias = NDArray[np.str_]
+Flags: TypeAlias = NDArray[np.bool_]
+
+SUCCESSOR = "successor"  # the end of the source leads into the start of the target
+LEFT = "left"  # the target is the lane on the left of the source
+RIGHT = "right"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Links between instances, as columns. They are sorted by source, target and kind when they are made.
+
+    >>> links = Links.of([1, 0], [2, 1], weight=[0.5, 1])
+    >>> list(links)
+    [(0, 1, 1.0, 'successor'), (1, 2, 0.5, 'successor')]
+    """
+
+    source: Indices  # (links,): index of an instance
+    target: Indices  # (links,): index of an instance of the same frame
+    weight: NDArray[np.float64]  # (links,): finite, at least 0; 1 in truth, the score of the link in predictions
+    kind: Names  # (links,): "successor", "left", "right" or another name
+
+    def __post_init__(self) -> None:
+        """Sort the links. Refuse columns whose sizes or values are invalid."""
+        for name, kind in (("source", "i"), ("target", "i"), ("weight", "f"), ("kind", "U")):
+            column = getattr(self, name)
+            if column.shape != self.source.shape or column.ndim != 1 or column.dtype.kind != kind:
+                raise InvalidInput(
+                    f"links: {name} must have one value per link ({len(self.source)}), "
+                    f"got {column.dtype} {column.shape}"
+                )
+        order = np.lexsort((self.kind, self.target, self.source))
+        for name in ("source", "target", "weight", "kind"):
+            object.__setattr__(self, name, getattr(self, name)[order])
+        wrong = np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0)))
+        if len(wrong):
+            raise InvalidInput(
+                f"{self._at(wrong[0])} has weight {self.weight[wrong[0]]}, expected a finite number of at least 0"
+            )
+        if (self.kind == "").any():
+            raise InvalidInput(f"{self._at(np.argmax(self.kind == ''))} has no kind, expected a name")
+        same = (self.source[1:] == self.source[:-1]) & (self.target[1:] == self.target[:-1])
+        twice = np.flatnonzero(same & (self.kind[1:] == self.kind[:-1]))
+        if len(twice):
+            raise InvalidInput(f"{self._at(twice[0])} of kind {self.kind[twice[0]]} occurs twice")
+
+    @classmethod
+    def of(
+        cls, source: ArrayLike, target: ArrayLike, *, weight: ArrayLike = 1.0, kind: str | Sequence[str] = SUCCESSOR
+    ) -> "Links":
+        """Make links from arrays or lists; one weight and one kind may stand for all."""
+        given = np.asarray(source, np.int64), np.asarray(target, np.int64)
+        count = given[0].shape
+        weights = np.full(count, weight, np.float64) if np.ndim(weight) == 0 else np.asarray(weight, np.float64)
+        kinds = np.full(count, kind) if isinstance(kind, str) else np.array(kind, np.str_)
+        return cls(*given, weights, kinds)
+
+    def _at(self, link: np.int64) -> str:
+        return f"links: the link from instance {self.source[link]} to instance {self.target[link]}"
+
+    def __len__(self) -> int:
+        """Number of links."""
+        return len(self.source)
+
+    def __iter__(self) -> Iterator[tuple[int, int, float, str]]:
+        """Iterate over the links as tuples: source, target, weight, kind."""
+        return zip(self.source.tolist(), self.target.tolist(), self.weight.tolist(), self.kind.tolist(), strict=True)
+
+    def of_kind(self, kind: str) -> "Links":
+        """Return the links of one kind."""
+        return self._some(self.kind == kind)
+
+    def _some(self, rows: Flags | Indices, source: Indices | None = None, target: Indices | None = None) -> "Links":
+        """Return some of the links, at other instances if these are given."""
+        return Links(
+            self.source[rows] if source is None else source,
+            self.target[rows] if target is None else target,
+            self.weight[rows],
+            self.kind[rows],
+        )
+
+    def moved(self, source_at: Indices, target_at: Indices | None = None) -> "Links":
+        """Return the links of instances that have other indices now.
+
+        Args:
+            source_at: The new index of each instance, or -1 for an instance that is gone.
+            target_at: The same for targets, if they differ from those for sources.
+        """
+        source, target = source_at[self.source], (source_at if target_at is None else target_at)[self.target]
+        there = (source >= 0) & (target >= 0)
+        return self._some(there, source[there], target[there])
+
+
+def check_links(links: Links | None, frame: Indices) -> None:
+    """Refuse links to instances that do not exist, and links between different frames."""
+    if links is None or not len(links):
+        return
+    for name, column in (("source", links.source), ("target", links.target)):
+        wrong = np.flatnonzero((column < 0) | (column >= len(frame)))
+        if len(wrong):
+            raise InvalidInput(
+                f"links: {name} {wrong[0]} is {column[wrong[0]]}, expected the index of one of {len(frame)} instances"
+            )
+    apart = np.flatnonzero(frame[links.source] != frame[links.target])
+    if len(apart):
+        raise InvalidInput(f"{links._at(apart[0])} joins two frames, expected instances of the same frame")
+
+
+def kept_links(links: Links | None, rows: Indices, count: int) -> Links | None:
+    """Return the links of some of ``count`` instances, given as different indices in any order."""
+    if links is None:
+        return None
+    at = np.full(count, -1)
+    at[rows] = np.arange(len(rows))
+    return links.moved(at)
+
+
+def links_between(links: Links | None, first: int, last: int) -> Links | None:
+    """Return the links of the instances from ``first`` to ``last``, which are whole frames."""
+    if links is None:
+        return None
+    there = slice(*np.searchsorted(links.source, [first, last]).tolist())
+    return Links(links.source[there] - first, links.target[there] - first, links.weight[there], links.kind[there])
+
+
+def links_of_frames(links: Links | None, offsets: Indices, order: Indices) -> Links | None:
+    """Return the links of some frames, in the order given. A frame that occurs twice has its links twice.
+
+    Args:
+        links: The links of all frames.
+        offsets: Frame ``i`` has the instances ``offsets[i]:offsets[i + 1]``.
+        order: The frames.
+    """
+    if links is None:
+        return None
+    bounds = np.searchsorted(links.source, offsets)  # links are sorted by source, and so by frame
+    counts = np.diff(bounds)[order]
+    rows = ranges(bounds[order], counts)
+    sizes = np.diff(offsets)[order]
+    shift = np.repeat(sizes.cumsum() - sizes - offsets[order], counts)
+    return links._some(rows, links.source[rows] + shift, links.target[rows] + shift)
+
+
+def joined_links(parts: Sequence[Links | None], counts: Sequence[int]) -> Links | None:
+    """Return the links of several parts, one after the other. None counts as no links; None if no part has links.
+
+    ``counts`` has the number of instances of each part.
+    """
+    given = [(links, start) for links, start in zip(parts, np.cumsum([0, *counts]).tolist(), strict=False) if links]
+    if all(links is None for links in parts):
+        return None
+    none = np.empty(0, np.int64)
+    return Links(
+        np.concatenate([none, *(links.source + start for links, start in given)]),
+        np.concatenate([none, *(links.target + start for links, start in given)]),
+        np.concatenate([np.empty(0), *(links.weight for links, _ in given)]),
+        np.concatenate([np.empty(0, np.str_), *(links.kind for links, _ in given)]),
+    )
+
+
+def cut_links(links: Links | None, before: Polylines, after: Polylines, sources: Indices) -> Links | None:
+    """Return the links of polylines that were cut into pieces.
+
+    A successor link belongs to the piece that holds the end of its source and the piece that holds the start of its
+    target. It is removed if either was cut off. A link of another kind joins all pieces of its source with all pieces
+    of its target.
+
+    Args:
+        links: The links of the polylines.
+        before: The polylines.
+        after: The pieces that ``crop_polylines`` returned.
+        sources: The index of the polyline of each piece, ascending.
+    """
+    if links is None:
+        return None
+    first = np.searchsorted(sources, np.arange(len(before) + 1))
+    counts = np.diff(first)
+    follows = links.kind == SUCCESSOR
+    ends = links._some(follows).moved(_ends(before, after, first, -1), _ends(before, after, first, 0))
+    beside = np.flatnonzero(~follows)
+    own, other = counts[links.source[beside]], counts[links.target[beside]]
+    pairs = own * other
+    link = np.repeat(beside, pairs)
+    number = ranges(np.zeros_like(pairs), pairs)  # of a pair of pieces
+    width = np.repeat(other, pairs)
+    sides = links._some(link, first[links.source[link]] + number // width, first[links.target[link]] + number % width)
+    return joined_links([ends, sides], [0, 0])
+
+
+def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> Indices:
+    """Return the piece that holds the first (``which`` 0) or last (-1) point of each polyline, or -1 if none does."""
+    cut = np.flatnonzero(np.diff(first) > 0)
+    piece = first[:-1][cut] if which == 0 else first[1:][cut] - 1
+    filled = np.diff(after.offsets)[piece] > 0  # a polyline without points stays as it is
+    holds = ~filled
+    old = before.offsets[:-1][cut[filled]] if which == 0 else before.offsets[1:][cut[filled]] - 1
+    new = after.offsets[:-1][piece[filled]] if which == 0 else after.offsets[1:][piece[filled]] - 1
+    holds[filled] = (before.coords[old] == after.coords[new]).all(axis=1)
+    found = np.full(len(before), -1)
+    found[cut[holds]] = piece[holds]
+    # The pieces of a polygon before and after its first point are joined, so that point is inside the first piece.
+    for i in cut[~holds].tolist():
+        line, joined = before[i], after[int(first[i])]
+        if len(line) > 2 and (line[0] == line[-1]).all() and (joined[1:-1] == line[0]).all(axis=1).any():
+            found[i] = first[i]
+    return found

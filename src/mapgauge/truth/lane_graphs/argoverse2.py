@@ -1,0 +1,111 @@
+"""Reads the lane graph of an Argoverse 2 log from its vector map.
+
+The map describes a lane segment by the lines on its left and on its right. Its centreline is the mean of the two, after
+both were resampled to the same number of points. Maps with centrelines of their own, such as those of the motion
+forecasting data set, keep them.
+"""
+
+import math
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from mapgauge.errors import UnreadableFile
+from mapgauge.frames.findings import Finding
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.resampling import resample_polylines
+from mapgauge.truth.datasets import EXAMPLES
+from mapgauge.truth.from_argoverse2.maps import ARCHIVE, find_map
+from mapgauge.truth.json_files import read_json
+from mapgauge.truth.lane_graphs.graph import RESOLUTION, Lane, LaneGraph
+from mapgauge.typing import Points
+
+
+class _Point(msgspec.Struct, gc=False):
+    x: float
+    y: float
+    z: float = 0.0
+
+
+class _LaneSegment(msgspec.Struct):
+    id: int
+    left_lane_boundary: list[_Point]
+    right_lane_boundary: list[_Point]
+    centerline: list[_Point] | None = None
+    is_intersection: bool = False
+    lane_type: str = ""
+    successors: list[int] = []
+    predecessors: list[int] = []
+    left_neighbor_id: int | None = None
+    right_neighbor_id: int | None = None
+
+
+class _Map(msgspec.Struct):
+    lane_segments: dict[str, _LaneSegment]
+
+
+def read_lane_graph(log: Path) -> LaneGraph:
+    """Read the lanes of a log, with height."""
+    path = find_map(log)
+    if path is None:
+        raise UnreadableFile(
+            f"{log / 'map' / ARCHIVE}: no such file. It is the map of the log",
+            remedy="Download it with the sensor data set",
+        )
+    lanes, left_out = [], []
+    for segment in read_json(path, _Map, "a vector map of Argoverse 2").lane_segments.values():
+        points = _centreline(segment, path)
+        if len(points) < 2:
+            left_out.append(f"{segment.id}")
+            continue
+        sides = (segment.left_neighbor_id, segment.right_neighbor_id)
+        left, right = ([] if side is None else [f"{side}"] for side in sides)
+        lanes.append(
+            Lane(
+                f"{segment.id}",
+                points,
+                [f"{name}" for name in segment.successors],
+                [f"{name}" for name in segment.predecessors],
+                left,
+                right,
+                segment.is_intersection,
+                segment.lane_type,
+            )
+        )
+    return LaneGraph.of(lanes, left_out_findings(log.name, left_out))
+
+
+def left_out_findings(map_name: str, ids: list[str]) -> list[Finding]:
+    """Return the finding about lanes that were left out, if there are any."""
+    text = f"{map_name}: {len(ids)} lanes without a path of at least two points were left out"
+    return [Finding("note", "lanes-left-out", text, len(ids), tuple(ids[:EXAMPLES]))] if ids else []
+
+
+def _centreline(segment: _LaneSegment, path: Path) -> Points:
+    """Return the centreline of a lane segment, or no points if it has no length."""
+    if segment.centerline is not None:
+        return _distinct(_points(segment.centerline, f"{path}: centreline of lane segment {segment.id}"))
+    sides = []
+    for name, line in (("left", segment.left_lane_boundary), ("right", segment.right_lane_boundary)):
+        sides.append(_points(line, f"{path}: {name} boundary of lane segment {segment.id}"))
+    if not all(len(side) for side in sides):
+        return np.empty((0, 3))
+    longest = max(np.linalg.norm(np.diff(side, axis=0), axis=1).sum() for side in sides)
+    count = max(2, math.ceil(longest / RESOLUTION) + 1)
+    left, right = (resample_polylines(Polylines.of([side]), count=count).coords for side in sides)
+    return _distinct((left + right) / 2)
+
+
+def _points(line: list[_Point], where: str) -> Points:
+    points = np.array([(point.x, point.y, point.z) for point in line], np.float64).reshape(-1, 3)
+    if not np.isfinite(points).all():
+        raise UnreadableFile(f"{where}: expected finite coordinates, found NaN or infinity")
+    return points
+
+
+def _distinct(points: Points) -> Points:
+    """Return the points without those that are at the place of the point before."""
+    moved = (np.diff(points[:, :2], axis=0) != 0).any(axis=1)
+    distinct: Points = points[np.append(True, moved)[: len(points)]]
+    return distinct
