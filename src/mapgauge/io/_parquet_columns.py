@@ -14,6 +14,11 @@ from mapgauge.frames.map_frames import Indices
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
 from mapgauge.typing import Points
 
+FRAME_ORDER = (
+    "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and geometry",
+    "Leave the column out to make each run of equal tokens a frame",
+)
+
 
 class ParquetColumns:
     """The columns of a whole file or of some of its row groups, as arrays with one value per row.
@@ -32,6 +37,7 @@ class ParquetColumns:
         try:
             empty = pa.schema([schema.field(name) for name in columns_of(schema, without)]).empty_table()
             self.table = pa.concat_tables([empty, *groups])
+            self.starts = np.cumsum([0, *(len(group) for group in groups)])[:-1].tolist()  # first rows of the groups
             self.table.validate(full=True)
         except broken_errors() as cause:
             raise broken(error, cause) from cause
@@ -111,17 +117,16 @@ class ParquetColumns:
             self._refuse(bad, "its token also occurs earlier, in rows that are not adjacent", "Sort the rows by token")
             return np.cumsum(change) - 1
         frame = self.integers("frame")
-        if not self.whole:  # frames are numbered within the whole file, and only some are here
-            frame = np.cumsum(np.diff(frame, prepend=frame[:1]) != 0)
         step = np.diff(frame, prepend=-1)
-        self._refuse(
-            (step < 0) | (step > 1) | ((step == 0) & (np.arange(len(step)) == 0)),
-            "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and "
-            "geometry",
-            "Leave the column out to make each run of equal tokens a frame",
-        )
+        wrong = (step < 0) | (step > 1) | (frame < 0)
+        if self.whole:
+            wrong[:1] |= step[:1] == 0
+        else:  # frames are numbered within the whole file, and row groups may be missing before each of those here
+            starts = [start for start in self.starts if start < len(step)]
+            wrong[starts] = (step[starts] < 0) | (frame[starts] < 0)
+        self._refuse(wrong, *FRAME_ORDER)
         self._refuse((step == 0) & change, "it has the same frame as the row before, but another token")
-        return frame
+        return frame if self.whole else np.cumsum(step != 0) - 1
 
     def once(self, name: str, values: Indices, frame: Indices, first: Indices) -> Indices:
         """Return one value per frame, from a column that repeats it in each row."""
