@@ -47,7 +47,7 @@ def parse_json(text: bytes, error: MakeError) -> Any:
 
 
 def has_doubled_keys(text: bytes) -> bool:
-    """Whether an object in a valid JSON text has a key twice. If in doubt, as for deep nesting, this is true."""
+    """Whether an object in a JSON text has a key twice, or the text is damaged where msgspec did not look."""
 
     def check(pairs: list[tuple[str, Any]]) -> None:
         if len({key for key, _ in pairs}) < len(pairs):
@@ -55,7 +55,7 @@ def has_doubled_keys(text: bytes) -> bool:
 
     try:
         json.loads(text, object_pairs_hook=check, parse_int=len, parse_float=len)
-    except (_Doubled, RecursionError):
+    except (_Doubled, RecursionError, ValueError):
         return True
     return False
 

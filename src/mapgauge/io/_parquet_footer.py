@@ -6,10 +6,9 @@ the footer is damaged. The footer is therefore read here. It is a structure of T
 
 from typing import Any, NamedTuple
 
-from mapgauge.dependencies import pyarrow_modules
-
 _BYTE_ARRAY = 6  # physical type of texts
-_DEEPEST = 20  # nested structures; the format has 7
+_DEEPEST = 20  # nested structures and lists; the format has 7
+_TAIL = 1 << 16  # bytes at the end of a file that are read at once
 
 
 class RowGroupInfo(NamedTuple):
@@ -21,12 +20,18 @@ class RowGroupInfo(NamedTuple):
     numbers: dict[str, tuple[int, int]]  # bounds of columns of whole numbers
 
 
-def footer_bytes(footer: Any) -> bytes:
-    """Return the footer as pyarrow understood it."""
-    pa, _ = pyarrow_modules()
-    sink = pa.BufferOutputStream()
-    footer.write_metadata_file(sink)
-    return bytes(sink.getvalue().to_pybytes()[4:-8])  # without the magic bytes and the length
+def footer_bytes(stream: Any) -> bytes:
+    """Read the footer, which stands before its length and the four bytes at the end of the file."""
+    end = stream.seek(0, 2)
+    stream.seek(max(0, end - _TAIL))
+    tail = stream.read(_TAIL)
+    size = int.from_bytes(tail[-8:-4], "little") + 8
+    if size > end:
+        raise ValueError("its footer ends early")
+    if size > len(tail):
+        stream.seek(end - size)
+        tail = stream.read(size)
+    return bytes(tail[-size:-8])
 
 
 def row_groups(data: bytes) -> list[RowGroupInfo]:
@@ -86,16 +91,16 @@ class _Reader:
             return self._signed()
         if kind == 8:
             return self._take(self._unsigned())
+        if depth == _DEEPEST:
+            raise ValueError("its footer is nested too deeply")
         if kind == 12:
-            if depth == _DEEPEST:
-                raise ValueError("its footer is nested too deeply")
             return self.structure(depth + 1)
         if kind in (9, 10):
             head = self._byte()
             count = head >> 4 if head >> 4 < 15 else self._unsigned()
             if count > len(self.data) - self.at:
                 raise ValueError("its footer ends early")
-            return [self._value(head & 15, depth) for _ in range(count)]
+            return [self._value(head & 15, depth + 1) for _ in range(count)]
         if kind in (1, 2, 3):  # in lists, a truth value is a byte
             return self._byte()
         if kind == 7:

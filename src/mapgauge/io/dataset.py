@@ -121,7 +121,7 @@ def _footer(file: str) -> _Footer:
         with open_file(file) as stream:
             footer, schema = open_footer(error, stream)
             about = about_of(error, schema)
-            data = footer_bytes(footer)
+            data = footer_bytes(stream)
             infos = row_groups(data)
             groups = [
                 _group(file, stream, footer, schema, index, info) for index, info in enumerate(infos) if info.rows
