@@ -577,7 +577,9 @@ def test_the_scan_agrees_with_the_standard_library_on_where_opcodes_begin(
     for _ in range(500):
         data = bytearray(sound)
         data[rng.integers(0, len(data))] = rng.integers(0, 256)
-        found, _ = pickle_scan.scan(np.frombuffer(bytes(data), np.uint8), table, *map(np.uint64, (1 << 20, 100, 1 << 20)))
+        found, _ = pickle_scan.scan(
+            np.frombuffer(bytes(data), np.uint8), table, *map(np.uint64, (1 << 20, 100, 1 << 20))
+        )
         if found == pickle_scan.SOUND:
             end = [(position, opcode.name) for opcode, _, position in opcodes(bytes(data))][-1]
             assert end == (len(data) - 1, "STOP")

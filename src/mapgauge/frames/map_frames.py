@@ -6,7 +6,7 @@ form; truth has no confidence. All readers return ``MapFrames``, and the rest of
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -243,7 +243,8 @@ class MapFrames:
 
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
-        return replace(self, polylines=resample_polylines(self.polylines, spacing=spacing, count=count))
+        polylines = resample_polylines(self.polylines, spacing=spacing, count=count, locate=partial(place_of, self))
+        return replace(self, polylines=polylines)
 
     def rotate(self, degrees: float) -> "MapFrames":
         """Rotate all points about the origin, counter-clockwise seen from above. Quarter turns are exact.
@@ -297,3 +298,10 @@ def _rows(column: Any, rows: Indices | slice) -> Any:
     if isinstance(column, tuple) and not isinstance(rows, slice):
         return tuple(column[i] for i in rows.tolist())
     return None if column is None else column[rows]
+
+
+def place_of(frames: MapFrames, instance: int) -> str:
+    """Return the file, the frame and the class of an instance, for error messages."""
+    frame, class_name = frames.frame[instance], frames.classes[frames.label[instance]]
+    place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
+    return f"{frames.name}: {place}" if frames.name else place
