@@ -88,9 +88,8 @@ def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *o
 
 def _colons(text: bytes) -> int:
     symbols = np.frombuffer(text, np.uint8)
-    return sum(
-        np.count_nonzero(symbols[start : start + _COUNTED] == ord(":")) for start in range(0, len(symbols), _COUNTED)
-    )
+    starts = range(0, len(symbols), _COUNTED)
+    return sum(int(np.count_nonzero(symbols[start : start + _COUNTED] == ord(":"))) for start in starts)
 
 
 def _without(text: bytes, values: Sequence[msgspec.Raw]) -> bytes:

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.dependencies import pyarrow_modules
+from mapgauge.errors import UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import Indices
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
+from mapgauge.io._parquet_footer import check_size, footer_bytes, row_groups
 from mapgauge.typing import Points
 
 FRAME_ORDER = (
@@ -53,9 +55,13 @@ class ParquetColumns:
             return read_group(pa.BufferReader(data), footer, schema, index)
 
         try:
+            infos = row_groups(footer_bytes(pa.BufferReader(data)))
+            check_size(infos, len(content.data), content.error)
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
+        except UnreadableFile:
+            raise
         except broken_errors() as error:
             raise broken(content.error, error) from error
         return cls(content.error, schema, groups)

@@ -4,7 +4,11 @@ pyarrow ends the whole process, without an exception, if it is asked for a colum
 the footer is damaged. The footer is therefore read here. It is a structure of Thrift in its compact protocol.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from mapgauge.files.errors import MakeError
+from mapgauge.files.limits import RAISE, most_bytes
 
 _BYTE_ARRAY = 6  # physical type of texts
 _DEEPEST = 20  # nested structures and lists; the format has 7
@@ -15,6 +19,7 @@ class RowGroupInfo(NamedTuple):
     """What the footer says about one row group."""
 
     rows: int
+    values: int  # in all columns
     size: int  # bytes, uncompressed
     texts: dict[str, tuple[str, str]]  # bounds of columns of texts that have statistics: first, last
     numbers: dict[str, tuple[int, int]]  # bounds of columns of whole numbers
@@ -48,6 +53,20 @@ def row_groups(data: bytes) -> list[RowGroupInfo]:
         raise ValueError(f"its footer is damaged ({type(error).__name__})") from error
 
 
+def check_size(groups: Sequence[RowGroupInfo], data: int, error: MakeError) -> None:
+    """Refuse a file that becomes far larger than it is, before its columns are read.
+
+    Args:
+        groups: Its row groups.
+        data: The number of bytes of the file.
+        error: Creates the exception to raise.
+    """
+    limit = most_bytes(data)
+    size = max(sum(group.size for group in groups), 8 * sum(max(group.values, group.rows) for group in groups))
+    if size > limit:
+        raise error(f"the file has {data} bytes, and its columns {size}, expected at most {limit}", remedy=RAISE)
+
+
 def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
     texts: dict[str, tuple[str, str]] = {}
     numbers: dict[str, tuple[int, int]] = {}
@@ -63,9 +82,10 @@ def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
         elif kind in (1, 2):  # 32 and 64 bits
             numbers[name] = int.from_bytes(first, "little", signed=True), int.from_bytes(last, "little", signed=True)
     rows, size = group[3], group[2]
-    if rows < 0 or size < 0:
-        raise ValueError("its footer gives a row group with a negative number of rows or bytes")
-    return RowGroupInfo(rows, size, texts, numbers)
+    values = [chunk.get(3, {}).get(5, 0) for chunk in group[1]]
+    if rows < 0 or size < 0 or min(values, default=0) < 0:
+        raise ValueError("its footer gives a row group with a negative number of rows, values or bytes")
+    return RowGroupInfo(rows, sum(values), size, texts, numbers)
 
 
 class _Reader:

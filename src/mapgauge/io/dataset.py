@@ -25,7 +25,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
 from mapgauge.io._parquet_file import Metadata, about_of, broken, broken_errors, open_footer, read_group
-from mapgauge.io._parquet_footer import RowGroupInfo, footer_bytes, row_groups
+from mapgauge.io._parquet_footer import RowGroupInfo, check_size, footer_bytes, row_groups
 from mapgauge.io.parquet import frames_from_columns
 
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
@@ -123,6 +123,7 @@ def _footer(file: str) -> _Footer:
             about = about_of(error, schema)
             data = footer_bytes(stream)
             infos = row_groups(data)
+            check_size(infos, stream.seek(0, 2), error)
             groups = [
                 _group(file, stream, footer, schema, index, info) for index, info in enumerate(infos) if info.rows
             ]

@@ -121,7 +121,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
         points.coords,
     )
     stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
-    keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1) + np.count_nonzero(stated >= 0)
+    keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1) + int(np.count_nonzero(stated >= 0))
     keys += sum(times * ((name != "") + (number is not None)) for (name, number), times in kinds.items())
     if not keys_are_unique(content.text, keys, [vector.pts for vector in vectors], document.meta):
         return None
