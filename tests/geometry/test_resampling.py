@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,24 @@ def test_many_at_once_equal_one_by_one(rng: np.random.Generator) -> None:
     at_once = resample_polylines(mg.Polylines.of(lines), spacing=0.7)
     for one, line in zip(at_once, lines, strict=True):
         assert np.array_equal(one, mg.resample(line, spacing=0.7))
+
+
+@pytest.mark.parametrize("far", [1e8, 1e155, 1e300])
+def test_a_line_too_long_for_a_map_is_refused_before_memory_is_allocated(far: float) -> None:
+    frames = mg.MapFrames.of({"a": {}, "b": {"divider": [[[0, 0], [9, 0]], [[0, 0], [far, 0]]]}})
+    frames = replace(frames, name="p.json")
+    place = r"p.json: frame b, instance 1 \(divider\) is .* m long, too long to resample"
+    with pytest.raises(mg.InvalidInput, match=place):
+        frames.resample(spacing=0.5)
+    with pytest.raises(mg.InvalidInput, match=place):
+        mg.evaluate(frames.with_confidence(1), frames.select(["divider"]))
+    with pytest.raises(mg.InvalidInput, match="x is .* m long, too long"):
+        mg.resample([[0, 0], [far, 0]], spacing=0.5)
+
+
+def test_many_long_lines_are_refused_before_memory_is_allocated() -> None:
+    frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [1e6, 0]]] * 200}})
+    with pytest.raises(mg.InvalidInput, match=r"gives 400000200 points.*The longest, frame a, instance 0"):
+        frames.resample(spacing=0.5)
+    with pytest.raises(mg.InvalidInput, match="gives 2000000000 points"):
+        frames.resample(count=10_000_000)

@@ -270,7 +270,7 @@ def scene(samples: Any = (2,), instances: Any = ({1: {0: 0}},)) -> dict[str, Any
         ({"s": {"sample_ids": []}}, r"not a file of truth tracks"),
         ({**scene(), "r": {"sample_ids": []}}, r'\["r"\] has no \'instance_ids\''),
         ({**scene(), "r": 1}, r'\["r"\] is 1, expected a dictionary with \'sample_ids\''),
-        ({3: scene()["s"]}, r"the name of a scene is a int, expected a text"),
+        ({3: scene()["s"]}, r"the name of a scene is 3, expected a text"),
         (scene(3), r'\["s"\]\.sample_ids is 3, expected a list'),
         (scene([2, 0]), r'\["s"\] has 2 sample_ids, 1 instance_ids; expected the same number'),
         (scene([9]), r'\["s"\]\.sample_ids\[0\] is 9, but the last frame of .* is 2\. Check that the tracks were'),

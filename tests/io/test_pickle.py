@@ -4,6 +4,8 @@ import io
 import os
 import pickle
 import pickletools
+import re
+import time
 import tracemalloc
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator
@@ -150,8 +152,56 @@ def test_seventy_thousand_values_in_the_memo_are_fine(protocol: int) -> None:
 
 def test_six_thousand_frames_may_share_one_list() -> None:
     frame = {"vectors": [[[float(i), 0.0] for i in range(20)] for _ in range(75)]}
-    loaded = load(pickle.dumps({str(i): frame for i in range(6019)}))
-    assert loaded["0"] is loaded["6018"]
+    tokens = [f"{i:032x}" for i in range(6019)]
+    loaded = load(pickle.dumps(dict.fromkeys(tokens, frame)))
+    assert loaded[tokens[0]] is loaded[tokens[-1]]
+
+
+def test_a_small_file_cannot_become_millions_of_instances() -> None:
+    vectors = [[[float(i), 0.0] for i in range(2)]] * 1000
+    data = pickle.dumps({"results": {str(i): {"vectors": vectors} for i in range(4800)}})
+    assert len(data) < 120_000
+    assert "repeats its values until there are more than" in refusal(data)
+
+
+def whole(number: int) -> bytes:
+    """The opcode for a whole number."""
+    data = pickle.encode_long(number)
+    return b"\x8a" + bytes([len(data)]) + data
+
+
+# Written opcode by opcode: Python itself would need minutes for a dictionary of these keys.
+COLLIDING = {
+    "numbers": [whole(k * (2**61 - 1)) for k in range(60_000)],
+    "pairs": [whole(k) + whole(-k) + b"\x86" for k in range(60_000)],
+    "pairs in tuples": [b"U\x01a" + whole(k) + whole(-k) + b"\x86\x86" for k in range(60_000)],
+    "sets": [b"(" + whole(k) + b"\x91" for k in range(60_000)],
+}
+CONTAINERS: dict[str, Callable[[list[bytes]], bytes]] = {
+    "dictionary at once": lambda keys: b"}(" + b"".join(key + b"N" for key in keys) + b"u.",
+    "dictionary one by one": lambda keys: b"}" + b"".join(key + b"Ns" for key in keys) + b".",
+    "dictionary of protocol 0": lambda keys: b"(" + b"".join(key + b"N" for key in keys) + b"d.",
+    "set": lambda keys: b"\x8f(" + b"".join(keys) + b"\x90.",
+    "frozen set": lambda keys: b"(" + b"".join(keys) + b"\x91.",
+    "set of a list": lambda keys: b"c__builtin__\nset\n](" + b"".join(keys) + b"e\x85R.",
+    "many dictionaries": lambda keys: b"(" + (b"}(" + b"".join(key + b"N" for key in keys[:5000]) + b"u") * 12 + b"l.",
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("keys", COLLIDING)
+def test_keys_that_may_have_equal_hashes_are_limited(keys: str, container: str) -> None:
+    data = CONTAINERS[container](COLLIDING[keys])
+    before = time.process_time()
+    assert re.search("keys that are large whole numbers|a set of more than", refusal(data))
+    assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_usual_keys_are_not_limited(protocol: int) -> None:
+    keys = [*range(60_000), *map(str, range(60_000)), *(("val", str(k), k) for k in range(60_000)), 2**62, -1.5, None]
+    documents = [dict.fromkeys(keys), [{np.int64(k): k for k in range(3)} for _ in range(20_000)]]
+    assert load(pickle.dumps(documents, protocol)) == documents
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -527,7 +577,9 @@ def test_the_scan_agrees_with_the_standard_library_on_where_opcodes_begin(
     for _ in range(500):
         data = bytearray(sound)
         data[rng.integers(0, len(data))] = rng.integers(0, 256)
-        found, _ = pickle_scan.scan(np.frombuffer(bytes(data), np.uint8), table, np.uint64(1 << 20), np.uint64(100))
+        found, _ = pickle_scan.scan(
+            np.frombuffer(bytes(data), np.uint8), table, *map(np.uint64, (1 << 20, 100, 1 << 20))
+        )
         if found == pickle_scan.SOUND:
             end = [(position, opcode.name) for opcode, _, position in opcodes(bytes(data))][-1]
             assert end == (len(data) - 1, "STOP")

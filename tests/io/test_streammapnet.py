@@ -186,12 +186,10 @@ def test_a_number_too_large_for_a_double_is_infinite(tmp_path: Path) -> None:
         mg.read(tmp_path / "r.json")
 
 
-def test_a_token_that_occurs_twice_is_not_lost(tmp_path: Path) -> None:
-    text = json.dumps(results()).replace('"t1"', '"t0"')
-    (tmp_path / "r.json").write_text(text)
-    frames = mg.read(tmp_path / "r.json")
-    assert frames.tokens == ("t0", "t0")
-    assert len(frames.polylines) == 2
+def test_a_token_that_occurs_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps(results()).replace('"t1"', '"t0"'))
+    with pytest.raises(mg.UnreadableFile, match=r'\$\.results: the key "t0" occurs twice'):
+        mg.read(tmp_path / "r.json")
 
 
 def test_a_policy_for_degenerate_instances_must_be_known(tmp_path: Path) -> None:

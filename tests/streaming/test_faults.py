@@ -156,15 +156,15 @@ def test_a_damaged_chunk_is_named(sides: tuple[Path, Path], tmp_path: Path) -> N
 def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
     world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = Path.write_bytes
+    replace = Path.replace
 
-    def full(self: Path, data: bytes) -> int:
+    def full(self: Path, target: Path) -> Path:
         if ".npz" in self.name and len(list((tmp_path / "work").glob("chunks-*/*.npz"))) >= 2:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write(self, data)
+        return replace(self, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full)
+        patch.setattr(Path, "replace", full)
         with pytest.raises(mg.MapgaugeError, match="No space left on device.* 2 of .* chunks are finished"):
             mg.evaluate(*sides, work=tmp_path / "work", workers=1)
     assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))

@@ -95,13 +95,18 @@ def read_scenes(path: Path) -> dict[str, str]:
     """Return the scene of each token, from a JSON object or from frames of any format that have scenes."""
     import msgspec
 
+    from mapgauge.files.json_documents import parse_json
     from mapgauge.files.places import is_dataset
+    from mapgauge.files.source import Content
     from mapgauge.io import read
 
     wrong = None
     if not is_dataset(place(path)):
         try:
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+            data = path.read_bytes()
+            scenes = msgspec.json.decode(data, type=dict[str, str])
+            parse_json(data, Content(path).error)  # refuses a token that occurs twice
+            return scenes
         except OSError as error:
             raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 _EMPTY = 1 << 20  # most elements that the dimensions other than 0 of an empty array may give
+_LARGEST_SET = 10_000  # of pickle protocols below 4; later ones do not call a function for a set
 _DTYPE = re.compile(r"([<>|=]?)(b1|[iu][1248]|f[248]|[SU][0-9]{1,9}|O[48]?)")
 _PLAIN = "Save plain arrays, as numpy.asarray makes them, instead"
 
@@ -156,6 +157,8 @@ def _bytearray(*content: Any) -> bytearray:
 def _set(*items: Any) -> set[Any]:
     if len(items) > 1 or not all(isinstance(part, list) for part in items):
         raise Refused("broken pickle: a set of something other than a list")
+    if any(len(part) > _LARGEST_SET for part in items):  # values of equal hash would take quadratic time
+        raise Refused(f"a set of more than {_LARGEST_SET} values", "Save a list instead, or use pickle protocol 4")
     return set(*items)
 
 

@@ -24,10 +24,14 @@ from mapgauge.files.errors import MakeError
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.pickle_values import ADMITTED, Refused
 
-# The limit on the number of values, where a value counts each time it is used: 67 million, more for large files. Six
-# thousand frames that share one list of 75 polylines have 27 million.
-_LIMIT, _LIMIT_PER_BYTE = 1 << 26, 16
+# The limit on the number of values, where a value counts each time it is used. A file that shares no values has at most
+# two for each byte. Six thousand frames that share one list of 75 polylines have 46 million in 255 kB.
+_LIMIT, _LIMIT_PER_BYTE = 1 << 20, 16
+_SHARED, _SHARED_PER_BYTE = 1 << 26, 192
 _DEEPEST = 100  # nested containers; the files of public projects have 10
+# The limit on comparisons of keys whose hashes their writer could choose to be equal: half a second, and about a second
+# for each megabyte. Ten thousand keys in one dictionary need 50 million.
+_COMPARISONS, _COMPARISONS_PER_BYTE = 50_000_000, 64
 
 
 def unpickle(data: bytes, error: MakeError) -> Any:
@@ -83,9 +87,11 @@ def _refused_name(module: str, full: str) -> Refused:
 def _scan(data: bytes, error: MakeError) -> None:
     """Refuse a pickle that the unpickler must not load."""
     scan = kernels.pickle_scan
-    limit = _LIMIT + _LIMIT_PER_BYTE * len(data)
-    table = scan.opcode_table()
-    outcome, at = scan.scan(np.frombuffer(data, np.uint8), table, np.uint64(limit), np.uint64(_DEEPEST))
+    size = len(data)
+    limit = _LIMIT + _LIMIT_PER_BYTE * size + min(_SHARED, _SHARED_PER_BYTE * size)
+    comparisons = _COMPARISONS + _COMPARISONS_PER_BYTE * size
+    limits = (np.uint64(value) for value in (limit, _DEEPEST, comparisons))
+    outcome, at = scan.scan(np.frombuffer(data, np.uint8), scan.opcode_table(), *limits)
     if outcome != scan.SOUND:
         message, remedy = _explained(outcome, data, int(at), limit)
         raise error(message, remedy=remedy)
@@ -111,6 +117,9 @@ def _explained(outcome: int, data: bytes, at: int, limit: int) -> tuple[str, str
         return f"a value in the pickle contains itself {seen}, expected plain data", None
     if outcome == scan.HEAVY:
         return f"the pickle repeats its values until there are more than {limit} of them {seen}", None
+    if outcome == scan.COLLIDES:
+        message = f"the pickle has too many keys that are large whole numbers or tuples of numbers {seen}"
+        return message, "Save texts or small whole numbers as keys instead"
     if outcome == scan.DEEP:
         return f"the pickle has more than {_DEEPEST} containers nested in each other {seen}", None
     if outcome == scan.UNKNOWN:

@@ -7,7 +7,9 @@ from typing import Any
 
 from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import MapgaugeError, UnreadableFile
-from mapgauge.files.source import Content
+from mapgauge.files.kinds import is_folder, is_plain_file
+from mapgauge.files.source import Content, check_path
+from mapgauge.files.writing import save
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters: C:/ is a drive
 
@@ -23,9 +25,10 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 
 def is_dataset(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a folder with Parquet files, or a URL."""
+    check_path(path)
     if is_url(path):
         return True
-    return Path(path).is_dir() and next(Path(path).rglob("*.parquet"), None) is not None
+    return is_folder(path) and next(Path(path).rglob("*.parquet"), None) is not None
 
 
 def streams(path: str | os.PathLike[str]) -> bool:
@@ -37,6 +40,8 @@ def streams(path: str | os.PathLike[str]) -> bool:
         return path.is_parquet
     if is_dataset(path):
         return True
+    if not is_plain_file(path):  # opening a pipe would wait for its writer
+        return False
     try:
         with Path(path).open("rb") as file:
             return file.read(4) == b"PAR1"
@@ -55,12 +60,12 @@ def opened(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 def is_folder_target(path: str | os.PathLike[str]) -> bool:
     """Whether a path to write to means a data set: it ends with a slash or is an existing folder."""
     text = os.fspath(path)
-    return text.endswith(("/", os.sep)) or (not is_url(text) and Path(text).is_dir())
+    return text.endswith(("/", os.sep)) or (not is_url(text) and is_folder(text))
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the Parquet file at a path, or all Parquet files in the folder at that path, sorted."""
-    if not is_url(path) and not Path(path).exists():
+    if not is_url(path) and not is_folder(path) and not is_plain_file(path):
         raise UnreadableFile(f"{path}: no such file or folder")
     try:
         if is_url(path):
@@ -100,7 +105,12 @@ def open_file(path: str) -> Any:
 def put_file(path: str, data: bytes) -> None:
     """Write a file behind a URL."""
     try:
-        with fsspec_module().open(path, "wb", auto_mkdir=True) as stream:
+        fs, name = fsspec_module().core.url_to_fs(path)
+        if "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,)):
+            fs.makedirs(fs._parent(name), exist_ok=True)
+            save(Path(name), data)
+            return
+        with fs.open(name, "wb", auto_mkdir=True) as stream:
             stream.write(data)
     except (OSError, ValueError, ImportError) as error:
         raise MapgaugeError(f"{path}: cannot be written: {error}") from error

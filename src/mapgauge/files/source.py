@@ -1,24 +1,30 @@
 """The content of one file: its bytes, decompressed, and the document in them."""
 
-import gzip
-import json
 import os
 import re
-import stat
-import zlib
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mapgauge.dependencies import zstd_module
-from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.files.compression import GZIP, ZSTD, TooLarge, decompressed
+from mapgauge.files.json_documents import parse_json
+from mapgauge.files.kinds import kind_of
+from mapgauge.files.limits import RAISE, max_bytes, most_bytes
 from mapgauge.files.pickles import unpickle
 
 Kind: TypeAlias = Literal["json", "pickle", "parquet", "other"]
 
 _HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
 _KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
-_GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+_PARQUET = b"PAR1"
+_REMEDIES = {"a directory": "Give the file inside it", "a pipe": "Write its content to a file first"}
+
+
+def check_path(path: object) -> None:
+    """Refuse what is neither text nor a path."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise InvalidInput(f"path must be a text or a path, got {path!r:.60}")
 
 
 class Content:
@@ -30,12 +36,14 @@ class Content:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Check that the file exists and is not empty, without opening it."""
+        check_path(path)
         self.path = Path(path)
         self._compressed = False
         try:
             status = self.path.stat()
-            if stat.S_ISDIR(status.st_mode):
-                raise self.error("this is a directory, expected a file", remedy="Give the file inside it")
+            kind = kind_of(status.st_mode)
+            if kind is not None:
+                raise self.error(f"this is {kind}, expected a file", remedy=_REMEDIES.get(kind))
             if not os.access(self.path, os.R_OK):
                 raise self.error("cannot be read: permission denied")
         except FileNotFoundError:
@@ -46,8 +54,11 @@ class Content:
             raise
         except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
             raise self.error(f"cannot be read: {_reason(error)}") from error
-        if not status.st_size and stat.S_ISREG(status.st_mode):
+        if not status.st_size:
             raise self.error("the file is empty")
+        limit = max_bytes()
+        if limit is not None and status.st_size > limit:
+            raise self.error(f"the file has {status.st_size} bytes, more than {limit}", remedy=RAISE)
 
     def __fspath__(self) -> str:
         """Return the path as text."""
@@ -91,6 +102,8 @@ class Content:
                 after = os.fstat(file.fileno())
         except OSError as error:
             raise self.error(f"cannot be read: {_reason(error)}") from error
+        except MemoryError as error:
+            raise self.error("not enough memory to read this file") from error
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or len(data) != after.st_size:
             raise self.error(
                 "the file changed while it was read", remedy="Wait until nothing writes to it, then try again"
@@ -100,17 +113,20 @@ class Content:
         return data
 
     def _decompressed(self, data: bytes) -> bytes:
-        self._compressed = data.startswith((_GZIP, _ZSTD))
+        self._compressed = data.startswith((GZIP, ZSTD))
+        if not self._compressed:
+            return data
+        limit = most_bytes(len(data))
         try:
-            if data.startswith(_GZIP):
-                return gzip.decompress(data)
-            if data.startswith(_ZSTD):
-                return _unzstd(data)
-        except (OSError, EOFError, zlib.error, ValueError) as error:
+            return decompressed(data, limit)
+        except TooLarge:
+            raise self.error(
+                f"the file has {len(data)} bytes, and more than {limit} once it is decompressed", remedy=RAISE
+            ) from None
+        except ValueError as error:
             raise self.error(
                 f"broken compression: {error}", remedy="Check that it was copied or downloaded completely"
             ) from error
-        return data
 
     @cached_property
     def kind(self) -> Kind:
@@ -150,48 +166,10 @@ class Content:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as plain objects, for pickles and for JSON that does not follow the schema.
-
-        JSON objects are ``Pairs``, so that a key that occurs twice is not lost.
-        """
+        """The whole file as plain objects, for pickles and for JSON that does not follow the schema."""
         if self.kind == "pickle":
             return unpickle(self.data, self.error)
-        try:
-            return json.loads(self.text, object_pairs_hook=Pairs)
-        except UnicodeDecodeError as error:
-            raise self.error(f"not JSON: not UTF-8 text ({error.reason} at byte {error.start})") from error
-        except json.JSONDecodeError as error:
-            ends = error.pos >= len(self.text) - 1
-            raise self.error(
-                f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-                + (", where the file ends" if ends else ""),
-                remedy="Check that it was written or copied completely" if ends else None,
-            ) from error
-        except RecursionError as error:
-            raise self.error("the JSON is nested too deeply for a map") from error
-        except ValueError as error:  # a whole number of thousands of digits
-            raise self.error(f"not JSON that can be read: {str(error)[:100]}") from error
-
-
-class Pairs(dict[str, Any]):
-    """A JSON object that remembers keys that occurred more than once, with all their values."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        """Keep all pairs only if a key occurs twice."""
-        super().__init__(pairs)
-        self.all = pairs if len(pairs) > len(self) else None
-
-    def every(self) -> list[tuple[str, Any]]:
-        """Return all keys and values in order, including repeated keys."""
-        return list(self.items()) if self.all is None else self.all
-
-
-def _unzstd(data: bytes) -> bytes:
-    zstd = zstd_module()
-    try:
-        return bytes(zstd.decompress(data))
-    except zstd.ZstdError as error:
-        raise ValueError(str(error)) from error
+        return parse_json(self.text, self.error)
 
 
 def _reason(error: Exception) -> str:

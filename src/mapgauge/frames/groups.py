@@ -4,14 +4,14 @@ A group is one class of one frame: its predictions, then its truth. Kernels scor
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.frames.map_frames import MapFrames, Names, place_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.protocols import Protocol
@@ -121,7 +121,7 @@ class Groups:
 def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Groups:
     """Resample aligned frames and sort their instances by frame, class and side."""
     sides = (predictions, truth)
-    x, y = (_resampled(side.polylines, protocol) for side in sides)
+    x, y = (_resampled(side, protocol) for side in sides)
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
     order = np.argsort(np.concatenate([key[0], key[1] + 1]), kind="stable")
@@ -137,7 +137,9 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Group
     return Groups(polylines, bounds, np.concatenate(ones)[order], closed, repeats, track)
 
 
-def _resampled(polylines: Polylines, protocol: Protocol) -> Polylines:
+def _resampled(side: MapFrames, protocol: Protocol) -> Polylines:
     if protocol.spacing is None and protocol.count is None:
-        return polylines
-    return resample_polylines(polylines, spacing=protocol.spacing, count=protocol.count)
+        return side.polylines
+    return resample_polylines(
+        side.polylines, spacing=protocol.spacing, count=protocol.count, locate=partial(place_of, side)
+    )

@@ -6,7 +6,7 @@ form; truth has no confidence. All readers return ``MapFrames``, and the rest of
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -246,7 +246,8 @@ class MapFrames:
 
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
-        return replace(self, polylines=resample_polylines(self.polylines, spacing=spacing, count=count))
+        polylines = resample_polylines(self.polylines, spacing=spacing, count=count, locate=partial(place_of, self))
+        return replace(self, polylines=polylines)
 
     def rotate(self, degrees: float) -> "MapFrames":
         """Rotate all points about the origin, counter-clockwise seen from above. Quarter turns are exact.
@@ -293,3 +294,10 @@ class MapFrames:
         if unknown:
             where, known = self.name or "frames", ", ".join(self.classes) or "none"
             raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}")
+
+
+def place_of(frames: MapFrames, instance: int) -> str:
+    """Return the file, the frame and the class of an instance, for error messages."""
+    frame, class_name = frames.frame[instance], frames.classes[frames.label[instance]]
+    place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
+    return f"{frames.name}: {place}" if frames.name else place

@@ -31,9 +31,10 @@ def check_region(region: object) -> Bounds:
 def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Indices]:
     """Cut polylines at the edge of a region.
 
-    The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces. A polyline
-    that only touches the edge in a point gives none. If a polygon (a polyline that repeats its first point as its
-    last) is cut, the pieces before and after that point are joined. Height is interpolated.
+    The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces, even if it
+    leaves and comes back at the same point. A polyline that only touches the edge in a point gives none. If a polygon
+    (a polyline that repeats its first point as its last) is cut, the pieces before and after that point are joined.
+    Height is interpolated.
 
     Returns:
         The pieces inside the region, and for each piece the index of its polyline.
@@ -75,16 +76,29 @@ def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, In
     a, b = np.where(enter == 0, start, a), np.where(leave == 1, coords[first + 1], b)
     line = owner[first]
     new = np.ones(len(kept), np.bool_)  # segments that begin a new piece
-    new[1:] = (line[1:] != line[:-1]) | (enter[1:, 0] > 0) | (a[1:] != b[:-1]).any(axis=1)
+    new[1:] = (np.diff(first) != 1) | (enter[1:, 0] > 0) | (leave[:-1, 0] < 1)
     number = new.cumsum() - 1  # the piece of each segment
     at = np.arange(len(kept)) + number + 1  # the index of a segment's end in the list of all points
     points = np.empty((len(kept) + np.count_nonzero(new), coords.shape[1]))
     points[at] = b
     points[at[new] - 1] = a[new]
-    return _join_at_start(polylines, points, np.sort(np.concatenate([number, number[new]])), line[new])
+    pieces = np.sort(np.concatenate([number, number[new]]))
+    last = np.append(new[1:], True)[: len(new)]  # segments that end a piece
+    whole_start = (first[new] == offsets[line[new]]) & (enter[new, 0] == 0)
+    whole_end = (first[last] + 2 == offsets[line[new] + 1]) & (leave[last, 0] == 1)
+    joined, owners = _join_at_start(polylines, points, pieces, line[new], whole_start, whole_end)
+    long = _has_length(joined)
+    return (joined, owners) if long.all() else (joined.pick(np.flatnonzero(long)), owners[long])
 
 
-def _join_at_start(polylines: Polylines, points: Points, number: Indices, line: Indices) -> tuple[Polylines, Indices]:
+def _join_at_start(
+    polylines: Polylines,
+    points: Points,
+    number: Indices,
+    line: Indices,
+    whole_start: NDArray[np.bool_],
+    whole_end: NDArray[np.bool_],
+) -> tuple[Polylines, Indices]:
     """Join the first and the last piece of a polygon if they meet at its first point.
 
     Args:
@@ -92,13 +106,14 @@ def _join_at_start(polylines: Polylines, points: Points, number: Indices, line: 
         points: The points of all pieces.
         number: The piece of each point.
         line: The polyline of each piece.
+        whole_start: Whether each piece begins where its polyline begins.
+        whole_end: Whether each piece ends where its polyline ends.
     """
     begins = np.searchsorted(number, np.arange(len(line) + 1))
     lead = np.flatnonzero(np.diff(line, prepend=-1))  # the first piece of each line
     last = np.append(lead[1:], len(line))[: len(lead)] - 1
     ends = polylines.coords[polylines.offsets[line[lead]]], polylines.coords[polylines.offsets[line[lead] + 1] - 1]
-    meets = (lead < last) & (ends[0] == ends[1]).all(axis=1)
-    meets &= (points[begins[lead]] == points[begins[last + 1] - 1]).all(axis=1)
+    meets = (lead < last) & (ends[0] == ends[1]).all(axis=1) & whole_start[lead] & whole_end[last]
     lead, last = lead[meets], last[meets]
     target = np.arange(len(line))
     target[last] = lead
@@ -110,3 +125,10 @@ def _join_at_start(polylines: Polylines, points: Points, number: Indices, line: 
     sizes = np.bincount(target[number[order]], minlength=len(line))
     there = sizes > 0
     return Polylines(points[order], np.concatenate([[0], sizes[there]]).cumsum()), line[there]
+
+
+def _has_length(polylines: Polylines) -> NDArray[np.bool_]:
+    """Return which polylines have two different points; a repeated point on the edge of the region is not a piece."""
+    owner = np.repeat(np.arange(len(polylines)), np.diff(polylines.offsets))
+    moves = (polylines.coords[1:] != polylines.coords[:-1]).any(axis=1) & (owner[1:] == owner[:-1])
+    return np.bincount(owner[1:][moves], minlength=len(polylines)) > 0

@@ -1,6 +1,9 @@
 """Resampling of polylines at equal distances along the line."""
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.arguments import check_count, check_length
@@ -8,7 +11,10 @@ from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Points, PolylineLike
 
-_MOST_POINTS = 2**31  # of one polyline; more points come from a wrong unit or a broken coordinate, not from a map
+# More points come from a wrong unit or a broken coordinate, not from a map. 4 million points at a spacing of 0.5 m are
+# 2,000 km. 270 million points take 4 GiB.
+_MOST_POINTS, _MOST_POINTS_AT_ONCE = 1 << 22, 1 << 28
+_METRES = "Check that the coordinates are in metres"
 
 
 def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None = None) -> Points:
@@ -38,11 +44,26 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
            [3. , 0. ]])
     """
     points = as_points(x, "x")
-    return resample_polylines(Polylines.pack([points], ["x"], points.shape[1]), spacing=spacing, count=count).coords
+    return resample_polylines(
+        Polylines.pack([points], ["x"], points.shape[1]), spacing=spacing, count=count, locate=lambda i: "x"
+    ).coords
 
 
-def resample_polylines(polylines: Polylines, *, spacing: float | None = None, count: int | None = None) -> Polylines:
-    """Resample many polylines at once; see ``resample``."""
+def resample_polylines(
+    polylines: Polylines,
+    *,
+    spacing: float | None = None,
+    count: int | None = None,
+    locate: Callable[[int], str] = "polyline {}".format,
+) -> Polylines:
+    """Resample many polylines at once; see ``resample``.
+
+    Args:
+        polylines: The polylines.
+        spacing: As in ``resample``.
+        count: As in ``resample``.
+        locate: Returns the place of a polyline from its index. Error messages show it.
+    """
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
@@ -52,14 +73,23 @@ def resample_polylines(polylines: Polylines, *, spacing: float | None = None, co
         step, number = check_length("spacing", spacing), 0
     elif count is not None:
         step, number = 0.0, check_count(count)
-    too_long = (
-        np.flatnonzero(~(lengths < _MOST_POINTS * step)) if number == 0 else np.flatnonzero(~np.isfinite(lengths))
-    )
-    if len(too_long):
-        i = int(too_long[0])
-        how = f"at a spacing of {step:g} m" if number == 0 else f"to {number} points"
-        raise InvalidInput(
-            f"polyline {i} is {lengths[i]:g} m long, too long to resample {how}",
-            remedy="Check that the coordinates are in metres",
-        )
+    _check_size(lengths, step, number, locate)
     return Polylines.unchecked(*kernels.resample.resample_lines(coords, polylines.offsets, lengths, step, number))
+
+
+def _check_size(lengths: NDArray[np.float64], step: float, number: int, locate: Callable[[int], str]) -> None:
+    """Refuse to make more points than a map can have, before memory for them is allocated."""
+    with np.errstate(over="ignore"):
+        sizes = np.full(len(lengths), float(number)) if number else lengths / step + 1
+    how = f"to {number} points" if number else f"at a spacing of {step:g} m"
+    too_long = ~np.isfinite(lengths) | (sizes > max(_MOST_POINTS, number))
+    if too_long.any():
+        i = int(np.argmax(too_long))
+        raise InvalidInput(f"{locate(i)} is {lengths[i]:g} m long, too long to resample {how}", remedy=_METRES)
+    if sizes.sum() > _MOST_POINTS_AT_ONCE:
+        i = int(np.argmax(lengths))
+        raise InvalidInput(
+            f"resampling {len(lengths)} polylines {how} gives {sizes.sum():.0f} points, expected at most "
+            f"{_MOST_POINTS_AT_ONCE}. The longest, {locate(i)}, is {lengths[i]:g} m long",
+            remedy=_METRES,
+        )

@@ -11,7 +11,7 @@ from typing import Any
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.places import is_dataset
-from mapgauge.files.source import Content
+from mapgauge.files.source import Content, check_path
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
@@ -75,6 +75,22 @@ def read(
     """
     if degenerate not in ("strict", "drop"):
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
+    try:
+        return _read(path, format, classes, degenerate, options)
+    except MemoryError as error:
+        raise UnreadableFile(
+            f"{os.fspath(path)}: not enough memory to read this file",
+            remedy="Write it as Parquet, which is read in parts, or use a machine with more memory",
+        ) from error
+
+
+def _read(
+    path: str | os.PathLike[str],
+    format: str | None,
+    classes: Classes | None,
+    degenerate: Degenerate,
+    options: dict[str, Any],
+) -> MapFrames:
     if format in (None, "parquet") and classes is None and not options and is_dataset(path):
         return open_dataset(path).read(ReadOptions(degenerate=degenerate))
     content = path if isinstance(path, Content) else Content(path)
@@ -129,6 +145,7 @@ def write(
     >>> mg.read(path).counts["divider"]
     1
     """
+    check_path(path)
     target = Path(path)
     row = format_to_write(target, format)
     try:

@@ -13,7 +13,7 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import Indices, MapFrames
 from mapgauge.io._columns import EXAMPLES, InstanceColumns
 from mapgauge.io._options import ReadOptions, known_ids
-from mapgauge.io._values import ValueChecker
+from mapgauge.io._values import ValueChecker, is_text
 from mapgauge.typing import Confidences, Points
 
 _OTHER_IDS = Remedy(
@@ -191,6 +191,7 @@ class Collector:
             frame = int(columns.frame[row])
             return self.locate(frame, self.tokens[frame], row - int(np.searchsorted(columns.frame, frame)))
 
+        self._check_names()
         columns, dropped = columns.without_degenerate(self.name, self.options.degenerate, place)
         findings = [*self.findings, *dropped]
         if self._wrong_counts:
@@ -208,6 +209,18 @@ class Collector:
             format=self.format_name,
             findings=tuple(findings),
         )
+
+    def _check_names(self) -> None:
+        """Refuse names that are not valid text, such as half of a pair of surrogates. They cannot be printed."""
+        tracks = (track for *_, track in self._rows)
+        try:
+            "".join((*self.tokens, *self.codes, *self.scenes, *tracks)).encode()
+        except UnicodeEncodeError:
+            kinds = (("token", self.tokens), ("class", self.codes), ("scene", self.scenes))
+            named = [(kind, name) for kind, names in kinds for name in names]
+            named += [("track", track) for *_, track in self._rows]
+            kind, name = next((kind, name) for kind, name in named if not is_text(name))
+            raise self.error(f"the {kind} {ascii(name)[:60]} is not valid text", remedy="Rename it") from None
 
     def _for_all(self, what: str, values: list[Any], make: Callable[[list[Any]], Any]) -> Any:
         if values and len(values) != len(self.tokens):

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.files.garbage import gc_paused
+from mapgauge.files.json_documents import has_doubled_keys
 from mapgauge.typing import Points
 
 T = TypeVar("T")
 _BLOCK = 1 << 22  # bytes of text that one call of the kernel parses
+_COUNTED = 1 << 18  # bytes of text that are counted at once, few enough for the cache of a processor
 
 
 class PointLists(NamedTuple):
@@ -62,6 +64,49 @@ def read_points(lists: Sequence[msgspec.Raw], *, polylines: bool = False) -> Poi
         np.concatenate([none, *(part.sizes for part in parts)]),
         np.concatenate(with_points) if with_points else np.empty((0, 2)),
     )
+
+
+def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *others: object) -> bool:
+    """Whether no object in a decoded document has a key twice; msgspec takes the last one.
+
+    Each key is followed by a colon. If the text has as many colons as different keys were decoded, no key occurs twice.
+    Otherwise there are keys that the schema does not have, or texts with a colon, or a key occurs twice. The text
+    without its points is then parsed again to tell which.
+
+    Args:
+        text: The whole document.
+        keys: The number of different keys in all objects, or fewer.
+        undecoded: Values that are lists of numbers.
+        others: Values of any kind that msgspec did not decode, or ``UNSET``. Their own keys are not in ``keys``.
+    """
+    inner = [bytes(value) for value in others if isinstance(value, msgspec.Raw)]
+    colons = _colons(text) - sum(map(_colons, inner))
+    if colons == keys + len(inner) and not any(map(has_doubled_keys, inner)):
+        return True
+    return not has_doubled_keys(_without(text, undecoded))
+
+
+def _colons(text: bytes) -> int:
+    symbols = np.frombuffer(text, np.uint8)
+    starts = range(0, len(symbols), _COUNTED)
+    return sum(int(np.count_nonzero(symbols[start : start + _COUNTED] == ord(":"))) for start in starts)
+
+
+def _without(text: bytes, values: Sequence[msgspec.Raw]) -> bytes:
+    """Return a document with 0 in place of some values, which are views into its text."""
+    base = _address(text)
+    parts = []
+    at = 0
+    for value in values:
+        start = _address(value) - base
+        if at <= start < len(text):  # otherwise it is a copy
+            parts.append(text[at:start])
+            at = start + len(memoryview(value))
+    return b"0".join([*parts, text[at:]])
+
+
+def _address(buffer: Any) -> int:
+    return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])
 
 
 def _parse(text: bytes) -> PointLists | None:

@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.dependencies import pyarrow_modules
+from mapgauge.errors import UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import Indices
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
+from mapgauge.io._parquet_footer import check_size, footer_bytes, row_groups
 from mapgauge.typing import Points
+
+FRAME_ORDER = (
+    "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and geometry",
+    "Leave the column out to make each run of equal tokens a frame",
+)
 
 
 class ParquetColumns:
@@ -32,6 +39,7 @@ class ParquetColumns:
         try:
             empty = pa.schema([schema.field(name) for name in columns_of(schema, without)]).empty_table()
             self.table = pa.concat_tables([empty, *groups])
+            self.starts = np.cumsum([0, *(len(group) for group in groups)])[:-1].tolist()  # first rows of the groups
             self.table.validate(full=True)
         except broken_errors() as cause:
             raise broken(error, cause) from cause
@@ -47,9 +55,13 @@ class ParquetColumns:
             return read_group(pa.BufferReader(data), footer, schema, index)
 
         try:
+            infos = row_groups(footer_bytes(pa.BufferReader(data)))
+            check_size(infos, len(content.data), content.error)
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
+        except UnreadableFile:
+            raise
         except broken_errors() as error:
             raise broken(content.error, error) from error
         return cls(content.error, schema, groups)
@@ -111,17 +123,16 @@ class ParquetColumns:
             self._refuse(bad, "its token also occurs earlier, in rows that are not adjacent", "Sort the rows by token")
             return np.cumsum(change) - 1
         frame = self.integers("frame")
-        if not self.whole:  # frames are numbered within the whole file, and only some are here
-            frame = np.cumsum(np.diff(frame, prepend=frame[:1]) != 0)
         step = np.diff(frame, prepend=-1)
-        self._refuse(
-            (step < 0) | (step > 1) | ((step == 0) & (np.arange(len(step)) == 0)),
-            "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and "
-            "geometry",
-            "Leave the column out to make each run of equal tokens a frame",
-        )
+        wrong = (step < 0) | (step > 1) | (frame < 0)
+        if self.whole:
+            wrong[:1] |= step[:1] == 0
+        else:  # frames are numbered within the whole file, and row groups may be missing before each of those here
+            starts = [start for start in self.starts if start < len(step)]
+            wrong[starts] = (step[starts] < 0) | (frame[starts] < 0)
+        self._refuse(wrong, *FRAME_ORDER)
         self._refuse((step == 0) & change, "it has the same frame as the row before, but another token")
-        return frame
+        return frame if self.whole else np.cumsum(step != 0) - 1
 
     def once(self, name: str, values: Indices, frame: Indices, first: Indices) -> Indices:
         """Return one value per frame, from a column that repeats it in each row."""

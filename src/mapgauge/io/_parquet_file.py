@@ -47,10 +47,12 @@ def open_footer(error: MakeError, stream: Any) -> tuple[Any, Any]:
     try:
         with pq.ParquetFile(stream) as file:
             footer, schema = file.metadata, file.schema_arrow
-    except broken_errors() as cause:
+        about_of(error, schema)
+        _check(error, schema)
+    except UnreadableFile:
+        raise
+    except broken_errors() as cause:  # a damaged name of a column is not UTF-8
         raise broken(error, cause) from cause
-    about_of(error, schema)
-    _check(error, schema)
     return footer, schema
 
 

@@ -18,12 +18,14 @@ import numpy as np
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.files.errors import MakeError
 from mapgauge.files.places import is_url, open_file, parquet_files
 from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
-from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
 from mapgauge.io._parquet_file import Metadata, about_of, broken, broken_errors, open_footer, read_group
+from mapgauge.io._parquet_footer import RowGroupInfo, check_size, footer_bytes, row_groups
 from mapgauge.io.parquet import frames_from_columns
 
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
@@ -119,18 +121,20 @@ def _footer(file: str) -> _Footer:
         with open_file(file) as stream:
             footer, schema = open_footer(error, stream)
             about = about_of(error, schema)
-            keys = [_keys(file, stream, footer, schema, index) for index in range(footer.num_row_groups)]
+            data = footer_bytes(stream)
+            infos = row_groups(data)
+            check_size(infos, stream.seek(0, 2), error)
+            groups = [
+                _group(file, stream, footer, schema, index, info) for index, info in enumerate(infos) if info.rows
+            ]
             classes = _classes(stream, footer, schema, about)
+            _check_frames(error, stream, footer, schema, infos)
+    except UnreadableFile:
+        raise
     except broken_errors() as cause:
         raise broken(error, cause) from cause
-    groups = []
-    for index, (first, last) in enumerate(keys):
-        group = footer.row_group(index)
-        if group.num_rows:
-            groups.append(Group(file, index, group.num_rows, group.total_byte_size, first, last))
     point = schema.field("geometry").type
     dimension = about.dimension if about else getattr(getattr(point, "value_type", None), "num_fields", 0)
-    text = footer.to_dict() | {"schema": str(schema)}
     scenes = "scene" in schema.names or _scene_of(file) is not None
     return _Footer(
         groups,
@@ -138,44 +142,60 @@ def _footer(file: str) -> _Footer:
         dimension,
         "confidence" in schema.names,
         scenes,
-        hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest(),
+        hashlib.blake2b(data, digest_size=16).hexdigest(),
         about.findings if about else (),
     )
 
 
-def _keys(file: str, stream: Any, footer: Any, schema: Any, index: int) -> tuple[Key, Key]:
-    """Return the first and the last key of a row group, from its statistics or, without statistics, from its rows."""
-    group = footer.row_group(index)
-    known = {}
-    for k in range(group.num_columns):
-        column = group.column(k)
-        if column.path_in_schema in ("token", "scene"):
-            statistics = column.statistics
-            if statistics is not None and statistics.has_min_max and isinstance(statistics.min, str):
-                known[column.path_in_schema] = (statistics.min, statistics.max)
+def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: RowGroupInfo) -> Group:
+    """Return a row group with its keys, from its statistics or, without statistics, from its rows."""
     wanted = [name for name in ("token", "scene") if name in schema.names]
-    if any(name not in known for name in wanted):
-        _, pq = pyarrow_modules()
-        with pq.ParquetFile(stream, metadata=footer) as parquet:
-            table = parquet.read_row_group(index, columns=wanted, use_threads=False)
+    known = {name: info.texts[name] for name in wanted if name in info.texts}
+    if len(known) < len(wanted):
+        table = _columns(stream, footer, index, wanted)
         for name in wanted:
             texts = [str(value) for value in table[name].unique().to_pylist() if value is not None]
             known[name] = (min(texts, default=""), max(texts, default=""))
     scene = _scene_of(file)
     scenes = known.get("scene", (scene or "", scene or ""))
-    return (scenes[0], known["token"][0]), (scenes[1], known["token"][1])
+    tokens = known["token"]
+    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]))
+
+
+def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos: Sequence[RowGroupInfo]) -> None:
+    """Refuse row groups whose numbers of frames do not follow each other; a worker sees some row groups only."""
+    if "frame" not in schema.names:
+        return
+    before = -1
+    for index, info in enumerate(infos):
+        if not info.rows:
+            continue
+        if "frame" in info.numbers:
+            first, last = info.numbers["frame"]
+        else:
+            frames = _columns(stream, footer, index, ["frame"])["frame"].drop_null().to_pylist()
+            first, last = min(frames, default=before), max(frames, default=before)
+        if first not in (before, before + 1) or (before < 0 and first):
+            message, remedy = FRAME_ORDER
+            raise error(f"row group {index}: {message}, got {first} after {max(before, 0)}", remedy=remedy)
+        before = last
+
+
+def _columns(stream: Any, footer: Any, index: int, names: Sequence[str]) -> Any:
+    """Read some columns of a row group."""
+    _, pq = pyarrow_modules()
+    with pq.ParquetFile(stream, metadata=footer) as parquet:
+        return parquet.read_row_group(index, columns=list(names), use_threads=False)
 
 
 def _classes(stream: Any, footer: Any, schema: Any, about: Metadata | None) -> tuple[str, ...]:
     """Return the classes of a file: those in its metadata, or those that occur in a file of another program."""
     if about is not None:
         return about.classes
-    _, pq = pyarrow_modules()
     found: dict[str, None] = {}
-    with pq.ParquetFile(stream, metadata=footer) as parquet:
-        for index in range(footer.num_row_groups):
-            column = parquet.read_row_group(index, columns=["class"], use_threads=False)["class"]
-            found |= dict.fromkeys(name for name in column.unique().to_pylist() if name is not None)
+    for index in range(footer.num_row_groups):
+        column = _columns(stream, footer, index, ["class"])["class"]
+        found |= dict.fromkeys(name for name in column.unique().to_pylist() if name is not None)
     return tuple(found)
 
 

@@ -38,7 +38,7 @@ from mapgauge.io._geojson_objects import (
     property_names,
     read_objects,
 )
-from mapgauge.io._json import decode, read_points
+from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._writing import check_tokens_differ, points_by_frame, refuse_ids
 
@@ -95,9 +95,10 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     document: Any = None if schema is None else decode(content.text, schema)
     if document is None or is_geographic(document.crs):
         return None
-    points = read_points([feature.geometry.coordinates for feature in document.features], polylines=True)
+    lines = [feature.geometry.coordinates for feature in document.features]
+    points = read_points(lines, polylines=True)
     columns = _plain_columns([feature.properties for feature in document.features])
-    if points is None or columns is None:
+    if points is None or columns is None or not keys_are_unique(content.text, _count_keys(document), lines):
         return None
     tokens, names, confidences, tracks, scenes = columns
     given = [value is not None for value in confidences]
@@ -122,10 +123,10 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     frame = frame[order]
     first = np.searchsorted(frame, np.arange(len(index)))
     collector.locate = lambda frame, token, instance: f"$.features[{order[first[frame] + instance]}]"
-    lines = Polylines.unchecked(points.coords, np.concatenate([[0], points.sizes]).cumsum())
+    polylines = Polylines.unchecked(points.coords, np.concatenate([[0], points.sizes]).cumsum())
     rows = order.tolist()
     if (np.diff(order) != 1).any():
-        lines = lines.pick(order)
+        polylines = polylines.pick(order)
     linked = FeatureLinks(
         [one.id for one in document.features], [one.links for one in document.features], document.links
     )
@@ -138,12 +139,30 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         frame,
         np.array([codes.setdefault(names[i], len(codes)) for i in rows], np.int64),
         np.array([confidences[i] for i in rows], np.float64) if collector.has_confidence else None,
-        np.diff(lines.offsets),
-        lines.coords,
+        np.diff(polylines.offsets),
+        polylines.coords,
         [tracks[i] for i in rows],
         links,
     )
     return collector.finish()
+
+
+def _count_keys(document: Any) -> int:
+    """Return the number of keys that were decoded."""
+    members = (document.frames, document.classes, document.predictions, document.crs)
+    listed = document.frames if isinstance(document.frames, list) else []
+    properties = [f"{name}_" for name in PROPERTIES]
+    return (
+        2
+        + sum(value is not msgspec.UNSET for value in members)
+        + sum(len(entry) for entry in listed if isinstance(entry, dict))
+        + 5 * len(document.features)  # type, properties and geometry with its type and coordinates
+        + sum(
+            getattr(feature.properties, name) is not msgspec.UNSET
+            for feature in document.features
+            for name in properties
+        )
+    )
 
 
 def _plain_columns(properties: list[Any]) -> tuple[list[str], list[str], list[Any], list[str], list[str]] | None:

@@ -13,7 +13,7 @@ import re
 import msgspec
 
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.source import Content, Pairs
+from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
@@ -39,11 +39,11 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         raise content.error("a pickle, expected JSON", remedy="Export it to a name that ends in .json")
     document = content.document
     results = document.get("results") if isinstance(document, dict) else None
-    if not isinstance(results, Pairs):
+    if not isinstance(results, dict):
         raise content.error('no object "results" at the top, expected {"results": {token: [instance, ...]}}')
     collector = Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
     with gc_paused():
-        for token, instances in results.every():
+        for token, instances in results.items():
             _add_frame(collector, token, instances)
     return collector.finish()
 

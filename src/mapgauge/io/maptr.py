@@ -11,6 +11,7 @@ makes x point forward). On Argoverse 2 they are in the frame of the ego vehicle,
 ``type`` is used only if there is no name, or if the caller gives a table of ids.
 """
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import decode, read_points
+from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._writing import confidences_of, ids_of, points_by_frame
 
@@ -57,10 +58,12 @@ class _TrueFrame(msgspec.Struct, gc=False):
 
 class _Results(msgspec.Struct, gc=False):
     results: list[_PredictedFrame]
+    meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Truth(msgspec.Struct, gc=False):
     GTs: list[_TrueFrame]
+    meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def _is_results(content: Content) -> bool:
@@ -102,7 +105,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     points = read_points([vector.pts for vector in vectors], polylines=True)
     if points is None or not all(frame.sample_token for frame in frames):
         return None
-    kinds = dict.fromkeys((vector.cls_name, vector.type) for vector in vectors)
+    kinds = Counter((vector.cls_name, vector.type) for vector in vectors)
     try:
         names = {kind: _class_name(collector, *kind, "") for kind in kinds}
     except UnreadableFile:
@@ -118,6 +121,10 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
         points.coords,
     )
     stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
+    keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1) + int(np.count_nonzero(stated >= 0))
+    keys += sum(times * ((name != "") + (number is not None)) for (name, number), times in kinds.items())
+    if not keys_are_unique(content.text, keys, [vector.pts for vector in vectors], document.meta):
+        return None
     for i in np.flatnonzero((stated >= 0) & (stated != points.sizes)).tolist():
         first = int(np.searchsorted(index, index[i]))
         collector.note_wrong_count(collector.locate(int(index[i]), collector.tokens[index[i]], i - first))

@@ -127,8 +127,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
     for scene, entry in document.items():
-        if not isinstance(scene, str) or not scene:
-            raise content.error(f"the name of a scene is a {type(scene).__name__}, expected a text")
+        check.text(scene, "the name of a scene")
         where = f'["{scene}"]'
         lists = check.sequences(entry, _IDS, where)
         for k, (position, groups) in enumerate(zip(*lists.values(), strict=True)):

@@ -20,11 +20,11 @@ import numpy as np
 
 from mapgauge.errors import Remedy
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.source import Content, Pairs
+from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import decode, read_points
+from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io.maptracker import attach_tracks
@@ -41,6 +41,7 @@ class _Frame(msgspec.Struct, gc=False):
 
 class _Document(msgspec.Struct, gc=False):
     results: dict[str, _Frame]
+    meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def _is_results(content: Content) -> bool:
@@ -72,10 +73,13 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     document = decode(content.text, _Document)
-    if document is None or content.text.count(b'"vectors"') != len(document.results):  # a token that occurs twice
+    if document is None:
         return None
     frames = list(document.results.values())
-    points = read_points([frame.vectors for frame in frames])
+    vectors = [frame.vectors for frame in frames]
+    points = read_points(vectors)
+    if not keys_are_unique(content.text, 1 + (1 + len(_KEYS)) * len(frames), vectors, document.meta):
+        return None
     lengths = np.array([(len(frame.scores), len(frame.labels)) for frame in frames], np.int64).reshape(-1, 2)
     if points is None or not (points.counts[:, None] == lengths).all():
         return None
@@ -110,7 +114,7 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
         raise content.error("$.results is not an object by token")
     check = collector.check
     with gc_paused():
-        for token, frame in _pairs(results):
+        for token, frame in results.items():
             where = f'$.results["{token}"]'
             collector.add_frame(check.text(token, f"{where}: token"))
             lists = check.sequences(frame, _KEYS, where)
@@ -119,11 +123,6 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
                     raise content.error(f"{where}.labels[{i}] is the text {label!r}, expected a whole number")
                 collector.add_instance(points, collector.class_of(label, collector.next_place), confidence=score)
     return collector.finish()
-
-
-def _pairs(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return all keys and values, including keys that occur twice in JSON."""
-    return document.every() if isinstance(document, Pairs) else list(document.items())
 
 
 def _write_results(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
@@ -171,7 +170,7 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     check = collector.check
     document = check.top(content.document, dict, "{token: {label: [points, ...]}}")
     with gc_paused():
-        for token, groups in _pairs(document):
+        for token, groups in document.items():
             collector.add_frame(check.text(token, f"token {token!r}"))
             if not isinstance(groups, dict):
                 raise collector.error(f'["{token}"] is not an object by label')

@@ -2,12 +2,14 @@
 
 The unpickler of the standard library trusts its input. A wrong index into the memo makes it allocate gigabytes. A few
 hundred bytes can describe a value that no program can finish traversing (a list of two lists of two lists ..., each
-stored once and fetched twice). The scan follows the stack and the memo of the pickle, but keeps only three numbers for
-each value:
+stored once and fetched twice). Keys of equal hash make a dictionary take quadratic time. The scan follows the stack and
+the memo of the pickle, but keeps only four numbers for each value:
 
 - its weight: the number of values in it, where a value counts each time it is used, and 8 bytes of text count as one,
 - its depth,
-- its index in the memo.
+- its index in the memo,
+- its choice: how many numbers of 64 bits its writer could choose to give it a certain hash. Texts have none, because
+  Python hashes them with a secret. For a dictionary or a set, the number of its keys with a choice of two or more.
 
 A value that was fetched from the memo must not grow any more. Therefore no value contains itself, and weights are
 exact.
@@ -21,15 +23,17 @@ from numpy.typing import NDArray
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 
 # The outcomes of a scan.
-SOUND, ENDS, UNKNOWN, REFUSED, MISSING, INDEX, AGAIN, UNDERFLOW, GROWS, HEAVY, DEEP, TRAILING = range(12)
+SOUND, ENDS, UNKNOWN, REFUSED, MISSING, INDEX, AGAIN, UNDERFLOW, GROWS, HEAVY, DEEP, TRAILING, COLLIDES = range(13)
 
 # Columns of the table of opcodes. TAKES: the number of values that an opcode pops, except those above a mark. GIVES:
 # the number of values that it pushes. HASHES: 1 if it hashes all values that it pops or passes them to a function, 2 if
-# it hashes every second value (the keys of a dictionary).
-WIDTH, TAKES, MARKED, GIVES, HASHES, ROLE = range(6)
+# it hashes every second value (the keys of a dictionary). CHOICE: the choice of the value that it pushes; for NUMBER it
+# depends on the width of the argument.
+WIDTH, TAKES, MARKED, GIVES, HASHES, ROLE, KEYS, CHOICE = range(8)
 
 # Widths of arguments without a fixed number of bytes: one or two lines of text, or a count of 1, 4 or 8 bytes first.
 LINE, LINES, COUNT1, COUNT4, COUNT8 = (U(i) for i in range(10, 15))
+NONE_CHOSEN, ONE_CHOSEN, MANY_CHOSEN, NUMBER, SUM = (U(i) for i in range(5))
 BUILDS, FILLS, STORES, FETCHES, MARKS, POPS, STOPS, FRAMES, NEVER, NO_OPCODE = (U(i) for i in range(10))
 
 _WIDTHS = {
@@ -56,11 +60,18 @@ _HASHES = {
     **dict.fromkeys(("SETITEM", "SETITEMS", "DICT"), 2),
     **dict.fromkeys(("ADDITEMS", "FROZENSET", "REDUCE", "BUILD", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST"), 1),
 }
+_KEYS = {**dict.fromkeys(("SETITEM", "SETITEMS", "DICT"), 2), **dict.fromkeys(("ADDITEMS", "FROZENSET"), 1)}
+_CHOICES = {
+    **dict.fromkeys(("BININT", "BININT1", "BININT2", "FLOAT", "BINFLOAT"), ONE_CHOSEN),
+    **dict.fromkeys(("INT", "LONG", "LONG1"), NUMBER),
+    **dict.fromkeys(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"), SUM),
+    **dict.fromkeys(("FROZENSET", "REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST"), MANY_CHOSEN),
+}
 
 
 def opcode_table() -> NDArray[np.uint8]:
     """Return a table that says what each of the 256 bytes does as an opcode."""
-    table = np.zeros((256, 6), np.uint8)
+    table = np.zeros((256, 8), np.uint8)
     table[:, ROLE] = NO_OPCODE
     for opcode in pickletools.opcodes:
         row = table[ord(opcode.code)]
@@ -74,6 +85,8 @@ def opcode_table() -> NDArray[np.uint8]:
         row[GIVES] = len(opcode.stack_after)
         row[HASHES] = _HASHES.get(opcode.name, 0)
         row[ROLE] = _ROLES.get(opcode.name, BUILDS)
+        row[KEYS] = _KEYS.get(opcode.name, 0)
+        row[CHOICE] = _CHOICES.get(opcode.name, NONE_CHOSEN)
     return table
 
 
@@ -145,18 +158,19 @@ def _wider(array, columns):
 
 
 @jit_allocating
-def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U) -> tuple[int, U]:
+def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U, most: U) -> tuple[int, U]:
     """Scan a pickle. Return the outcome and the byte at which it was found; for ``SOUND`` the number of bytes.
 
     ``limit`` applies to the weight of a value, and to the sum of the weights of all values that are hashed or passed to
-    a function. ``deepest`` applies to the depth.
+    a function. ``deepest`` applies to the depth. ``most`` applies to the comparisons of keys that might be needed if
+    all keys with a choice of two or more had the same hash.
     """
     end = U(len(data))
-    stack = np.zeros((3, 256), np.uint64)  # weight, depth, index into the memo plus 1
-    memo = np.zeros((3, 256), np.uint64)  # weight (0 if nothing is stored), depth, whether it was fetched
+    stack = np.zeros((4, 256), np.uint64)  # weight, depth, index into the memo plus 1, choice
+    memo = np.zeros((4, 256), np.uint64)  # weight (0 if nothing is stored), depth, whether it was fetched, choice
     marks = np.zeros(deepest, np.uint64)  # heights of the stack; each mark belongs to a container that is being filled
     height, marked, fence = ZERO, ZERO, ZERO  # the fence is the last mark: values below it cannot be popped
-    pushed, stored, hashed = ZERO, ZERO, ZERO
+    pushed, stored, hashed, compared = ZERO, ZERO, ZERO, ZERO
     at = ZERO
     while at < end:
         begin, code = at, U(data[at])
@@ -202,7 +216,7 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                     stack = _wider(stack, height)
                 memo[TWO, index] = ONE
                 stack[ZERO, height], stack[ONE, height] = memo[ZERO, index], memo[ONE, index]
-                stack[TWO, height] = index + ONE
+                stack[TWO, height], stack[U(3), height] = index + ONE, memo[U(3), index]
                 height += ONE
                 pushed += ONE
                 continue
@@ -215,6 +229,7 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
             if memo[ZERO, index] > ZERO or stack[TWO, height - ONE] > ZERO:
                 return AGAIN, begin
             memo[ZERO, index], memo[ONE, index] = stack[ZERO, height - ONE], stack[ONE, height - ONE]
+            memo[U(3), index] = stack[U(3), height - ONE]
             stack[TWO, height - ONE] = index + ONE
             stored += ONE
             continue
@@ -232,9 +247,17 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
         low -= takes
         first = low + ONE if role == FILLS else low
         weight, depth = ONE + ((at - start) >> U(3)), ONE
-        step = U(table[code, HASHES])
+        step, every = U(table[code, HASHES]), U(table[code, KEYS])
+        chosen = ZERO  # the sum of the choices
+        chosen_keys = stack[U(3), low] if role == FILLS else ZERO
         for i in range(first, height):
             weight += stack[ZERO, i]
+            chosen += stack[U(3), i]
+            if every > ZERO and (i - first) % every == ZERO and stack[U(3), i] > ONE:
+                compared += chosen_keys
+                chosen_keys += ONE
+                if compared > most:
+                    return COLLIDES, begin
             depth = max(depth, stack[ONE, i] + ONE)
             if step > ZERO and (i - first) % step == ZERO:
                 hashed += stack[ZERO, i]
@@ -247,6 +270,8 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
             weight += stack[ZERO, low] - ONE
             depth = max(depth, stack[ONE, low])
             stack[ZERO, low], stack[ONE, low] = weight, depth
+            if every > ZERO:
+                stack[U(3), low] = chosen_keys
             if index > ZERO:
                 memo[ZERO, index - ONE], memo[ONE, index - ONE] = weight, depth
             height = low + ONE
@@ -255,7 +280,17 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
             if table[code, GIVES]:
                 if height == U(stack.shape[1]):
                     stack = _wider(stack, height)
+                choice = U(table[code, CHOICE])
+                if choice == SUM:
+                    choice = chosen
+                elif choice == NUMBER:
+                    # A line of up to 20 symbols and a newline, or 8 bytes: at most 64 bits, of which few give one hash.
+                    short = U(21) if table[code, WIDTH] == LINE else U(8)
+                    choice = ONE_CHOSEN if at - start <= short else MANY_CHOSEN
+                elif every > ZERO and choice == NONE_CHOSEN:  # a new dictionary
+                    choice = chosen_keys
                 stack[ZERO, height], stack[ONE, height], stack[TWO, height] = weight, depth, ZERO
+                stack[U(3), height] = choice
                 height += ONE
                 pushed += ONE
         if weight > limit:

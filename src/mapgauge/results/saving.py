@@ -4,8 +4,11 @@ The files contain no pickle, so a file from an untrusted source can be opened sa
 """
 
 import io
+import lzma
 import math
 import os
+import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -14,7 +17,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.files.limits import RAISE, most_bytes
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.findings import Finding
@@ -25,8 +29,21 @@ from mapgauge.scoring.scores import Scores
 
 LAYOUT = 1  # later layouts are refused
 
-# The exceptions besides ValueError that zipfile and numpy raise for a damaged file.
-BROKEN = (OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError)
+# What Python's zip archives and numpy raise for a damaged file, beside ValueError.
+BROKEN = (
+    *(
+        OSError,
+        EOFError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+        ArithmeticError,
+        SyntaxError,
+        MemoryError,
+    ),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, msgspec.MsgspecError),
+)
 
 
 class _Layout(msgspec.Struct):
@@ -118,7 +135,11 @@ def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:
 
 
 def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return the arrays of an archive, and the text of its header."""
+    """The arrays of an archive, and the text of its header."""
+    with zipfile.ZipFile(io.BytesIO(data)) as members:
+        size, limit = sum(member.file_size for member in members.infolist()), most_bytes(len(data))
+    if size > limit:
+        raise InvalidInput(f"it has {len(data)} bytes, and its arrays {size}, expected at most {limit}", remedy=RAISE)
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
     return arrays, arrays.pop("header").tobytes()

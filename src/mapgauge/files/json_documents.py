@@ -1,0 +1,88 @@
+"""JSON as plain objects. A key that occurs twice in one object is an error: JSON leaves open which of them counts."""
+
+import json
+from collections import Counter
+from typing import Any
+
+from mapgauge.files.errors import MakeError
+
+
+def parse_json(text: bytes, error: MakeError) -> Any:
+    """Return the value in a JSON text.
+
+    Args:
+        text: The whole text, without a byte order mark.
+        error: Creates the exception to raise.
+    """
+    doubled: list[tuple[dict[str, Any], str]] = []  # objects with a key that occurs twice, and the key
+
+    def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            doubled.append((made, Counter(key for key, _ in pairs).most_common(1)[0][0]))
+        return made
+
+    try:
+        document = json.loads(text, object_pairs_hook=as_object)
+    except UnicodeDecodeError as cause:
+        raise error(f"not JSON: not UTF-8 text ({cause.reason} at byte {cause.start})") from cause
+    except json.JSONDecodeError as cause:
+        ends = cause.pos >= len(text) - 1
+        raise error(
+            f"not JSON: {cause.msg} at line {cause.lineno}, column {cause.colno}"
+            + (", where the file ends" if ends else ""),
+            remedy="Check that it was written or copied completely" if ends else None,
+        ) from cause
+    except RecursionError as cause:
+        raise error("the JSON is nested too deeply for a map") from cause
+    except ValueError as cause:  # a whole number of thousands of digits
+        raise error(f"not JSON that can be read: {str(cause)[:100]}") from cause
+    if doubled:
+        made, key = doubled[0]
+        raise error(
+            f"{_place(document, made)}: the key {_shown(key)} occurs twice, expected once",
+            remedy="Remove or rename one of them",
+        )
+    return document
+
+
+def has_doubled_keys(text: bytes) -> bool:
+    """Whether an object in a JSON text has a key twice, or the text is damaged where msgspec did not look."""
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise _Doubled
+
+    try:
+        json.loads(text, object_pairs_hook=check, parse_int=len, parse_float=len)
+    except (_Doubled, RecursionError, ValueError):
+        return True
+    return False
+
+
+class _Doubled(Exception):
+    """Ends the search for a key that occurs twice."""
+
+
+def _place(document: Any, sought: dict[str, Any]) -> str:
+    """Return the path of an object in a document; without a path if it is part of a value that another one replaced."""
+    todo = [("$", document)]
+    while todo:
+        path, value = todo.pop()
+        if value is sought:
+            return path
+        if isinstance(value, dict):
+            todo += [
+                (f"{path}.{key}" if key.isidentifier() else f"{path}[{_shown(key)}]", inner)
+                for key, inner in value.items()
+                if isinstance(inner, dict | list)
+            ]
+        elif isinstance(value, list):
+            todo += [(f"{path}[{i}]", inner) for i, inner in enumerate(value) if isinstance(inner, dict | list)]
+    return "an object"
+
+
+def _shown(key: str) -> str:
+    """Return a key as messages show it."""
+    text = json.dumps(key)
+    return text if len(text) <= 60 else text[:57] + '..."'
