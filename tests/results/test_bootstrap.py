@@ -253,7 +253,9 @@ def test_below_five_scenes_there_is_no_verdict(scenes: int) -> None:
     good, _, moved = methods()
     some = [k for k, scene in enumerate(good.scenes or ()) if int(scene[-1]) < scenes]
     comparison = mg.compare([good.of_frames(some), moved.of_frames(some)], names=["good", "moved"])
-    told = {found.told_apart for values in comparison.differences["good", "moved"].values() for found in values.values()}
+    told = {
+        found.told_apart for values in comparison.differences["good", "moved"].values() for found in values.values()
+    }
     assert (told == {None}) == (scenes < 5)
     assert bool(comparison.tested) == (scenes == 5)
     assert comparison.notes == (

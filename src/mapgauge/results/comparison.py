@@ -208,7 +208,8 @@ def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
     if truths > 1:
         yield f"note: the methods were compared with {truths} different truths"
     if units == 1:
-        yield f"warning: there is only one {drawn}, so there are no intervals and no verdicts. Evaluate at least {FEWEST}"
+        text = f"there is only one {drawn}, so there are no intervals and no verdicts"
+        yield f"warning: {text}. Evaluate at least {FEWEST}"
     elif units < FEWEST:
         yield f"warning: {units} {drawn}s are too few to tell methods apart. Evaluate at least {FEWEST}"
     if drawn == "frame" and units > 1:

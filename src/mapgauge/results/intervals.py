@@ -83,10 +83,8 @@ def difference(value: float, samples: Floats, units: int, level: float) -> Diffe
     if math.isnan(error) or math.isnan(value):
         return Difference(value, math.nan, math.nan, None, math.nan)
     half = quantile(level, freedom) * error
-    if abs(value) <= _ROUNDING:
-        p = 1.0
-    else:
-        p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
+    p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
+    p = 1.0 if abs(value) <= _ROUNDING else p
     return Difference(value, value - half, value + half, p < 1 - level if units >= FEWEST else None, p)
 
 
