@@ -39,8 +39,6 @@ def gate(call: Run, *conditions: str, files: tuple[str, ...] = ("good.mg", "poor
         ("pld > 0.86", 0),
         ("ap_frechet < 0.5", 3),
         ("ap_frechet < .4", 0),
-        ("pld > +0.005 and told apart", 3),
-        ("pld/divider/localisation > -1 and told  apart", 3),
     ],
 )
 def test_a_condition_decides_by_the_difference_or_by_the_value(call: Run, condition: str, status: int) -> None:
@@ -70,14 +68,38 @@ def test_every_reason_has_its_line_with_the_numbers(call: Run, world: Path) -> N
     assert lines[2].endswith("of good; fails if pld/divider/false > +0")  # without an interval
 
 
+def saved(folder: Path, tokens: str, **confidences: tuple[float, ...]) -> tuple[str, ...]:
+    """Save results with one scene per token, and return their files."""
+    truth = mg.MapFrames.of({token: {"divider": [[[0, 0], [9, 0]]]} for token in tokens})
+    for name, confidence in confidences.items():
+        results = mg.evaluate(truth.with_confidence(confidence), truth, scenes={token: token for token in tokens})
+        results.save(folder / f"{name}.mg")
+    return tuple(str(folder / f"{name}.mg") for name in confidences)
+
+
 def test_differences_that_cannot_be_told_apart_pass_if_asked_for(call: Run, tmp_path: Path) -> None:
-    line = [[0, 0], [9, 0]]
-    truth = mg.MapFrames.of({token: {"divider": [line]} for token in "abcd"})
-    for name, confidence in (("one", (0.5, 0.6, 0.7, 0.8)), ("two", (0.8, 0.5, 0.5, 0.5))):
-        mg.evaluate(truth.with_confidence(confidence), truth).save(tmp_path / f"{name}.mg")
-    files = (str(tmp_path / "one.mg"), str(tmp_path / "two.mg"))
-    assert gate(call, "pld > +0.01", files=files)[0] == 3
-    assert gate(call, "pld > +0.01 and told apart", files=files)[0] == 0
+    one, two, worse = (0.5, 0.6, 0.7, 0.8, 0.6, 0.6), (0.8, 0.5, 0.5, 0.5, 0.6, 0.6), (0.2, 0.3, 0.4, 0.4, 0.3, 0.3)
+    files = saved(tmp_path, "abcdef", one=one, two=two, worse=worse)
+    assert gate(call, "pld > +0.01", files=files[:2])[0] == 3
+    assert gate(call, "pld > +0.01 and told apart", files=files[:2])[0] == 0
+    status, said = gate(call, "pld > +0.01 and told  apart", files=files[::2])
+    assert status == 3
+    assert "cannot fail" not in said
+
+
+@pytest.mark.parametrize("scenes", [1, 2, 4])
+def test_below_five_scenes_a_condition_with_told_apart_cannot_fail_and_says_so(
+    call: Run, tmp_path: Path, scenes: int
+) -> None:
+    files = saved(tmp_path, "abcd"[:scenes], good=(0.9,) * scenes, poor=(0.1,) * scenes)
+    status, said = gate(call, "pld > +0.1 and told apart", files=files)
+    assert status == 0
+    number = f"{scenes} scene{'s' if scenes > 1 else ''}"
+    assert (
+        "mapgauge: warning: gate: poor: 'pld > +0.1 and told apart' cannot fail: too few scenes to tell "
+        f"({number}; at least 5 with this class are needed)"
+    ) in said
+    assert gate(call, "pld > +0.1", files=files)[0] == 3  # without told apart, the difference decides
 
 
 def test_every_file_after_the_first_is_checked(call: Run, world: Path, tmp_path: Path) -> None:
@@ -147,7 +169,7 @@ def test_the_json_has_every_check(call: Run, world: Path) -> None:
             "fails": fails,
         }
         for condition, key, told_apart, fails in (
-            ("pld > +0.005", "pld/mean", True, True),
+            ("pld > +0.005", "pld/mean", None, True),  # two scenes are too few to tell
             ("pld/divider/false > 0.9", "pld/divider/false", None, False),
         )
     ]

@@ -15,15 +15,45 @@ def test_compare_prints_values_and_differences_with_intervals(call: Run) -> None
     done = call("compare", "good.mg", "poor.mg")
     assert done.returncode == 0
     assert "mean, with intervals of 95% from 1000 draws of 2 scenes" in done.stdout
-    assert re.search(r"^good +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", done.stdout, re.M)
-    assert re.search(r"^PLD +\+0\.\d{3} \[\+0\.\d{3}, \+0\.\d{3}\]  +told apart$", done.stdout, re.M)
+    assert re.search(r"^good +0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\]", done.stdout, re.M)
+    assert re.search(r"^PLD +\+0\.\d{3} \[[+-]\d\.\d{3}, \+\d\.\d{3}\]  +too few scenes to tell$", done.stdout, re.M)
+    assert "2 scenes are too few to tell methods apart. Evaluate at least 5" in done.stderr + done.stdout
 
 
 def test_compare_of_a_method_with_itself_cannot_be_told_apart(call: Run, world: Path, tmp_path: Path) -> None:
     (tmp_path / "again.mg").write_bytes((world / "good.mg").read_bytes())
     done = call("compare", "good.mg", tmp_path / "again.mg", "--classes", "divider", "--samples", "10")
     assert "again minus good, divider" in done.stdout
+    assert done.stdout.count("too few scenes to tell") == 5
+
+
+def test_five_scenes_have_verdicts_and_their_number(call: Run, tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({token: {"divider": [[[0, 0], [9, 0]]]} for token in "abcdef"})
+    for name, confidence in (("one", 0.5), ("two", 0.5), ("three", 0.9)):
+        results = mg.evaluate(truth.with_confidence(confidence), truth, scenes={token: token for token in "abcdef"})
+        results.save(tmp_path / f"{name}.mg")
+    done = call("compare", "one.mg", "two.mg", "--samples", "10", cwd=tmp_path)
     assert done.stdout.count("cannot be told apart") == 5
+    done = call("compare", "one.mg", "three.mg", "--samples", "10", "--correction", "holm", cwd=tmp_path)
+    assert re.search(r"^PLD +-0\.400 \[-0\.400, -0\.400\]  +told apart$", done.stdout, re.M)
+    assert "22 differences tested, over all classes and values. The verdicts have Holm's" in done.stdout + done.stderr
+    done = call("compare", "one.mg", "--correction", "all", cwd=tmp_path)
+    assert (done.returncode, "must be none or holm, got 'all'" in done.stderr) == (2, True)
+
+
+def test_one_scene_has_null_for_its_interval(call: Run, tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    for name, confidence in (("one", 0.5), ("two", 0.9)):
+        mg.evaluate(truth.with_confidence(confidence), truth, scenes={"a": "x"}).save(tmp_path / f"{name}.mg")
+    found = json.loads(call("compare", "one.mg", "two.mg", "--json", cwd=tmp_path).stdout)
+    assert found["estimates"]["one"]["mean"]["pld"] == {"value": 0.5, "low": None, "high": None}
+    difference = found["differences"][0]["classes"]["mean"]["pld"]
+    assert {key: difference[key] for key in ("low", "high", "told_apart", "p")} == dict.fromkeys(
+        ("low", "high", "told_apart", "p")
+    )
+    assert (found["tested"], found["correction"]) == (0, "none")
+    assert "only one scene" in found["notes"][0]
+    assert "[-]" in call("compare", "one.mg", "two.mg", cwd=tmp_path).stdout
 
 
 def test_compare_leaves_out_classes_that_not_all_methods_have(call: Run, tmp_path: Path) -> None:
@@ -39,20 +69,21 @@ def test_compare_leaves_out_classes_that_not_all_methods_have(call: Run, tmp_pat
 
 def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) -> None:
     found = json.loads(call("compare", "good.mg", "poor.mg", "--name", "A,B", "--samples", "50", "--json").stdout)
-    assert set(found) == {"names", "drawn", "units", "samples", "level", "notes", "estimates", "differences"}
+    assert set(found) == {
+        *("names", "drawn", "units", "samples", "level", "correction", "tested", "notes", "estimates", "differences")
+    }
     results = [mg.load_results(world / f"{name}.mg") for name in ("good", "poor")]
     comparison = mg.compare(results, names=["A", "B"], samples=50)
     assert found["estimates"]["A"]["divider"]["pld"] == comparison.estimates[0]["divider"]["pld"]._asdict()
     (difference,) = found["differences"]
     assert (difference["first"], difference["second"]) == ("A", "B")
-    assert difference["classes"]["mean"]["pld"] == comparison.differences["A", "B"]["mean"]["pld"]._asdict() | {
-        "told_apart": True
-    }
+    assert difference["classes"]["mean"]["pld"] == comparison.differences["A", "B"]["mean"]["pld"]._asdict()
+    assert difference["classes"]["mean"]["pld"]["told_apart"] is None  # two scenes
 
 
 def test_comparisons_have_csv_and_latex(call: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(call("compare", "good.mg", "poor.mg", "--csv", "--samples", "9").stdout)))
-    assert list(rows[0]) == ["name", "minus", "class", "key", "value", "low", "high", "told_apart"]
+    assert list(rows[0]) == ["name", "minus", "class", "key", "value", "low", "high", "told_apart", "p"]
     assert {(row["name"], row["minus"]) for row in rows} == {("good", ""), ("poor", ""), ("poor", "good")}
     latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout
     lines = [line for line in latex.splitlines() if line.endswith(r"\\")]

@@ -19,6 +19,7 @@ from mapgauge.display import colours
 from mapgauge.errors import Remedy
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
+from mapgauge.results.rows import MemoryRows
 from mapgauge.report.drawings import choose
 
 EVIL = "</script><script>alert(1)</script>"
@@ -127,12 +128,22 @@ def test_values_have_the_intervals_of_compare(two: Path, methods: list[mg.Result
     for estimates in comparison.estimates:
         for found in estimates.values():
             assert all(str(found[key]) in text for key in ("pld", "ap_chamfer", "ap_frechet@1.0"))
-    assert str(comparison.differences["good", "poor"]["mean"]["pld"]) in text
+    difference, _, verdict = str(comparison.differences["good", "poor"]["mean"]["pld"]).partition(" (")
+    assert difference in text
+    assert verdict.strip(")") in text
 
 
-def test_methods_that_cannot_be_told_apart_are_said_to_be_so(methods: list[mg.Results], tmp_path: Path) -> None:
-    write_report([methods[0], methods[0]], tmp_path / "same.html", names=["a", "b"], frames=0)
-    assert (tmp_path / "same.html").read_text(encoding="utf-8").count("cannot be told apart") == 4 * 3
+def test_verdicts_are_those_of_compare(methods: list[mg.Results], tmp_path: Path) -> None:
+    three_scenes = [methods[0], methods[0]]
+    write_report(three_scenes, tmp_path / "few.html", names=["a", "b"], frames=0)
+    text = (tmp_path / "few.html").read_text(encoding="utf-8")
+    assert text.count("too few scenes to tell") == 4 * 3
+    assert "3 scenes are too few to tell methods apart" in text
+    thirty_frames = [replace(one, rows=MemoryRows(one.tokens, None, one.scores)) for one in three_scenes]
+    write_report(thirty_frames, tmp_path / "same.html", names=["a", "b"], frames=0)
+    text = (tmp_path / "same.html").read_text(encoding="utf-8")
+    assert text.count("cannot be told apart") == 4 * 3
+    assert "44 differences tested" in text
 
 
 def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.Results], tmp_path: Path) -> None:

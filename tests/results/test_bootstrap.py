@@ -1,17 +1,19 @@
 """Compares confidence intervals with a slow bootstrap that repeats the drawn frames and evaluates them again."""
 
+import math
 from functools import cache
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from tests.checks.world import placed, predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.results.bootstrap import drawn_values
-from mapgauge.results.comparison import Estimate
+from mapgauge.results.intervals import Estimate
 
 PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
 SCENES = 5
@@ -53,9 +55,14 @@ def slow_values(samples: list[mg.Results], name: str, key: str) -> NDArray[np.fl
     return np.array([np.nan if value is None else value for value in values])
 
 
-def middle(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    low, high = np.nanpercentile(values, [50 * (1 - level), 50 * (1 + level)])
-    return float(low), float(high)
+def interval(
+    value: float | None, samples: NDArray[np.float64], units: int, level: float = 0.95, within: float = 1.0
+) -> tuple[float, float]:
+    """Return the value with Student's t around it, cut off at the bounds of the value."""
+    assert value is not None
+    error = np.nanstd(samples, ddof=1) * np.sqrt(units / (units - 1))
+    half = stats.t.ppf((1 + level) / 2, min(units, len(samples)) - 1) * error
+    return max(value - half, 0 if within == 1 else -within), min(value + half, within)
 
 
 @pytest.mark.parametrize("scenes", [True, False])
@@ -69,7 +76,7 @@ def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
         for key, estimate in by_key.items():
             values = results.mean if name == "mean" else results.classes[name]
             assert estimate.value == values[key]
-            expected = middle(slow_values(samples, name, key), 0.8)
+            expected = interval(values[key], slow_values(samples, name, key), comparison.units, 0.8)
             assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12), (name, key)
 
 
@@ -109,7 +116,8 @@ def test_intervals_use_the_interpolation_of_the_protocol(interpolation: str) -> 
     comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
     for key in ("ap_chamfer", "ap_chamfer@1.0", "ap_frechet"):
         estimate = comparison.estimates[0]["mean"][key]
-        assert (estimate.low, estimate.high) == pytest.approx(middle(slow_values(samples, "mean", key)), abs=1e-12)
+        expected = interval(results.mean[key], slow_values(samples, "mean", key), comparison.units)
+        assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12)
 
 
 def test_every_main_value_has_an_interval() -> None:
@@ -128,7 +136,8 @@ def test_differences_are_paired() -> None:
         for key in ("pld", "localisation", "ap_chamfer", "ap_frechet@1.0"):
             first, second = (slow_values(samples, name, key) for samples in both)
             difference = comparison.differences["good", "moved"][name][key]
-            assert (difference.low, difference.high) == pytest.approx(middle(second - first), abs=1e-12)
+            expected = interval(difference.value, second - first, SCENES, within=math.inf)
+            assert (difference.low, difference.high) == pytest.approx(expected, abs=1e-12)
             estimates = [found[name][key] for found in comparison.estimates]
             assert difference.value == estimates[1].value - estimates[0].value
 
@@ -157,7 +166,7 @@ def test_a_class_that_a_sample_lacks_is_left_out_of_its_mean() -> None:
     samples = samples_of(results)
     comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
     for key in ("pld", "ap_chamfer@0.5"):
-        expected = middle(slow_values(samples, "mean", key))
+        expected = interval(results.mean[key], slow_values(samples, "mean", key), 4)
         estimate = comparison.estimates[0]["mean"][key]
         assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12), key
 
@@ -203,8 +212,7 @@ def test_a_method_cannot_be_told_from_itself() -> None:
     comparison = mg.compare([methods()[0]] * 2, names=["a", "b"], samples=20)
     for by_key in comparison.differences["a", "b"].values():
         for difference in by_key.values():
-            assert tuple(difference) == (0, 0, 0)
-            assert not difference.told_apart
+            assert difference == (0, 0, 0, False, 1)
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
@@ -216,20 +224,98 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
 
 def test_the_order_of_frames_in_the_results_does_not_matter(rng: np.random.Generator) -> None:
     good, _, moved = methods()
-    shuffled = moved.of_frames(rng.permutation(len(moved.tokens)).tolist())
     expected = mg.compare([good, moved], names=["good", "moved"], samples=40)
-    found = mg.compare([good, shuffled], names=["good", "moved"], samples=40)
-    for name, by_key in expected.differences["good", "moved"].items():
-        for key, difference in by_key.items():
-            assert found.differences["good", "moved"][name][key] == pytest.approx(difference, abs=1e-12)
+    both = [method.of_frames(rng.permutation(len(method.tokens)).tolist()) for method in (good, moved)]
+    for pair in (both, [good, both[1]], [both[0], moved]):
+        found = mg.compare(pair, names=["good", "moved"], samples=40)
+        assert found.estimates == expected.estimates  # to the last bit
+        assert found.differences == expected.differences
 
 
-def test_one_scene_leaves_nothing_to_draw() -> None:
+def test_one_scene_has_no_interval_and_no_verdict() -> None:
     truth = truth_of(np.random.default_rng(1), frames=3)
-    results = mg.evaluate(truth.with_confidence(0.5), truth, PROTOCOL, scenes=dict.fromkeys(truth.tokens, "only"))
-    estimate = mg.compare([results], samples=10).estimates[0]["mean"]["pld"]
-    assert estimate.low == pytest.approx(estimate.value)
-    assert estimate.high == pytest.approx(estimate.value)
+    sides = (truth.with_confidence(0.5), truth.with_confidence(0.9))
+    scenes = dict.fromkeys(truth.tokens, "only")
+    both = [mg.evaluate(side, truth, PROTOCOL, scenes=scenes) for side in sides]
+    comparison = mg.compare(both, names=["a", "b"], samples=10)
+    estimate = comparison.estimates[0]["mean"]["pld"]
+    assert (math.isnan(estimate.low), math.isnan(estimate.high)) == (True, True)
+    assert comparison.differences["a", "b"]["mean"]["pld"].told_apart is None
+    assert comparison.notes == (
+        "warning: there is only one scene, so there are no intervals and no verdicts. Evaluate at least 5",
+    )
+    assert "0.500 [-]" in comparison.table(["pld"])
+    assert "(too few scenes to tell)" in comparison.table(["pld"])
+
+
+@pytest.mark.parametrize("scenes", [2, 3, 4, 5])
+def test_below_five_scenes_there_is_no_verdict(scenes: int) -> None:
+    good, _, moved = methods()
+    some = [k for k, scene in enumerate(good.scenes or ()) if int(scene[-1]) < scenes]
+    comparison = mg.compare([good.of_frames(some), moved.of_frames(some)], names=["good", "moved"])
+    told = {
+        found.told_apart for values in comparison.differences["good", "moved"].values() for found in values.values()
+    }
+    assert (told == {None}) == (scenes < 5)
+    assert bool(comparison.tested) == (scenes == 5)
+    assert comparison.notes == (
+        (f"warning: {scenes} scenes are too few to tell methods apart. Evaluate at least 5",) if scenes < 5 else ()
+    )
+
+
+def test_scenes_without_a_class_do_not_count_for_it() -> None:
+    """A class in 2 of 8 scenes has the intervals of 2 scenes, and no verdict."""
+    line, other = [[0, 0], [9, 0]], [[0, 0.4], [9, 0.4]]
+    truth = mg.MapFrames.of({f"t{k}": {"divider": [line], "boundary": [line] if k < 2 else []} for k in range(8)})
+    near = mg.MapFrames.of(
+        {f"t{k}": {"divider": [other], "boundary": [other] if k < 2 else []} for k in range(8)}, classes=truth.classes
+    )
+    both = [mg.evaluate(side.with_confidence(0.9), truth, PROTOCOL) for side in (truth, near)]
+    found = mg.compare(both, names=["a", "b"]).differences["a", "b"]
+    assert found["divider"]["pld"].told_apart is True
+    assert found["boundary"]["pld"].told_apart is None
+
+
+def test_drawing_frames_is_noted() -> None:
+    (note,) = mg.compare([methods(scenes=False)[0]], samples=5).notes
+    assert "single frames were drawn" in note
+    assert "scenes=" in note
+    assert "--scenes" in note
+    assert mg.compare([methods()[0]], samples=5).notes == ()
+
+
+def test_p_values_agree_with_the_intervals() -> None:
+    for level in (0.8, 0.95, 0.99):
+        comparison = mg.compare(methods(), names=["good", "alike", "moved"], level=level)
+        for by_class in comparison.differences.values():
+            for by_key in by_class.values():
+                for found in by_key.values():
+                    assert found.told_apart == (found.low > 0 or found.high < 0) == (found.p < 1 - level)
+
+
+def test_holms_correction_counts_every_difference() -> None:
+    plain, corrected = (
+        mg.compare(methods(), names=["good", "alike", "moved"], correction=correction)  # type: ignore[arg-type]
+        for correction in ("none", "holm")
+    )
+    assert plain.tested == corrected.tested == 3 * 4 * 10  # pairs, classes and their mean, keys
+    pairs = [
+        (by_key[key], corrected.differences[pair][name][key])
+        for pair, by_class in plain.differences.items()
+        for name, by_key in by_class.items()
+        for key in by_key
+    ]
+    assert all(after[:3] == before[:3] and after.p >= before.p for before, after in pairs)
+    assert all(after.told_apart == (after.p < 0.05) for _, after in pairs)
+    smallest = min(pairs, key=lambda pair: pair[0].p)
+    assert smallest[1].p == pytest.approx(min(1, plain.tested * smallest[0].p))
+    assert sum(bool(after.told_apart) for _, after in pairs) < sum(bool(before.told_apart) for before, _ in pairs)
+    assert "120 differences tested, over all classes and values. If all were equal, about 6.0" in plain.table()
+    assert "120 differences tested, over all classes and values. The verdicts have Holm's correction" in (
+        corrected.table()
+    )
+    with pytest.raises(mg.InvalidInput, match="correction must be 'none' or 'holm', got 'bonferroni'"):
+        mg.compare(methods(), correction="bonferroni")  # type: ignore[arg-type]
 
 
 def test_higher_orders_have_intervals_of_the_value_alone() -> None:
@@ -238,7 +324,7 @@ def test_higher_orders_have_intervals_of_the_value_alone() -> None:
     results = mg.evaluate(predictions, truth, PROTOCOL.replace(order=2))
     comparison = mg.compare([results], samples=SAMPLES, seed=SEED)
     assert "localisation" not in comparison.estimates[0]["mean"]
-    expected = middle(slow_values(samples_of(results), "divider", "pld"))
+    expected = interval(results.classes["divider"]["pld"], slow_values(samples_of(results), "divider", "pld"), 4)
     estimate = comparison.estimates[0]["divider"]["pld"]
     assert (estimate.low, estimate.high) == pytest.approx(expected, abs=1e-12)
 
@@ -248,4 +334,4 @@ def test_different_truths_are_noted() -> None:
     predictions = predictions_of(np.random.default_rng(2), truth)
     both = [mg.evaluate(predictions, side, PROTOCOL) for side in (truth, placed(truth, shift=(0.1, 0)))]
     assert "2 different truths" in mg.compare(both, names=["a", "b"], samples=5).table()
-    assert mg.compare(both[:1] * 2, names=["a", "b"], samples=5).notes == ()
+    assert "different truths" not in mg.compare(both[:1] * 2, names=["a", "b"], samples=5).table()

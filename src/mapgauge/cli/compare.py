@@ -1,5 +1,6 @@
 """``mapgauge compare``: prints results side by side, with confidence intervals of values and differences."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,8 @@ from mapgauge.cli.summary import titled
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mapgauge.results.comparison import Comparison, Difference, Estimate
+    from mapgauge.results.comparison import Comparison
+    from mapgauge.results.intervals import Difference, Estimate
 
 
 def compare(
@@ -28,6 +30,14 @@ def compare(
     samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of bootstrap samples.")] = 1000,
     level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")] = 0,
+    correction: Annotated[
+        str,
+        typer.Option(
+            "--correction",
+            metavar="NAME",
+            help="Correct the verdicts for the number of differences: `holm`, or `none`.",
+        ),
+    ] = "none",
     fail_if: Annotated[
         Texts,
         typer.Option(
@@ -51,13 +61,22 @@ def compare(
     names = file_names(results, name)
     if samples < 1 or not 0 < level < 1 or seed < 0:
         refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
+    if correction not in ("none", "holm"):
+        refuse("--correction", f"must be none or holm, got {correction!r}")
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
     from mapgauge import load_results
 
     methods = [load_results(path) for path in results]
-    comparison = compare_results(methods, names=names, samples=samples, level=level, seed=seed)
+    comparison = compare_results(
+        methods,
+        names=names,
+        samples=samples,
+        level=level,
+        seed=seed,
+        correction="holm" if correction == "holm" else "none",
+    )
     known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
     shown = listed(classes) or ["mean"]
     shown = known if shown == ["all"] else shown
@@ -66,7 +85,8 @@ def compare(
         raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
     verdicts = gate.judge(conditions, comparison, methods)
     show_comparison(form, comparison, shown, verdicts)
-    if conditions and not gate.report(verdicts, names[0]):
+    units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
+    if conditions and not gate.report(verdicts, names[0], units):
         raise typer.Exit(gate.FAILED)
 
 
@@ -97,19 +117,20 @@ def show_comparison(
                 show_table(Table(title, ["name", *map(titled, keys)], rows), gap=k > 0)
                 _show_differences(comparison, class_name, keys)
         if form == "text":
-            for note in comparison.notes:
+            for note in filter(None, (comparison.tests, *comparison.notes)):
                 say(note)
 
 
 def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
     from mapgauge.metrics.table import title_of
+    from mapgauge.results.intervals import bracket
 
     for (first, second), found in comparison.differences.items():
         rows = [
             [
                 title_of(key),
-                f"{(value := found[class_name][key]).value:+.3f} [{value.low:+.3f}, {value.high:+.3f}]",
-                "told apart" if value.told_apart else "cannot be told apart",
+                f"{(value := found[class_name][key]).value:+.3f} {bracket(value.low, value.high, '+.3f')}",
+                value.verdict,
             ]
             for key in keys
             if key in found[class_name]
@@ -124,6 +145,8 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
         "units": comparison.units,
         "samples": comparison.samples,
         "level": comparison.level,
+        "correction": comparison.correction,
+        "tested": comparison.tested,
         "notes": comparison.notes,
         "estimates": {
             name: {class_name: {key: _values(value) for key, value in values.items()} for class_name, values in one}
@@ -144,8 +167,8 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
 
 
 def _values(value: "Estimate | Difference") -> dict[str, Any]:
-    apart = getattr(value, "told_apart", None)
-    return value._asdict() | ({} if apart is None else {"told_apart": apart})
+    """Return the numbers of a value or a difference. Those that do not exist are None."""
+    return {key: number if number is None or math.isfinite(number) else None for key, number in value._asdict().items()}
 
 
 def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are those of ``mapgauge.flat``: ``pld/divider``,
 ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
-difference from the first file; a limit without a sign is a value. ``and told apart`` requires that the confidence
-interval of the difference does not contain 0.
+difference from the first file; a limit without a sign is a value. ``and told apart`` requires that the two methods are
+told apart: with five scenes or more, and a confidence interval of the difference that does not contain 0.
 """
 
 import re
@@ -17,7 +17,8 @@ from mapgauge.cli.parsing import refuse
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mapgauge.results.comparison import Comparison, Difference
+    from mapgauge.results.comparison import Comparison
+    from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
 
 FAILED = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
@@ -36,7 +37,7 @@ class Condition:
     above: bool  # whether a value above the limit fails
     limit: float
     relative: bool  # whether the limit is a difference from the first file
-    told_apart: bool  # whether the interval of the difference must not contain 0
+    told_apart: bool  # whether the two methods must be told apart
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Verdict:
     baseline: float | None  # value of the first file; None if it is the only one
     difference: "Difference | None"  # with its interval; None if it has no interval
     fails: bool
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the condition cannot fail, because there are too few scenes to tell methods apart."""
+        return self.condition.told_apart and self.difference is not None and self.difference.told_apart is None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
@@ -129,7 +135,7 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
     measured = value - baseline if condition.relative else value
     fails = measured > condition.limit if condition.above else measured < condition.limit
     if condition.told_apart and difference is not None:
-        fails = fails and difference.told_apart
+        fails = fails and difference.told_apart is True
     return Verdict(condition, comparison.names[k], value, baseline if k else None, difference, fails)
 
 
@@ -141,8 +147,22 @@ def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}
 
 
-def report(verdicts: Sequence[Verdict], baseline: str) -> bool:
-    """Print on stderr which conditions fail, one line each. Return whether the gate passes."""
+def report(verdicts: Sequence[Verdict], baseline: str, units: str) -> bool:
+    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes.
+
+    Args:
+        verdicts: The results of all conditions.
+        baseline: The name of the first file.
+        units: What the bootstrap draws, with its number: ``"2 scenes"``.
+    """
+    from mapgauge.results.intervals import FEWEST
+
+    for verdict in verdicts:
+        if verdict.undecided:
+            warn(
+                f"warning: gate: {verdict.name}: {verdict.condition.text!r} cannot fail: too few scenes to tell "
+                f"({units}; at least {FEWEST} with this class are needed)"
+            )
     failed = [verdict for verdict in verdicts if verdict.fails]
     for verdict in failed:
         warn(f"gate: {_reason(verdict, baseline)}")
@@ -154,11 +174,13 @@ def report(verdicts: Sequence[Verdict], baseline: str) -> bool:
 
 def _reason(verdict: Verdict, baseline: str) -> str:
     """Return why a condition fails, with its numbers."""
+    from mapgauge.results.intervals import bracket
+
     condition = verdict.condition
     text = f"{verdict.name}: {condition.key} is {verdict.value:.4f}"
     if verdict.baseline is not None:
         change = verdict.value - verdict.baseline
         text += f", {change:+.4f} from {verdict.baseline:.4f} of {baseline}"
         if verdict.difference is not None:
-            text += f" [{verdict.difference.low:+.4f}, {verdict.difference.high:+.4f}]"
+            text += f" {bracket(verdict.difference.low, verdict.difference.high, '+.4f')}"
     return f"{text}; fails if {condition.text}"

@@ -94,6 +94,7 @@ def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str)
         rows=HitRows(partial(hits_by, distance, field)),
         setting=Setting(field, "threshold", unit),
         stated=lambda _: stated,
+        limits=(0.0, 1.0),
     )
 
 

@@ -8,6 +8,7 @@ There are two kinds of rows. ``SumRows`` are numbers of a frame and class that a
 bits of a prediction, from which average precision is computed over all predictions in the order of their confidence.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -100,6 +101,7 @@ class Metric:
     # The settings in words for titles: "cutoff 1.5 m, order 1".
     stated: Callable[[Protocol], str] = lambda _: ""
     default: bool = True  # whether it is computed when no metrics are named
+    limits: tuple[float, float] = (-math.inf, math.inf)  # smallest and largest possible value; intervals end there
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""

@@ -280,4 +280,5 @@ PLD = Metric(
     ),
     setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, order {protocol.order:g}",
+    limits=(0.0, 1.0),
 )

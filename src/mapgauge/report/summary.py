@@ -11,7 +11,8 @@ from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.metrics.metric import HitRows, Metric
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
-from mapgauge.results.comparison import Comparison, Difference, Estimate
+from mapgauge.results.comparison import Comparison
+from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.results import Results
 
 LEVELS = ("error", "warning", "note")
@@ -72,7 +73,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
     text = [
         f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
         f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
-        + (" With so few, the intervals are unreliable." if comparison.units < 10 else "")
+        + (f" {escape(comparison.tests)}." if comparison.tests else "")
         + "</p>",
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
@@ -120,20 +121,14 @@ def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> 
     """Return a value with its interval, if it has one."""
     if found is None:
         return number((results.mean if name == "mean" else results.classes[name]).get(key))
-    return f"{found.value:.3f}" + (f" <small>[{found.low:.3f}, {found.high:.3f}]</small>" if _is_known(found) else "")
+    return f"{found.value:.3f} <small>{bracket(found.low, found.high)}</small>"
 
 
 def _difference(found: Difference | None) -> str:
     if found is None:
         return number(None)
-    interval = f" <small>[{found.low:+.3f}, {found.high:+.3f}]</small>" if _is_known(found) else ""
-    unsure = "" if found.told_apart else '<br><em class="unsure">cannot be told apart</em>'
-    return f"{found.value:+.3f}{interval}{unsure}"
-
-
-def _is_known(found: Estimate | Difference) -> bool:
-    """Whether there is an interval. There is none if no bootstrap sample has a value."""
-    return math.isfinite(found.low) and math.isfinite(found.high)
+    unsure = "" if found.told_apart else f'<br><em class="unsure">{found.verdict}</em>'
+    return f"{found.value:+.3f} <small>{bracket(found.low, found.high, '+.3f')}</small>{unsure}"
 
 
 def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:

@@ -39,6 +39,13 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
     return found | {"mean": mean}
 
 
+def units_with_class(results: Results, unit_of_frame: Indices) -> dict[str, NDArray[np.bool_]]:
+    """Return for each class which units have predictions or truth of it. Only these have a part in its values."""
+    there = np.zeros((int(unit_of_frame.max()) + 1, len(results.class_names)), np.bool_)
+    np.logical_or.at(there, unit_of_frame, results.scores.predicted + results.scores.true > 0)
+    return dict(zip(results.class_names, there.T, strict=True))
+
+
 def _mean(columns: Sequence[Floats]) -> Floats:
     """Return the mean over classes. Each sample averages over the classes that have a value in it."""
     stacked = np.stack(columns)
@@ -55,14 +62,20 @@ def _added(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
     return sums
 
 
+def _drawn(weights: Floats, sums: Floats) -> Floats:
+    """Return the sums of each sample. Unlike ``@``, the order of additions does not depend on the number of threads."""
+    drawn: Floats = np.einsum("su,uc->sc", weights, sums)
+    return drawn
+
+
 def _sum_values(
     results: Results, metric: Metric, rows: SumRows, c: int, unit_of_frame: Indices, weights: Floats
 ) -> dict[str, Floats]:
     """Return the main value and the headline values from weighted sums at the first setting."""
     units = weights.shape[1]
-    sums = weights @ _added(results.scores.sums[metric.name][0][:, c], unit_of_frame, units)
+    sums = _drawn(weights, _added(results.scores.sums[metric.name][0][:, c], unit_of_frame, units))
     counts = (results.scores.predicted[:, c] + results.scores.true[:, c]).astype(np.float64)
-    there = (weights @ _added(counts[:, None], unit_of_frame, units))[:, 0] > 0
+    there = _drawn(weights, _added(counts[:, None], unit_of_frame, units))[:, 0] > 0
     values = rows.values(sums, results.protocol)
     shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
     return {key: np.where(there, values[key], np.nan) for key in shown}

@@ -5,54 +5,28 @@ scenes are drawn if scenes are known, because drawing single frames would make t
 use the same draws, so a difference between two methods does not contain the randomness of two draws.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from mapgauge.display.tables import text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Floats
-from mapgauge.results.bootstrap import drawn_values
+from mapgauge.metrics.table import value_named
+from mapgauge.results.bootstrap import Indices, drawn_values, units_with_class
+from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm
 from mapgauge.results.results import Results
+
+Correction: TypeAlias = Literal["none", "holm"]
+Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]  # by methods, class and key
 
 SAMPLES = 1000
 LEVEL = 0.95
-
-
-class Estimate(NamedTuple):
-    """A value and its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """As ``0.790 [0.771, 0.812]``."""
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-class Difference(NamedTuple):
-    """The difference of a value between two methods, on the same draws."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.low > 0 or self.high < 0
-
-    def __str__(self) -> str:
-        """As ``+0.012 [+0.004, +0.021]``."""
-        plain = f"{self.value:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
-        return plain if self.told_apart else plain + " (cannot be told apart)"
+CORRECTIONS = ("none", "holm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +35,29 @@ class Comparison:
 
     names: tuple[str, ...]
     estimates: tuple[dict[str, dict[str, Estimate]], ...]  # for each method, by class name (or "mean") and key
-    differences: dict[tuple[str, str], dict[str, dict[str, Difference]]]  # second minus first
+    differences: Differences  # second minus first
     drawn: str  # "scene" or "frame"
     units: int  # number of scenes or frames
     samples: int
     level: float
     notes: tuple[str, ...] = ()
+    correction: Correction = "none"
+
+    @property
+    def tested(self) -> int:
+        """Number of differences that have a verdict, over all classes, keys and pairs of methods."""
+        return sum(found.told_apart is not None for found in _each(self.differences))
+
+    @property
+    def tests(self) -> str:
+        """How many differences were tested and with which correction, in words; empty if none was tested."""
+        if not self.tested:
+            return ""
+        if self.correction == "holm":
+            how = "The verdicts have Holm's correction for this number; the intervals are not corrected"
+        else:
+            how = f"If all were equal, about {self.tested * (1 - self.level):.1f} would be told apart by chance"
+        return f"{self.tested} differences tested, over all classes and values. {how}"
 
     def table(self, keys: Sequence[str] | None = None, class_name: str = "mean") -> str:
         """Return the values of all methods and their differences as text.
@@ -90,7 +81,7 @@ class Comparison:
         text = [text_table([draws, *shown], rows)]
         for (first, second), apart in self.differences.items():
             text.append(f"{second} minus {first}: " + "; ".join(f"{key} {apart[class_name][key]}" for key in shown))
-        return "\n".join([*text, *self.notes])
+        return "\n".join([*text, *filter(None, [self.tests]), *self.notes])
 
 
 def compare(
@@ -100,6 +91,7 @@ def compare(
     samples: int = SAMPLES,
     level: float = LEVEL,
     seed: int = 0,
+    correction: Correction = "none",
 ) -> Comparison:
     """Compare results, with a confidence interval for each value and for each difference.
 
@@ -107,11 +99,14 @@ def compare(
         results: Results of one or several methods on the same frames, with the same protocol.
         names: Names of the methods. If None, the names of their files.
         samples: Number of bootstrap samples.
-        level: Share of the samples that an interval covers.
+        level: The probability with which an interval covers the true value.
         seed: Seed of the draws. The same seed gives the same intervals.
+        correction: ``"holm"`` corrects p-values and verdicts for the number of differences, which is that of all
+            classes, keys and pairs of methods. ``"none"`` tests each difference alone.
 
     Returns:
-        Estimates and differences. Scenes are drawn if one of the results has scenes, otherwise frames.
+        Estimates and differences. Scenes are drawn if one of the results has scenes, otherwise frames. With fewer than
+        5 of them, ``told_apart`` is None. With one, there are no intervals.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}
@@ -130,6 +125,8 @@ def compare(
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
     if not isinstance(seed, int) or seed < 0:
         raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
+    if correction not in CORRECTIONS:
+        raise InvalidInput(f"correction must be 'none' or 'holm', got {correction!r}")
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     keys = methods[0].tokens if scenes is None else scenes
     units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
@@ -137,18 +134,24 @@ def compare(
     draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
     columns = [drawn_values(method, unit_of_frame, draws.astype(np.float64)) for method in methods]
     values: list[dict[str, dict[str, Any]]] = [method.classes | {"mean": method.mean} for method in methods]
+    counts = [_units(unit_of_frame, [method]) for method in methods]
     estimates = tuple(
         {
-            name: {key: Estimate(value[name][key], *_interval(column, level)) for key, column in by_key.items()}
+            name: {
+                key: estimate(value[name][key], column, count[name], level, _limits(key))
+                for key, column in by_key.items()
+            }
             for name, by_key in found.items()
         }
-        for found, value in zip(columns, values, strict=True)
+        for found, value, count in zip(columns, values, counts, strict=True)
     )
-    differences = {
-        (called[i], called[j]): {
+    differences: Differences = {}
+    for i, j in combinations(range(len(methods)), 2):
+        count = _units(unit_of_frame, [methods[i], methods[j]])
+        differences[called[i], called[j]] = {
             name: {
-                key: Difference(
-                    values[j][name][key] - values[i][name][key], *_interval(column - columns[i][name][key], level)
+                key: difference(
+                    values[j][name][key] - values[i][name][key], column - columns[i][name][key], count[name], level
                 )
                 for key, column in by_key.items()
                 if key in columns[i][name]
@@ -156,21 +159,74 @@ def compare(
             for name, by_key in columns[j].items()
             if name in columns[i]
         }
-        for i, j in combinations(range(len(methods)), 2)
-    }
-    truths = len({method.inputs[1].hash for method in methods})
-    notes = () if truths == 1 else (f"note: the methods were compared with {truths} different truths",)
+    if correction == "holm":
+        differences = _corrected(differences, level)
     drawn = "frame" if scenes is None else "scene"
-    return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes)
+    notes = tuple(_notes(methods, drawn, len(units)))
+    return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes, correction)
+
+
+def _units(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:
+    """Return the number of scenes or frames that have instances of each class, and of any class as ``"mean"``."""
+    there = [units_with_class(method, unit_of_frame) for method in methods]
+    by_class = {name: np.logical_or.reduce([found[name] for found in there]) for name in there[0]}
+    found = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
+    return found | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
+
+
+def _limits(key: str) -> tuple[float, float]:
+    """Return the smallest and the largest possible value of a key."""
+    found = value_named(ValueKey.parse(key).name)
+    return (-np.inf, np.inf) if found is None else found[0].limits
+
+
+def _each(differences: Differences) -> Iterator[Difference]:
+    """Yield all differences."""
+    for by_class in differences.values():
+        for by_key in by_class.values():
+            yield from by_key.values()
+
+
+def _corrected(differences: Differences, level: float) -> Differences:
+    """Return the differences with p-values and verdicts corrected for the number of verdicts."""
+    tested = [found.p if found.told_apart is not None else np.nan for found in _each(differences)]
+    corrected = iter(holm(tested))
+
+    def changed(found: Difference) -> Difference:
+        p = next(corrected)
+        return found if found.told_apart is None else found._replace(p=p, told_apart=p < 1 - level)
+
+    return {
+        pair: {name: {key: changed(found) for key, found in by_key.items()} for name, by_key in by_class.items()}
+        for pair, by_class in differences.items()
+    }
+
+
+def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
+    """Yield remarks about what limits the comparison."""
+    truths = len({method.inputs[1].hash for method in methods})
+    if truths > 1:
+        yield f"note: the methods were compared with {truths} different truths"
+    if units == 1:
+        text = f"there is only one {drawn}, so there are no intervals and no verdicts"
+        yield f"warning: {text}. Evaluate at least {FEWEST}"
+    elif units < FEWEST:
+        yield f"warning: {units} {drawn}s are too few to tell methods apart. Evaluate at least {FEWEST}"
+    if drawn == "frame" and units > 1:
+        yield (
+            "note: the scenes are not known, so single frames were drawn. Frames of one scene are similar, so the "
+            "intervals are too narrow if several frames are of one scene. Pass scenes= to evaluate (in the shell: "
+            "--scenes)"
+        )
 
 
 def _same_frames(methods: list[Results]) -> list[Results]:
-    """Return the results with their frames in the same order."""
+    """Return the results with their frames sorted by token, so that no sum depends on the order in a file."""
     if not methods:
         raise InvalidInput("no results to compare")
     first = methods[0]
-    place = {token: i for i, token in enumerate(first.tokens)}
-    aligned = [first]
+    if not first.tokens:
+        raise InvalidInput("the results have no frames to compare")
     for k, method in enumerate(methods[1:], 1):
         if method.protocol != first.protocol or method.metrics != first.metrics:
             raise InvalidInput(
@@ -183,9 +239,12 @@ def _same_frames(methods: list[Results]) -> list[Results]:
             raise InvalidInput(
                 f"results 0 and {k} differ in {lacking} frames", remedy="Evaluate both on the same truth"
             )
-        order = np.argsort([place[token] for token in method.tokens])
-        aligned.append(method if method.tokens == first.tokens else method.of_frames(order.tolist()))
-    return aligned
+    return [_sorted(method) for method in methods]
+
+
+def _sorted(method: Results) -> Results:
+    order = sorted(range(len(method.tokens)), key=method.tokens.__getitem__)
+    return method if order == list(range(len(order))) else method.of_frames(order)
 
 
 def method_names(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
@@ -196,15 +255,6 @@ def method_names(methods: list[Results], names: Sequence[str] | None) -> tuple[s
     if len(names) != len(methods) or len(set(names)) < len(names):
         raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")
     return tuple(names)
-
-
-def _interval(column: Floats, level: float) -> tuple[float, float]:
-    """Return the interval that holds the middle share of the samples. Samples without a value do not count."""
-    there = column[np.isfinite(column)]
-    if not len(there):
-        return math.nan, math.nan
-    low, high = np.percentile(there, [50 * (1 - level), 50 * (1 + level)])
-    return float(low), float(high)
 
 
 def plain_keys(keys: Iterable[str]) -> list[str]:

@@ -1,0 +1,112 @@
+"""Confidence intervals, p-values and verdicts from bootstrap samples.
+
+The spread of the samples gives the standard error. It is too small by the factor ``sqrt((n - 1) / n)`` for ``n`` scenes
+or frames, and it is uncertain itself. Student's t with ``n - 1`` degrees of freedom accounts for both. Percentiles of
+the samples would be too narrow for few scenes: of 5 scenes, they cover the true value in 83 % of cases, not in 95 %.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.metrics.metric import Floats
+from mapgauge.results.student import quantile, share_within
+
+FEWEST = 5  # scenes or frames; with fewer, methods are not told apart
+_ROUNDING = 1e-12  # differences up to this size are rounding, because values are of the order of 1
+_UNBOUNDED = (-math.inf, math.inf)
+
+
+class Estimate(NamedTuple):
+    """A value and its confidence interval. The bounds are NaN if there is no interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """As ``0.790 [0.771, 0.812]``, or ``0.790 [-]`` without an interval."""
+        return f"{self.value:.3f} {bracket(self.low, self.high)}"
+
+
+class Difference(NamedTuple):
+    """The difference of a value between two methods, on the same draws."""
+
+    value: float
+    low: float
+    high: float
+    told_apart: bool | None  # whether p is below 1 - level; None if there are too few scenes or frames to tell
+    p: float  # the p-value of equal methods, corrected if a correction was chosen; NaN if there is no interval
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        if self.told_apart is None:
+            return "too few scenes to tell"
+        return "told apart" if self.told_apart else "cannot be told apart"
+
+    def __str__(self) -> str:
+        """As ``+0.012 [+0.004, +0.021]``, with the verdict if the methods are not told apart."""
+        plain = f"{self.value:+.3f} {bracket(self.low, self.high, '+.3f')}"
+        return plain if self.told_apart else f"{plain} ({self.verdict})"
+
+
+def bracket(low: float, high: float, form: str = ".3f") -> str:
+    """Return an interval in brackets, or a dash in brackets if there is none."""
+    return f"[{low:{form}}, {high:{form}}]" if math.isfinite(low) and math.isfinite(high) else "[-]"
+
+
+def estimate(
+    value: float, samples: Floats, units: int, level: float, limits: tuple[float, float] = _UNBOUNDED
+) -> Estimate:
+    """Return a value with its interval.
+
+    Args:
+        value: The value of all units.
+        samples: The values of the bootstrap samples. Samples without a value are NaN and do not count.
+        units: Number of scenes or frames that have a part in the value.
+        level: The probability with which the interval covers the true value.
+        limits: The smallest and the largest possible value.
+    """
+    error, freedom = _error(samples, units)
+    if math.isnan(error):
+        return Estimate(value, math.nan, math.nan)
+    half = quantile(level, freedom) * error
+    return Estimate(value, max(value - half, min(limits[0], value)), min(value + half, max(limits[1], value)))
+
+
+def difference(value: float, samples: Floats, units: int, level: float) -> Difference:
+    """Return a difference with its interval, its p-value and the verdict. The arguments are those of ``estimate``."""
+    error, freedom = _error(samples, units)
+    if math.isnan(error) or math.isnan(value):
+        return Difference(value, math.nan, math.nan, None, math.nan)
+    half = quantile(level, freedom) * error
+    p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
+    p = 1.0 if abs(value) <= _ROUNDING else p
+    return Difference(value, value - half, value + half, p < 1 - level if units >= FEWEST else None, p)
+
+
+def _error(samples: Floats, units: int) -> tuple[float, int]:
+    """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values."""
+    there = samples[np.isfinite(samples)]
+    count = min(units, len(there))
+    if count < 2:
+        return math.nan, 0
+    return float(np.std(there, ddof=1)) * math.sqrt(units / (units - 1)), count - 1
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's method. NaN stays, and does not count.
+
+    >>> [round(value, 6) for value in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    corrected = [math.nan] * len(p)
+    order = sorted((k for k in range(len(p)) if not math.isnan(p[k])), key=lambda k: p[k])
+    largest = 0.0
+    for rank, k in enumerate(order):
+        largest = max(largest, min((len(order) - rank) * p[k], 1.0))
+        corrected[k] = largest
+    return corrected

@@ -1,0 +1,54 @@
+"""Results of made-up scenes: rows are drawn at random, without geometry. They cost little, so thousands can be made.
+
+A scene has a size and a difficulty, which both methods share. The errors of a method are independent of the other's.
+Both methods have the same distribution, so they are equal, and the values of an endless data set are the true values.
+"""
+
+import numpy as np
+
+import mapgauge as mg
+from mapgauge.results.results import Results
+from mapgauge.results.rows import MemoryRows
+from mapgauge.results.summary import Input, Summary
+from mapgauge.scoring.scores import Scores
+
+PROTOCOL = mg.protocol("paper-60x30", classes=("divider", "boundary"), chamfer=(1.0,), frechet=(), cutoffs=(1.5,))
+METRICS = ("pld", "ap_chamfer")
+CLASSES = 2
+
+
+def made_up(rng: np.random.Generator, scenes: int) -> tuple[Results, Results]:
+    """Return two equal methods on the same made-up scenes, one frame each."""
+    true = 3 + rng.poisson(rng.gamma(2.0, 4.0, (scenes, CLASSES)))  # a few scenes are large
+    skill = np.clip(rng.normal(0.65, 0.15, (scenes, 1)), 0.1, 0.95)
+    return _method(rng, true, skill), _method(rng, true, skill)
+
+
+def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray) -> Results:
+    scenes = len(true)
+    own = np.clip(skill + rng.normal(0, 0.08, true.shape), 0.05, 0.98)  # the skill of this method in each scene
+    false = rng.poisson(0.5 * true * (1.2 - own))
+    hits = rng.binomial(true, own)
+    predicted = hits + false
+    starts = np.repeat(np.arange(scenes * CLASSES), predicted.ravel())
+    place = np.arange(len(starts)) - np.repeat(predicted.ravel().cumsum() - predicted.ravel(), predicted.ravel())
+    hit = place < hits.ravel()[starts]
+    confidence = np.round(np.clip(rng.normal(np.where(hit, 0.7, 0.35), 0.2), 0.01, 0.99), 3)
+    mass = 0.5 * (true + np.bincount(starts, confidence, scenes * CLASSES).reshape(true.shape))
+    sums = np.zeros((1, scenes, CLASSES, 6))
+    sums[0, :, :, 0] = rng.uniform(0.1, 0.3, true.shape) * hits
+    sums[0, :, :, 3] = 0.5 * (true - hits)
+    sums[0, :, :, 4] = 0.5 * np.bincount(starts[~hit], confidence[~hit], scenes * CLASSES).reshape(true.shape)
+    sums[0, :, :, 5] = mass
+    rows = Scores(
+        predicted.astype(np.int64),
+        true.astype(np.int64),
+        confidence,
+        {"pld": sums},
+        {"pld": np.zeros((0, scenes, CLASSES, 6))},
+        {"ap_chamfer": hit.astype(np.uint16)},
+    )
+    side = Input("", "", scenes, {}, "")
+    summary = Summary(PROTOCOL, METRICS, ("divider", "boundary"), (), (side, side), 0, 0, (), "", rows)
+    tokens = tuple(f"scene {k:06d}" for k in range(scenes))
+    return Results(summary, MemoryRows(tokens, tokens, rows))

@@ -1,0 +1,80 @@
+"""Intervals, p-values and verdicts: against scipy, and against their own definitions."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mapgauge.results.intervals import Difference, Estimate, difference, estimate, holm
+from mapgauge.results.student import quantile, share_within
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 9, 19, 30, 149, 150, 999, 6018])
+def test_students_t_is_that_of_scipy(freedom: int) -> None:
+    for t in (0.0, 1e-6, 0.1, 1.0, 2.2, 4.5, 40.0, 1e6):
+        assert share_within(t, freedom) == pytest.approx(1 - 2 * stats.t.sf(t, freedom), abs=1e-10)
+    for level in (0.01, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-6):
+        assert quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-7)
+
+
+@pytest.mark.parametrize("units", [5, 6, 10, 30])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: float) -> None:
+    """The bootstrap of a mean has a known spread. With it, the interval and the p-value are those of the t-test."""
+    rng = np.random.default_rng(units)
+    for shift in (0.0, 0.2, 1.0):
+        values = rng.normal(shift, 0.5, units)
+        spread = values.std() / math.sqrt(units)
+        samples = values.mean() + spread * math.sqrt(99_999 / 100_000) * np.tile([-1.0, 1.0], 50_000)
+        found = difference(float(values.mean()), samples, units, level)
+        test = stats.ttest_1samp(values, 0)
+        assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval(level)), rel=1e-9)
+        assert found.p == pytest.approx(test.pvalue, rel=1e-9)
+        assert found.told_apart == (found.low > 0 or found.high < 0) == (found.p < 1 - level)
+
+
+def test_one_unit_has_no_interval() -> None:
+    samples = np.full(100, 0.5)
+    assert str(estimate(0.5, samples, 1, 0.95)) == "0.500 [-]"
+    found = difference(0.5, samples, 1, 0.95)
+    assert found.told_apart is None
+    assert [math.isnan(value) for value in (found.low, found.high, found.p)] == [True] * 3
+    assert str(found) == "+0.500 [-] (too few scenes to tell)"
+
+
+@pytest.mark.parametrize("units", [2, 3, 4, 5, 6])
+def test_there_is_no_verdict_below_five_units(units: int) -> None:
+    found = difference(0.5, np.full(100, 0.5), units, 0.95)
+    assert found == Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0)
+
+
+def test_samples_without_a_value_do_not_count() -> None:
+    some = np.array([math.nan, 0.1, 0.2, math.nan, 0.3])
+    assert estimate(0.2, some, 10, 0.95) == estimate(0.2, some[[1, 2, 4]], 10, 0.95)
+    for few in (some[:2], some[:1], some[:0]):
+        assert math.isnan(estimate(0.2, few, 10, 0.95).low)
+
+
+def test_intervals_stay_within_the_limits_of_the_value() -> None:
+    samples = np.linspace(0.9, 1.0, 50)
+    assert estimate(0.98, samples, 10, 0.95, (0.0, 1.0)).high == 1
+    assert estimate(0.98, samples, 10, 0.95).high > 1
+    assert estimate(0.02, 1 - samples, 10, 0.95, (0.0, 1.0)).low == 0
+    assert estimate(0.5, np.full(5, 0.5), 10, 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
+
+
+def test_a_difference_that_is_rounding_is_none() -> None:
+    found = difference(1e-16, np.full(100, 1e-16), 10, 0.95)
+    assert (found.told_apart, found.p) == (False, 1.0)
+
+
+def test_holms_correction() -> None:
+    assert holm([]) == []
+    assert holm([0.2]) == [0.2]
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    found = holm([0.02, math.nan, 0.01])
+    assert found[0] == 0.02
+    assert found[2] == 0.02
+    assert math.isnan(found[1])
