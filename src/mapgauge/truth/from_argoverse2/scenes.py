@@ -7,9 +7,10 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding, Level
-from mapgauge.truth.datasets import EXAMPLES, Frame, MapLayers, Scene
+from mapgauge.truth.datasets import EXAMPLES, Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.logs import POSES, SWEEPS, poses_at, read_poses, regular_times, sweep_times
-from mapgauge.truth.from_argoverse2.maps import find_map, read_map
+from mapgauge.truth.from_argoverse2.maps import read_map
+from mapgauge.truth.from_argoverse2.vector_map import find_map
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import Selection, check_scenes
 from mapgauge.truth.splits import SKIPPED_BY_STREAMMAPNET, choose_split, split_named
@@ -69,7 +70,7 @@ class Argoverse2:
             self._add_finding("warning", "sweeps-missing", text, without, remedy)
         return scenes
 
-    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return the map of a log. Every log has a map of its own."""
         return read_map(self.logs[scene.map], rules)
 
