@@ -80,6 +80,15 @@ TokensOption: TypeAlias = Annotated[
 EveryOption: TypeAlias = Annotated[
     int, typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=_at_least_one)
 ]
+EveryCountsOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--every-through-all", help="Count --every through the frames of all scenes, as the public repositories do."
+    ),
+]
+HeightOption: TypeAlias = Annotated[
+    bool, typer.Option("--height", help="Write points with their height, for the rules of public converters.")
+]
 RestartOption: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
@@ -122,6 +131,8 @@ def av2(
     region: RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
+    every_through_all: EveryCountsOption = False,
+    height: HeightOption = False,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
     workers: o.WorkersOption = None,
@@ -135,7 +146,12 @@ def av2(
     from mapgauge.truth import argoverse2 as cut
 
     settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
-    _make(cut, dataroot, output, to, workers=workers, restart=restart, **settings)
+    if height:
+        from mapgauge.truth.rules import rules_named, with_height
+
+        o.valid("--height", with_height, rules_named("argoverse2", rules))
+    counts = "all" if every_through_all else "scene"
+    _make(cut, dataroot, output, to, workers=workers, restart=restart, height=height, every_counts=counts, **settings)
 
 
 @truth.command("rules")

@@ -108,7 +108,7 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
         timestamps=np.array([one.timestamp for one in scene.frames], np.int64),
-        poses=patches.poses,
+        poses=np.array([one.pose for one in scene.frames]).reshape(-1, 4, 4) if rules.tilt else patches.poses,
         name=scene.name,
         findings=cutter.findings,
     )

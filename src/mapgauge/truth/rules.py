@@ -6,11 +6,11 @@ and between a row and its repository.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 
@@ -53,8 +53,8 @@ class Rules:
     forward: Literal["x", "y"] = "x"  # the axis that points forward; with y, x points to the right
 
     # For maps without a layer of dividers (Argoverse 2). "lane-marks": painted lines. "lane-graph": lines between
-    # neighbouring lanes. "lane-paths": likewise, followed from lane to lane in each frame; "one-way-paths" does so after
-    # one of two opposite lanes was dropped.
+    # neighbouring lanes. "lane-paths": likewise, followed from lane to lane in each frame. "one-way-paths": likewise,
+    # after one of two opposite lanes was dropped.
     divider_source: Literal["layers", "lane-marks", "lane-graph", "lane-paths", "one-way-paths"] = "layers"
     duplicate_buffer: float = 0.0  # dividers are widened by this much to each side to find duplicates
     duplicate_overlap: float = 0.0  # smallest overlap of duplicates: metres (lane-marks) or a share (the others)
@@ -64,6 +64,7 @@ class Rules:
     simplify_boundaries: float = 0.0  # likewise
     cut_in: CutIn = "map"  # per frame: coordinates in which drivable areas are cut; "vehicle" tilts with the vehicle
     crossing_least: float = 0.0  # per frame: smaller crossings are left out, square metres
+    tilt: bool = False  # whether roll and pitch of the vehicle count
     height: bool = False  # whether points have a height
     log_in_token: bool = False  # whether a token is the log id and the time, or only the time
 
@@ -76,7 +77,7 @@ _argoverse2 = partial(
     dividers=("lane_segments",),
     boundaries=("drivable_areas",),
 )
-_argoverse2_public = partial(_argoverse2, per_frame=True, split_lines=True)
+_argoverse2_public = partial(_argoverse2, per_frame=True, split_lines=True, tilt=True)
 _argoverse2_paths = partial(
     _argoverse2_public, simplify_dividers=0.2, duplicate_overlap=0.9, invalid_polygons="skip", log_in_token=True
 )
@@ -169,3 +170,14 @@ def rules_named(dataset: str, name: str) -> Rules:
         note = f" ({name} is for {', '.join(elsewhere)})" if elsewhere else ""
         raise InvalidInput(f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}")
     return RULES[dataset, name]
+
+
+def with_height(rules: Rules) -> Rules:
+    """Return rules whose truth has height, or raise an error if it cannot have height."""
+    if not rules.tilt:
+        able = [row.name for row in RULES.values() if row.dataset == rules.dataset and row.tilt]
+        raise InvalidInput(
+            f"the rules {rules.name} make flat truth, so height is not available",
+            remedy=Remedy(f"Pass rules= one of {', '.join(able)}", f"Pass --rules with one of {', '.join(able)}"),
+        )
+    return replace(rules, height=True)

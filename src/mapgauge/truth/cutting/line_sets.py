@@ -4,16 +4,14 @@ The public converters work like this: the first of several copies stays, and a l
 meets one of its ends. So the result depends on the order.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge.frames.map_frames import Indices
 from mapgauge.truth.cutting.shapes import Geometries, shapely_module
 from mapgauge.typing import Flags, Points
-
-Alike: TypeAlias = Callable[[Indices, Indices], Flags]  # whether the lines of each pair are copies
 
 
 class NamedLine(NamedTuple):
@@ -64,7 +62,8 @@ def drop_beside(lines: Geometries, edges: Geometries, width: float, least: float
         return list(range(len(lines)))
     line, edge = near_pairs(lines, edges, 2 * width)
     beside = strips_overlap(lines[line], edges[edge], width, least)
-    return np.setdiff1d(np.arange(len(lines)), line[beside]).tolist()
+    gone = set(line[beside].tolist())
+    return [k for k in range(len(lines)) if k not in gone]
 
 
 def drop_copies(strips: Geometries, least: float) -> list[int]:

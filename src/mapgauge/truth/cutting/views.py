@@ -17,7 +17,7 @@ from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, shapely_module
 from mapgauge.truth.rules import CutIn
-from mapgauge.typing import Points
+from mapgauge.typing import Flags, Points
 
 
 class Near(NamedTuple):
@@ -26,7 +26,7 @@ class Near(NamedTuple):
     rows: Indices  # (n,): indices of the elements, ascending
     coords: Points  # (points, 3): their points
     owner: Indices  # (points,): from 0 to n - 1
-    inside: NDArray[np.bool_]  # (n,): whether the element lies wholly inside the region
+    inside: Flags  # (n,): whether the element lies wholly inside the region
 
     def lines(self) -> Geometries:
         """Return the elements as lines."""
@@ -85,7 +85,7 @@ class View:
         low, high = (f.reduceat(local[:, :2], starts) for f in (np.minimum, np.maximum))
         rows = np.flatnonzero(((low <= half) & (high >= -half)).all(axis=1))
         sizes = np.diff(elements.offsets)[rows]
-        inside = ((low[rows] >= -half) & (high[rows] <= half)).all(axis=1)
+        inside: Flags = ((low[rows] >= -half) & (high[rows] <= half)).all(axis=1)
         return Near(rows, moved[ranges(starts[rows], sizes)], np.repeat(np.arange(len(rows)), sizes), inside)
 
     def pieces_to_vehicle(self, geometries: Geometries, cut_in: CutIn) -> Geometries:

@@ -94,12 +94,13 @@ class LanePathDividers:
         chosen = [
             lane
             for lane in lanes
-            if not lane.intersection and (left[lane.id] or right[lane.id]) and len(lane.left.line) and len(lane.right.line)
+            if not lane.intersection
+            and (left[lane.id] or right[lane.id])
+            and len(lane.left.line)
+            and len(lane.right.line)
         ]
         outlines = [np.concatenate([lane.right.line, lane.left.line[::-1]]) for lane in chosen]
-        polygons = as_geometries(
-            [shapely.Polygon(line) if len(line) > 2 else shapely.Polygon() for line in outlines]
-        )
+        polygons = as_geometries([shapely.Polygon(line) if len(line) > 2 else shapely.Polygon() for line in outlines])
         valid = np.flatnonzero(shapely.is_valid(polygons) & ~shapely.is_empty(polygons)).tolist()
         self.ids = [chosen[k].id for k in valid]
         self.outlines = Polylines.of([outlines[k] for k in valid], dimension=3)

@@ -7,6 +7,7 @@ is lost. MapTracker drops one of the two lanes first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -107,7 +108,7 @@ def follow(borders: Borders, links: Links, *, by_end: bool) -> list[NamedLine]:
         entered.add(stop)
 
     for key, one in borders.items():
-        for start, stop in zip(one.points, one.points[1:], strict=False):
+        for start, stop in pairwise(one.points):
             add(start, stop)
             owner.setdefault((start, stop), one.name)
         before, behind = links[key]
@@ -123,7 +124,7 @@ def follow(borders: Borders, links: Links, *, by_end: bool) -> list[NamedLine]:
             continue
         paths = list(_paths(after, start))
         for path in sorted(paths, key=lambda path: order[path[-1]]) if by_end else paths:
-            names = (owner[step] for step in zip(path, path[1:], strict=False) if step in owner)
+            names = (owner[step] for step in pairwise(path) if step in owner)
             found.append(NamedLine(np.array(path), tuple(dict.fromkeys(names))))
     return found
 

@@ -11,7 +11,6 @@ from mapgauge.truth.from_argoverse2.dividers import LaneSide, make_dividers
 from mapgauge.truth.from_argoverse2.per_frame import FrameByFrame
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, read_vector_map
 from mapgauge.truth.rules import Rules
-from mapgauge.typing import Points
 
 
 def read_map(log: Path, rules: Rules) -> Cutter:
@@ -55,14 +54,13 @@ class _MapReader:
 
     def polygons(self, outlines: tuple[Outline, ...]) -> Layer:
         """Return a layer of polygons, sorted by id. Invalid polygons are repaired."""
-        enough: list[tuple[str, Points]] = []
+        enough = []
         for one in sorted(outlines, key=lambda one: one.id):
-            points = one.points[:, :2]
-            if len(np.unique(points, axis=0)) > 2:
-                enough.append((f"{one.id}", points))
+            if len(np.unique(one.points[:, :2], axis=0)) > 2:
+                enough.append(one)
             else:
                 self.left_out.append(f"{one.id}")
-        polygons = as_geometries([shapely_module().Polygon(points) for _, points in enough])
-        layer, repaired = repair_polygons(polygons, [name for name, _ in enough])
+        polygons = as_geometries([shapely_module().Polygon(one.points[:, :2]) for one in enough])
+        layer, repaired = repair_polygons(polygons, [f"{one.id}" for one in enough])
         self.repaired += repaired
         return layer

@@ -115,7 +115,7 @@ class FrameByFrame:
         if not len(pieces):
             return []
         polygons = view.pieces_to_vehicle(pieces, "map")
-        ids = [(self.crossings.ids[k],) for k in near.rows[owner].tolist()]
+        ids: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in near.rows[owner].tolist()]
         polygons, ids = MERGES[rules.crossing_merge](polygons, ids)
         rings, _ = rings_in(polygons, clockwise=rules.crossing_clockwise, holes=False)
         arcs, of = cut_rings(rings, view.box(rules.crossing_cut or 0.0))
