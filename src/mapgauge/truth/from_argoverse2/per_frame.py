@@ -13,7 +13,7 @@ from mapgauge.truth.cutting.outlines import cut_rings, cut_to_one_line, rings_in
 from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.cutting.views import View
-from mapgauge.truth.datasets import Frame, map_findings
+from mapgauge.truth.datasets import Frame, map_findings, skipped_polygons
 from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, points_of
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
 from mapgauge.truth.rules import Rules
@@ -30,9 +30,10 @@ class Outlines:
         self.left_out = [f"{one.id}" for one in outlines if all(one is not other for other in enough)]
         polygons = as_geometries([shapely.Polygon(one.points) for one in enough])
         self.valid: Flags = shapely.is_valid(polygons)
+        self.skipped: list[str] = []
         self.repaired = [f"{one.id}" for one, valid in zip(enough, self.valid.tolist(), strict=True) if not valid]
         if rules.invalid_polygons == "skip":
-            self.left_out, self.repaired = self.left_out + self.repaired, []
+            self.skipped, self.repaired = self.repaired, []
             enough = [one for one, valid in zip(enough, self.valid.tolist(), strict=True) if valid]
             polygons, self.valid = polygons[self.valid], self.valid[self.valid]
         self.in_map = polygons
@@ -59,7 +60,8 @@ class FrameByFrame:
         ]
         repaired = self.areas.repaired  # the outlines of crossings are cut as lines, so they need no repair
         left_out = self.areas.left_out + short + self.crossings.left_out
-        self.findings = tuple(map_findings(content.log, repaired, left_out))
+        skipped = self.areas.skipped + self.crossings.skipped
+        self.findings = (*skipped_polygons(content.log, skipped), *map_findings(content.log, repaired, left_out))
 
     def cut(
         self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
