@@ -67,10 +67,19 @@ class View:
 
     @cached_property
     def rectangle(self) -> Any:
-        """The region in map coordinates, turned by the yaw of the vehicle."""
-        flat, half = level(self.pose), np.array(self.region) / 2
-        corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * half
-        return shapely_module().Polygon(corners @ flat[:2, :2].T + flat[:2, 3])
+        """The region in map coordinates, turned by the yaw of the vehicle.
+
+        The steps are those of the converters: degrees, and a turn about the centre. Rounding decides which side of a
+        triangle is its long side, and regions cut triangles out of crossings.
+        """
+        shapely = shapely_module()
+        angle = np.arctan2(self.pose[1, 0], self.pose[0, 0]) / np.pi * 180 * np.pi / 180.0
+        cos, sin = np.cos(angle), np.sin(angle)
+        (x_0, y_0), (length, width) = self.pose[:2, 3], self.region
+        box = shapely.box(x_0 - length / 2.0, y_0 - width / 2.0, x_0 + length / 2.0, y_0 + width / 2.0)
+        x, y = shapely.get_coordinates(box).T
+        x_shift, y_shift = x_0 - x_0 * cos + y_0 * sin, y_0 - x_0 * sin - y_0 * cos
+        return shapely.Polygon(np.column_stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift]))
 
     def near(self, elements: Polylines, cut_in: CutIn) -> Near:
         """Return the elements whose bounding boxes meet the region. All must have points."""
@@ -85,7 +94,7 @@ class View:
         low, high = (f.reduceat(local[:, :2], starts) for f in (np.minimum, np.maximum))
         rows = np.flatnonzero(((low <= half) & (high >= -half)).all(axis=1))
         sizes = np.diff(elements.offsets)[rows]
-        inside: Flags = ((low[rows] >= -half) & (high[rows] <= half)).all(axis=1)
+        inside: Flags = np.all((low[rows] >= -half) & (high[rows] <= half), axis=1)
         return Near(rows, moved[ranges(starts[rows], sizes)], np.repeat(np.arange(len(rows)), sizes), inside)
 
     def pieces_to_vehicle(self, geometries: Geometries, cut_in: CutIn) -> Geometries:
