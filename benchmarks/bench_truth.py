@@ -1,8 +1,9 @@
 """Measures how fast truth is cut from the maps of Argoverse 2.
 
 Run it with ``make bench-truth``. The maps are those of two logs (``av2`` in the folder ``MAPGAUGE_TEST_DATA``), or a
-generated town if these are absent. The baseline, ``plain_truth.py``, cuts every element of the map for every frame.
-Both must give the same lines. Alternatives run in turn, and the best time of each counts.
+generated town if these are absent. The baseline cuts every element of the map for every frame: ``plain_public.py`` by
+the rules of public converters, ``plain_truth.py`` by the rules of mapgauge. Both must give the same lines. Alternatives
+run in turn, and the best time of each counts.
 """
 
 import argparse
@@ -12,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import shapely
-from benchmarks import plain_truth
+from benchmarks import plain_public, plain_truth
 from benchmarks.tables import at_least, heading, machine, race, row
 from tests.shared_data import DATA
 from tests.truth.av2_city import At, Line, Town, rectangle
@@ -23,17 +24,19 @@ from tests.truth.av2_city import At, Line, Town, rectangle
 import mapgauge as mg
 import mapgauge.truth
 from mapgauge.truth.build import cut_scene
-from mapgauge.truth.datasets import MapLayers, Scene
-from mapgauge.truth.from_argoverse2.maps import find_map
+from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.scenes import Argoverse2
+from mapgauge.truth.from_argoverse2.vector_map import find_map
 from mapgauge.truth.rules import Rules, rules_named
 from mapgauge.truth.selection import Selection
+from mapgauge.typing import Points
 
 LOGS = DATA / "av2"
 Region: TypeAlias = tuple[float, float]
+PlainMap: TypeAlias = plain_truth.Elements | dict[str, Any]  # of the rules of mapgauge, or of public converters
 
 REGIONS = ((60.0, 30.0), (100.0, 50.0))
-RULES = ("streammapnet", "maptrv2")
+RULES = ("streammapnet", "maptrv2", "maptracker", "mapgauge", "mapgauge-lanes")
 ROUNDS = 5
 MORE = 5  # runs of the short job for each run of the baseline
 PLAIN = 20  # frames for the baseline, which is slow
@@ -47,17 +50,23 @@ def dataset(root: Path, rules: Rules, every: int = 1) -> Argoverse2:
     return Argoverse2(root, Selection.of("val", None, None, every), rules)
 
 
-def cutting(scenes: Sequence[Scene], layers: Sequence[MapLayers], rules: Rules, region: Region) -> None:
+def cutting(scenes: Sequence[Scene], layers: Sequence[Cutter], rules: Rules, region: Region) -> None:
     """Cut all frames from prepared maps."""
     for scene, layer in zip(scenes, layers, strict=True):
         cut_scene(scene, layer, rules, region)
 
 
-def plainly(scenes: Sequence[Scene], maps: Sequence[plain_truth.Elements], rules: Rules, region: Region) -> None:
+def plainly(scenes: Sequence[Scene], maps: Sequence[PlainMap], rules: Rules, region: Region) -> None:
     """Cut all frames with the baseline."""
     for scene, elements in zip(scenes, maps, strict=True):
         for frame in scene.frames:
-            plain_truth.cut(elements, frame.pose, region, rules)
+            _plain(elements, frame, region, rules)
+
+
+def _plain(elements: PlainMap, frame: Frame, region: Region, rules: Rules) -> list[list[Points]]:
+    if isinstance(elements, plain_truth.Elements):
+        return plain_truth.cut(elements, frame.pose, region, rules)
+    return plain_public.cut(elements, frame.pose, region, rules)
 
 
 def throughput(root: Path) -> None:
@@ -86,14 +95,16 @@ def _prepare(source: Argoverse2, scenes: Sequence[Scene], rules: Rules) -> None:
 def against_plain(root: Path) -> None:
     """Compare with the baseline on some frames.
 
-    Simplification is off, because mapgauge simplifies before cutting and the baseline after it.
+    Simplification is off by the rules of mapgauge, which simplify before cutting, and the baseline after it.
     """
     heading(
         "Against cutting every element of the map for every frame",
         *("rules", "region", "frames", "baseline, ms per frame", "mapgauge, ms per frame", "times as fast"),
     )
     for name in RULES:
-        rules = replace(rules_named("argoverse2", name), simplify=0.0, simplify_dividers=0.0, simplify_boundaries=0.0)
+        rules = rules_named("argoverse2", name)
+        if not rules.per_frame:
+            rules = replace(rules, simplify_dividers=0.0, simplify_boundaries=0.0)
         source = dataset(root, rules)
         scenes = [_few(scene) for scene in source.scenes()]
         maps = [_elements(source.logs[scene.map], rules) for scene in scenes]
@@ -118,18 +129,19 @@ def _few(scene: Scene) -> Scene:
     return scene._replace(frames=tuple(scene.frames[i * len(scene.frames) // count] for i in range(count)))
 
 
-def _elements(log: Path, rules: Rules) -> plain_truth.Elements:
+def _elements(log: Path, rules: Rules) -> PlainMap:
     path = find_map(log)
     assert path is not None
-    return plain_truth.elements_of(json.loads(path.read_text()), rules)
+    content: dict[str, Any] = json.loads(path.read_text())
+    return content if rules.per_frame else plain_truth.elements_of(content, rules)
 
 
-def _compare(scene: Scene, elements: plain_truth.Elements, layers: MapLayers, rules: Rules, region: Region) -> None:
+def _compare(scene: Scene, elements: PlainMap, layers: Cutter, rules: Rules, region: Region) -> None:
     """Stop if the two do not give the same lines to a millionth of a metre."""
     frames = cut_scene(scene, layers, rules, region)
     assert frames is not None
     for frame in scene.frames:
-        expected = plain_truth.cut(elements, frame.pose, region, rules)
+        expected = _plain(elements, frame, region, rules)
         for name, lines in zip(frames.classes, expected, strict=True):
             ours = [shapely.LineString(one.points) for one in frames[frame.token] if one.class_name == name]
             theirs = [shapely.LineString(line) for line in lines]

@@ -1,7 +1,8 @@
-"""The baseline for truth of Argoverse 2: shapely cuts every element of the map for every frame.
+"""The baseline for the rules of mapgauge on Argoverse 2: shapely cuts every element of the map for every frame.
 
-The public converters work like this. The rules and the result are the same as mapgauge's. There is no spatial index,
-nothing is prepared in advance, and all pairs of lines are compared. The map is used as the JSON file stores it.
+The rules and the result are the same as mapgauge's (``plain_public.py`` is for the rules of public converters). There
+is no spatial index, nothing is prepared in advance, and all pairs of lines are compared. The map is used as the JSON
+file stores it.
 """
 
 from itertools import combinations
@@ -87,7 +88,7 @@ def _crossings(polygons: list[Any], region: tuple[float, float], rules: Rules) -
         for j in list(free):
             low, high, other = polygons[i].bounds[:2], polygons[i].bounds[2:], polygons[j].bounds
             meets = all(low[k] <= other[k + 2] and other[k] <= high[k] for k in range(2))
-            if meets and 1 - abs(_direction(polygons[i]) @ _direction(polygons[j])) < PARALLEL:
+            if meets and 1 - abs(long_side(polygons[i]) @ long_side(polygons[j])) < PARALLEL:
                 one = one.union(polygons[j])
                 free.remove(j)
         for polygon in shapely.get_parts(one):
@@ -99,11 +100,18 @@ def _crossings(polygons: list[Any], region: tuple[float, float], rules: Rules) -
     return found
 
 
-def _direction(polygon: Any) -> Points:
-    corners = np.array(polygon.minimum_rotated_rectangle.exterior.coords)
-    sides = np.diff(corners[:3], axis=0)
-    longest: Points = sides[np.linalg.norm(sides, axis=1).argmax()]
-    return longest / np.linalg.norm(longest)
+def long_side(polygon: Any) -> Points:
+    """The direction of the long side of the smallest rectangle around a polygon. One side is on the convex hull."""
+    hull = np.array(polygon.convex_hull.exterior.coords)
+    best: tuple[float, Points] = (np.inf, np.zeros(2))
+    for step in np.diff(hull, axis=0)[:, :2]:
+        x, y = step / np.sqrt(step[0] ** 2 + step[1] ** 2)
+        along, across = x * hull[:, 0] + y * hull[:, 1], -y * hull[:, 0] + x * hull[:, 1]
+        area = float(shapely.box(along.min(), across.min(), along.max(), across.max()).area)
+        if area < best[0]:
+            longer = np.ptp(across) > np.ptp(along)
+            best = (area, np.array([-y, x]) if longer else np.array([x, y]))
+    return best[1]
 
 
 def _grown(region: tuple[float, float], grow: float) -> Any:

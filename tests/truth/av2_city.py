@@ -34,6 +34,7 @@ CENTRE = (120.0, -50.0)  # of the curve
 PATHS = {"edge": -7.0, "right": -3.5, "middle": 0.0, "left": 3.5, "other edge": 7.0}  # y, or distance from the curve
 
 Line = Sequence[tuple[float, float]]
+Line3 = Sequence[tuple[float, float, float]]  # with the height above the vehicle
 
 
 class At(NamedTuple):
@@ -61,11 +62,13 @@ class Town:
     def lane(
         self,
         number: int,
-        left: Line,
-        right: Line,
+        left: Line | Line3,
+        right: Line | Line3,
         marks: tuple[str, str] = ("NONE", "NONE"),
         neighbours: tuple[int | None, int | None] = (None, None),
         intersection: bool = False,
+        predecessors: Sequence[int] = (),
+        successors: Sequence[int] = (),
     ) -> None:
         self.map["lane_segments"][str(number)] = {
             "id": number,
@@ -75,8 +78,8 @@ class Town:
             "left_lane_mark_type": marks[0],
             "right_lane_boundary": points(right),
             "right_lane_mark_type": marks[1],
-            "successors": [],
-            "predecessors": [],
+            "successors": [*successors],
+            "predecessors": [*predecessors],
             "left_neighbor_id": neighbours[0],
             "right_neighbor_id": neighbours[1],
         }
@@ -106,8 +109,8 @@ class Town:
         return at
 
 
-def points(line: Line) -> list[dict[str, float]]:
-    return [{"x": x + ORIGIN[0], "y": y + ORIGIN[1], "z": ORIGIN[2]} for x, y in line]
+def points(line: Line | Line3) -> list[dict[str, float]]:
+    return [{"x": x + ORIGIN[0], "y": y + ORIGIN[1], "z": ORIGIN[2] + sum(height)} for x, y, *height in line]
 
 
 def write_poses(log: Path, poses: dict[int, At]) -> None:

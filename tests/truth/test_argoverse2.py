@@ -1,4 +1,4 @@
-"""Truth of a synthetic town in the schema of Argoverse 2, checked by hand, and damaged logs."""
+"""Truth of a synthetic town of Argoverse 2 by the rules of mapgauge, checked by hand, and damaged logs."""
 
 import json
 import sys
@@ -33,19 +33,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["streammapnet", "maptrv2"])
+@pytest.fixture(scope="module", params=["mapgauge", "mapgauge-lanes"])
 def both(request: pytest.FixtureRequest, root: Path) -> mg.MapFrames:
     return argoverse2(root, rules=request.param)
 
 
 @pytest.fixture(scope="module")
-def streammapnet(root: Path) -> mg.MapFrames:
-    return argoverse2(root, rules="streammapnet")
+def marks(root: Path) -> mg.MapFrames:
+    return argoverse2(root, rules="mapgauge")
 
 
 @pytest.fixture(scope="module")
-def maptrv2(root: Path) -> mg.MapFrames:
-    return argoverse2(root, rules="maptrv2")
+def lanes(root: Path) -> mg.MapFrames:
+    return argoverse2(root, rules="mapgauge-lanes")
 
 
 def of_class(frames: mg.MapFrames, frame: int, name: str) -> list[Points]:
@@ -73,14 +73,14 @@ def assert_lines(found: Sequence[Points], pose: At, expected: Sequence[Line]) ->
     assert sorted(map(canonical, found)) == sorted(wanted)
 
 
-def test_dividers_with_paint_on_a_straight_road(streammapnet: mg.MapFrames) -> None:
+def test_dividers_with_paint_on_a_straight_road(marks: mg.MapFrames) -> None:
     expected: list[Line] = [[(2, -3.5), (62, -3.5)], [(2, 0), (40, 0)], [(50, 0), (62, 0)]]
-    assert_lines(of_class(streammapnet, 0, "divider"), STRAIGHT, expected)
+    assert_lines(of_class(marks, 0, "divider"), STRAIGHT, expected)
 
 
-def test_dividers_between_neighbours_on_a_straight_road(maptrv2: mg.MapFrames) -> None:
+def test_dividers_between_neighbours_on_a_straight_road(lanes: mg.MapFrames) -> None:
     expected: list[Line] = [[(2, -3.5), (62, -3.5)], [(2, 0), (40, 0)], [(50, 0), (62, 0)], [(62, 3.5), (2, 3.5)]]
-    assert_lines(of_class(maptrv2, 0, "divider"), STRAIGHT, expected)
+    assert_lines(of_class(lanes, 0, "divider"), STRAIGHT, expected)
 
 
 def test_boundaries_have_the_road_on_their_right_and_go_around_the_island(both: mg.MapFrames) -> None:
@@ -89,14 +89,14 @@ def test_boundaries_have_the_road_on_their_right_and_go_around_the_island(both: 
     assert_lines(of_class(both, 0, "boundary"), STRAIGHT, expected)
 
 
-def test_parallel_crossings_that_meet_are_one_and_closed_at_the_edge(streammapnet: mg.MapFrames) -> None:
+def test_parallel_crossings_that_meet_are_one_and_closed_at_the_edge(marks: mg.MapFrames) -> None:
     counter_clockwise = [(60, -7), (62, -7), (62, 7), (60, 7), (60, -7)]
-    assert_lines(of_class(streammapnet, 0, "ped_crossing"), STRAIGHT, [counter_clockwise])
+    assert_lines(of_class(marks, 0, "ped_crossing"), STRAIGHT, [counter_clockwise])
 
 
-def test_a_crossing_that_is_cut_stays_open_in_maptrv2(maptrv2: mg.MapFrames) -> None:
+def test_a_crossing_that_is_cut_stays_open_with_lanes(lanes: mg.MapFrames) -> None:
     expected = [(61.8, 7), (60, 7), (60, -7), (61.8, -7)]
-    assert_lines(of_class(maptrv2, 0, "ped_crossing"), STRAIGHT, [expected])
+    assert_lines(of_class(lanes, 0, "ped_crossing"), STRAIGHT, [expected])
 
 
 def test_roll_and_pitch_do_not_move_the_map(both: mg.MapFrames) -> None:
@@ -120,14 +120,14 @@ def test_boundaries_of_a_junction_are_its_four_corners(both: mg.MapFrames) -> No
         assert any(set(canonical(seen_from(JUNCTION, corner))) <= set(line) for line in found), corner
 
 
-def test_dividers_of_a_junction(streammapnet: mg.MapFrames, maptrv2: mg.MapFrames) -> None:
+def test_dividers_of_a_junction(marks: mg.MapFrames, lanes: mg.MapFrames) -> None:
     def ends(frames: mg.MapFrames) -> list[tuple[float, ...]]:
         """Return where dividers begin and end along the road: x in the coordinates of the town."""
         found = of_class(frames, 2, "divider")
         return sorted(tuple(np.round(sorted(110 - line[[0, -1], 1]), 3).tolist()) for line in found)
 
-    assert ends(streammapnet) == [(95, 100), (95, 125), (120, 125)]  # the guiding line goes through
-    assert ends(maptrv2) == [(95, 100), (95, 100), (95, 100), (120, 125), (120, 125), (120, 125)]
+    assert ends(marks) == [(95, 100), (95, 125), (120, 125)]  # the guiding line goes through
+    assert ends(lanes) == [(95, 100), (95, 100), (95, 100), (120, 125), (120, 125), (120, 125)]
 
 
 def test_crossings_that_meet_at_a_right_angle_stay_two(both: mg.MapFrames) -> None:
@@ -137,7 +137,7 @@ def test_crossings_that_meet_at_a_right_angle_stay_two(both: mg.MapFrames) -> No
 def test_crossings_apart_from_each_other_stay_two(tmp_path: Path) -> None:
     pose = At(65, 0)
     town().write(tmp_path, [pose])
-    frames = argoverse2(tmp_path)
+    frames = argoverse2(tmp_path, rules="mapgauge")
     expected = [[(x, -7), (x + 4, -7), (x + 4, 7), (x, 7), (x, -7)] for x in (60, 70)]
     assert_lines(of_class(frames, 0, "ped_crossing"), pose, expected)
 
@@ -156,19 +156,19 @@ def test_lines_in_a_curve_keep_their_distance_from_its_centre(both: mg.MapFrames
             assert np.abs(radius - nearest).max() < tolerance[name] + 1e-6
             seen.add(nearest)
         painted = {46.5, 50}
-        assert seen == (painted if name == "divider" and both.name.endswith("(streammapnet)") else set(expected))
+        assert seen == (painted if name == "divider" and both.name.endswith("(mapgauge)") else set(expected))
 
 
-def test_what_is_simplified_is_simplified(streammapnet: mg.MapFrames, maptrv2: mg.MapFrames) -> None:
+def test_what_is_simplified_is_simplified(marks: mg.MapFrames, lanes: mg.MapFrames) -> None:
     """The curve is drawn with a point every degree, less than a metre apart; 0.2 m needs one every few metres."""
 
     def most_points(frames: mg.MapFrames, name: str) -> int:
         return max(len(line) for line in of_class(frames, 3, name))
 
-    assert most_points(streammapnet, "divider") < 20
-    assert most_points(streammapnet, "boundary") < 20
-    assert most_points(maptrv2, "divider") < 20
-    assert most_points(maptrv2, "boundary") > 40
+    assert most_points(marks, "divider") < 20
+    assert most_points(marks, "boundary") < 20
+    assert most_points(lanes, "divider") < 20
+    assert most_points(lanes, "boundary") > 40
 
 
 def test_nothing_lies_outside_the_region(both: mg.MapFrames) -> None:
@@ -185,7 +185,7 @@ def in_the_city(frames: mg.MapFrames) -> mg.MapFrames:
 def test_a_divider_is_the_same_line_from_every_pose(tmp_path: Path) -> None:
     poses = [At(20 + 0.7 * i, -2 + 0.1 * i, yaw=i) for i in range(12)]
     town().write(tmp_path, poses)
-    frames = argoverse2(tmp_path)
+    frames = argoverse2(tmp_path, rules="mapgauge")
     world = in_the_city(frames)
     assert world.track is not None
     seen = world.polylines.pick(np.flatnonzero((world.track == "100-left") & (world.label == 1)))
@@ -194,22 +194,24 @@ def test_a_divider_is_the_same_line_from_every_pose(tmp_path: Path) -> None:
         assert distance_to(seen[0], line[:1]).max() < 1e-9  # where the first sees it begin, others begin later
 
 
-def test_names_of_instances_come_from_the_map(streammapnet: mg.MapFrames, maptrv2: mg.MapFrames) -> None:
-    names = {one.track for one in maptrv2[maptrv2.tokens[0]]}
+def test_names_of_instances_come_from_the_map(marks: mg.MapFrames, lanes: mg.MapFrames) -> None:
+    names = {one.track for one in lanes[lanes.tokens[0]]}
     assert {"1", "100-left", "200-left", "202-left", "300-right"} <= names
-    assert {one.track for one in streammapnet[streammapnet.tokens[0]] if one.class_name == "divider"} == {
+    assert {one.track for one in marks[marks.tokens[0]] if one.class_name == "divider"} == {
         "100-left",
         "200-left",
         "202-left",
     }
 
 
-def test_tokens_are_as_in_the_repositories(streammapnet: mg.MapFrames, maptrv2: mg.MapFrames) -> None:
-    assert streammapnet.tokens == tuple(f"{time}" for time in TIMES)
-    assert maptrv2.tokens == tuple(f"{LOG}_{time}" for time in TIMES)
-    assert maptrv2.scenes == (LOG,) * len(TIMES)
-    assert maptrv2.timestamps is not None
-    assert maptrv2.timestamps.tolist() == TIMES
+def test_tokens_are_as_in_the_repositories(root: Path) -> None:
+    assert argoverse2(root, rules="streammapnet").tokens == tuple(f"{time}" for time in TIMES)
+    for rules in ("maptrv2", "maptracker"):
+        frames = argoverse2(root, rules=rules)
+        assert frames.tokens == tuple(f"{LOG}_{time}" for time in TIMES)
+        assert frames.scenes == (LOG,) * len(TIMES)
+        assert frames.timestamps is not None
+        assert frames.timestamps.tolist() == TIMES
 
 
 def test_every_nth_sweep(root: Path) -> None:
@@ -294,7 +296,7 @@ def test_invalid_polygons_are_repaired_and_short_lines_left_out_and_both_counted
     made.lane(500, [(0, 0)], [(0, 1), (0, 1)], ("SOLID_WHITE", "NONE"))
     made.area(17, [(0, 0), (1, 1), (0, 0)])
     made.write(tmp_path, [At(70, 0)])
-    found = {finding.code: finding for finding in argoverse2(tmp_path).findings}
+    found = {finding.code: finding for finding in argoverse2(tmp_path, rules="mapgauge").findings}
     assert found["polygons-repaired"].count == 1
     assert found["polygons-repaired"].examples == ("6",)
     assert found["elements-left-out"].count == 3
@@ -440,7 +442,7 @@ def test_what_is_not_there_is_refused(root: Path, tmp_path: Path) -> None:
 real = needs_data("av2")
 
 
-@pytest.fixture(scope="module", params=["streammapnet", "maptrv2"])
+@pytest.fixture(scope="module", params=["mapgauge", "mapgauge-lanes"])
 def real_frames(request: pytest.FixtureRequest) -> mg.MapFrames:
     return argoverse2(DATA / "av2", rules=request.param, every=4)
 
@@ -485,7 +487,7 @@ def distance_to(line: Points, points: Points) -> Points:
 def test_truth_cut_from_the_same_logs_by_others_agrees() -> None:
     """Only crossings and boundaries are compared: dividers depend on the rules."""
     theirs = mg.read(DATA / "sample_60x30" / "tmp_gts_av2_60x30.pkl")
-    ours = argoverse2(DATA / "av2", tokens=list(theirs.tokens))
+    ours = argoverse2(DATA / "av2", rules="mapgauge", tokens=list(theirs.tokens))
     assert ours.tokens == theirs.tokens
     results = mg.evaluate(ours.with_confidence(1.0), theirs, "paper-60x30", metrics=["ap_chamfer", "ap_frechet"])
     for name in ("ped_crossing", "boundary"):

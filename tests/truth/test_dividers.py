@@ -10,8 +10,8 @@ import shapely
 from mapgauge.truth.from_argoverse2.dividers import LaneSide, join_ends, make_dividers
 from mapgauge.truth.rules import RULES, Rules
 
-MARKS = RULES["argoverse2", "streammapnet"]
-GRAPH = RULES["argoverse2", "maptrv2"]
+MARKS = RULES["argoverse2", "mapgauge"]
+GRAPH = RULES["argoverse2", "mapgauge-lanes"]
 both = pytest.mark.parametrize("rules", [MARKS, GRAPH], ids=["lane-marks", "lane-graph"])
 
 Line = Sequence[tuple[float, float]]

@@ -79,6 +79,15 @@ EveryOption: TypeAlias = Annotated[
 CenterlinesOption: TypeAlias = Annotated[
     bool, typer.Option("--centerlines", help="Also cut the centrelines of lanes, with links to their successors.")
 ]
+EveryCountsOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--every-through-all", help="Count --every through the frames of all scenes, as the public repositories do."
+    ),
+]
+HeightOption: TypeAlias = Annotated[
+    bool, typer.Option("--height", help="Write points with their height, for the rules of public converters.")
+]
 RestartOption: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
@@ -132,6 +141,8 @@ def av2(
     region: RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
+    every_through_all: EveryCountsOption = False,
+    height: HeightOption = False,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
     centerlines: CenterlinesOption = False,
@@ -146,6 +157,11 @@ def av2(
     from mapgauge.truth import argoverse2 as cut
 
     settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
+    if height:
+        from mapgauge.truth.rules import rules_named, with_height
+
+        valid("--height", with_height, rules_named("argoverse2", rules))
+    settings |= {"height": height, "every_counts": "all" if every_through_all else "scene"}
     _make(cut, dataroot, output, to, centerlines=centerlines, workers=workers, restart=restart, **settings)
 
 

@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mapgauge.arguments import check_length, check_workers
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.truth.rules import RULES, Rules, rules_named
+from mapgauge.truth.rules import RULES, Rules, rules_named, with_height
 from mapgauge.version import __version__
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def argoverse2(
     region: tuple[float, float] = (60.0, 30.0),
     rules: str = "streammapnet",
     every: int = 1,
+    every_counts: Literal["scene", "all"] = "scene",
+    height: bool = False,
     scenes: Sequence[str] | None = None,
     tokens: Sequence[str] | PathLike | None = None,
     centerlines: bool = False,
@@ -93,11 +95,16 @@ def argoverse2(
     """Cut truth from Argoverse 2: the vector map and the poses of each log.
 
     Args:
-        dataroot: The folder with ``train``, ``val`` and ``test``.
+        dataroot: The folder with ``train``, ``val`` and ``test``, or the folder with ``sensor``.
         split: ``train``, ``val`` or ``test``, or StreamMapNet's ``new-train`` and ``new-val``.
         region: Length and width in metres. The length is along the driving direction.
-        rules: ``streammapnet`` or ``maptrv2``.
-        every: Take every n-th frame of a log. Frames are LiDAR sweeps, ten per second.
+        rules: ``streammapnet``, ``maptrv2`` or ``maptracker``, as in the public converters; ``mapgauge`` or
+            ``mapgauge-lanes``, whose lines are the same in all frames.
+        every: Take every n-th frame. Frames are LiDAR sweeps, ten per second.
+        every_counts: ``scene`` counts through the frames of each log, ``all`` through the frames of all logs in order,
+            as the public repositories do.
+        height: Whether points have a third coordinate, the height above the origin of the vehicle. Only rules of public
+            converters have it.
         scenes: Log ids, instead of a split.
         tokens: Tokens, or a file with one per line, instead of a split.
         centerlines: Also return the class ``centerline``: the middle of each lane, with links to its successors.
@@ -112,7 +119,8 @@ def argoverse2(
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
 
-    chosen, selection = rules_named("argoverse2", rules), Selection.of(split, scenes, tokens, every)
+    chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
+    selection = Selection.of(split, scenes, tokens, every, every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
     frames = _build(dataset, chosen, region, workers, progress, parts, restart)
     if not centerlines:

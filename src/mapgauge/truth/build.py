@@ -98,16 +98,17 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
             frame += [index] * len(fragments)
     points = [fragment.points for fragment in shown]
     sizes = [len(line) for line in points]
+    dimension = 3 if rules.height else 2
     return MapFrames(
         tuple(one.token for one in scene.frames),
         CLASSES,
         np.array(frame, np.int64),
         np.array(label, np.int64),
-        Polylines(np.concatenate([np.empty((0, 2)), *points]), np.array([0, *sizes], np.int64).cumsum()),
+        Polylines(np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()),
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
         timestamps=np.array([one.timestamp for one in scene.frames], np.int64),
-        poses=patches.poses,
+        poses=np.array([one.pose for one in scene.frames]).reshape(-1, 4, 4) if rules.tilt else patches.poses,
         name=scene.name,
         findings=cutter.findings,
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
@@ -93,6 +94,16 @@ class Dataset(Protocol):
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return what cuts the map of a scene. Several threads may call this at the same time."""
+
+
+def skipped_polygons(map_name: str, ids: Sequence[str]) -> list[Finding]:
+    """Return the finding about invalid polygons that were left out, given their ids."""
+    text = (
+        f"{map_name}: {len(ids)} invalid polygons (they cross or touch themselves) were left out, as in the public "
+        "converters"
+    )
+    remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
+    return [Finding("note", "polygons-skipped", text, len(ids), tuple(ids[:EXAMPLES]), remedy)] if ids else []
 
 
 def map_findings(map_name: str, repaired: Sequence[str], left_out: Sequence[str]) -> list[Finding]:

@@ -6,15 +6,17 @@ and between a row and its repository.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 
 MergeName: TypeAlias = Literal["parallel", "union", "parallel-compact"]
+CutAgain: TypeAlias = Literal["no", "open", "closed"]
+CutIn: TypeAlias = Literal["map", "vehicle"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +39,33 @@ class Rules:
     crossing_cut: float | None = None  # None: outlines are closed along the edge; else open at the edge grown by this
     boundary_grow: float = -0.2  # how far the edge of the region is moved outwards to cut boundaries
 
+    # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
+    per_frame: bool = False  # whether every element is cut in map coordinates, and areas are united in each frame
+    cut_forward: Literal["x", "y"] = "x"  # per frame: the forward axis while pieces are merged and united
+    # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, any
+    # other may stay open. "closed": every line is closed.
+    crossing_again: CutAgain = "no"
+    split_lines: bool = False  # per frame: whether a line that crosses itself is split there
+    invalid_polygons: Literal["repair", "skip"] = "repair"
+
     simplify: float = 0.0  # tolerance of the simplification by Douglas and Peucker, after cutting; 0 for none
     centre: Literal["ego", "lidar"] = "ego"  # of the region
     forward: Literal["x", "y"] = "x"  # the axis that points forward; with y, x points to the right
 
-    # For maps without a layer of dividers (Argoverse 2).
-    divider_source: Literal["layers", "lane-marks", "lane-graph"] = "layers"
+    # For maps without a layer of dividers (Argoverse 2). "lane-marks": painted lines. "lane-graph": lines between
+    # neighbouring lanes. "lane-paths": likewise, followed from lane to lane in each frame. "one-way-paths": likewise,
+    # after one of two opposite lanes was dropped.
+    divider_source: Literal["layers", "lane-marks", "lane-graph", "lane-paths", "one-way-paths"] = "layers"
     duplicate_buffer: float = 0.0  # dividers are widened by this much to each side to find duplicates
-    duplicate_overlap: float = 0.0  # smallest overlap of duplicates: metres (lane-marks) or a share (lane-graph)
-    join_distance: float = 0.0  # dividers are joined if their ends are at most this far apart
+    duplicate_overlap: float = 0.0  # smallest overlap of duplicates: metres (lane-marks) or a share (the others)
+    join_distance: float = 0.0  # dividers are joined if their ends are at most this far apart; 0 for not at all
     drop_on_boundary: bool = False  # whether dividers along a boundary are left out
-    simplify_dividers: float = 0.0  # as ``simplify``, but before cutting: a line is the same in all frames
+    simplify_dividers: float = 0.0  # as ``simplify``, but before cutting
     simplify_boundaries: float = 0.0  # likewise
+    cut_in: CutIn = "map"  # per frame: coordinates in which drivable areas are cut; "vehicle" tilts with the vehicle
+    crossing_least: float = 0.0  # per frame: smaller crossings are left out, square metres
+    tilt: bool = False  # whether roll and pitch of the vehicle count
+    height: bool = False  # whether points have a height
     log_in_token: bool = False  # whether a token is the log id and the time, or only the time
 
 
@@ -59,9 +76,12 @@ _argoverse2 = partial(
     crossings=("pedestrian_crossings",),
     dividers=("lane_segments",),
     boundaries=("drivable_areas",),
-    join_distance=0.1,
-    simplify_dividers=0.2,
 )
+_argoverse2_public = partial(_argoverse2, per_frame=True, split_lines=True, tilt=True)
+_argoverse2_paths = partial(
+    _argoverse2_public, simplify_dividers=0.2, duplicate_overlap=0.9, invalid_polygons="skip", log_in_token=True
+)
+_argoverse2_own = partial(_argoverse2, join_distance=0.1, simplify_dividers=0.2)
 
 RULES: Mapping[tuple[str, str], Rules] = {
     (row.dataset, row.name): row
@@ -90,18 +110,48 @@ RULES: Mapping[tuple[str, str], Rules] = {
             simplify=0.2,
             centre="lidar",
         ),
-        _argoverse2(
+        _argoverse2_public(
             name="streammapnet",
-            about="StreamMapNet: painted lane boundaries, parallel crossings merged, 0.2 m simplification",
+            about="StreamMapNet: painted lane boundaries, crossings not merged, 0.2 m simplification",
+            divider_source="lane-marks",
+            duplicate_buffer=0.3,
+            duplicate_overlap=0.2,
+            drop_on_boundary=True,
+            join_distance=0.1,
+            crossing_again="open",
+            cut_in="vehicle",
+            simplify=0.2,
+        ),
+        _argoverse2_paths(
+            name="maptrv2",
+            about="MapTRv2: lines between lanes of one direction, parallel crossings merged",
+            divider_source="lane-paths",
+            duplicate_buffer=1.0,
+            crossing_cut=-0.2,
+        ),
+        _argoverse2_paths(
+            name="maptracker",
+            about="MapTracker: lines between neighbouring lanes, crossings closed, 0.2 m simplification",
+            divider_source="one-way-paths",
+            duplicate_buffer=0.1,
+            drop_on_boundary=True,
+            join_distance=0.1,
+            crossing_again="closed",
+            crossing_least=1.0,
+            simplify=0.2,
+        ),
+        _argoverse2_own(
+            name="mapgauge",
+            about="mapgauge: painted lane boundaries, made once for a map; parallel crossings merged, all closed",
             divider_source="lane-marks",
             duplicate_buffer=0.3,
             duplicate_overlap=0.2,
             drop_on_boundary=True,
             simplify_boundaries=0.2,
         ),
-        _argoverse2(
-            name="maptrv2",
-            about="MapTRv2: lines between neighbouring lanes outside intersections, parallel crossings merged",
+        _argoverse2_own(
+            name="mapgauge-lanes",
+            about="mapgauge: lines between neighbouring lanes, made once for a map; parallel crossings merged",
             crossing_cut=-0.2,
             divider_source="lane-graph",
             duplicate_buffer=1.0,
@@ -120,3 +170,14 @@ def rules_named(dataset: str, name: str) -> Rules:
         note = f" ({name} is for {', '.join(elsewhere)})" if elsewhere else ""
         raise InvalidInput(f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}")
     return RULES[dataset, name]
+
+
+def with_height(rules: Rules) -> Rules:
+    """Return rules whose truth has height, or raise an error if it cannot have height."""
+    if not rules.tilt:
+        able = [row.name for row in RULES.values() if row.dataset == rules.dataset and row.tilt]
+        raise InvalidInput(
+            f"the rules {rules.name} make flat truth, so height is not available",
+            remedy=Remedy(f"Pass rules= one of {', '.join(able)}", f"Pass --rules with one of {', '.join(able)}"),
+        )
+    return replace(rules, height=True)

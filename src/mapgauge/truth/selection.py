@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.truth.datasets import EXAMPLES
+
+EveryCounts: TypeAlias = Literal["scene", "all"]  # what ``every`` counts through: each scene, or all of them
 
 
 class HasToken(Protocol):
@@ -30,6 +32,7 @@ class Selection:
     scenes: tuple[str, ...] | None = None
     tokens: frozenset[str] | None = None
     every: int = 1
+    every_counts: EveryCounts = "scene"
 
     @classmethod
     def of(
@@ -38,15 +41,25 @@ class Selection:
         scenes: Sequence[str] | None,
         tokens: Sequence[str] | str | os.PathLike[str] | None,
         every: int,
+        every_counts: EveryCounts = "scene",
     ) -> "Selection":
         """Make a selection from user arguments. ``tokens`` may be a file with one token per line."""
-        return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1))
+        if every_counts not in get_args(EveryCounts):
+            raise InvalidInput(f"every_counts must be one of {', '.join(get_args(EveryCounts))}, got {every_counts!r}")
+        return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1), every_counts)
 
-    def frames(self, frames: Sequence[T]) -> tuple[T, ...]:
-        """Return the selected frames of a scene: those with a selected token, or all, and every n-th of them."""
+    def frames(self, frames: Sequence[T], before: int = 0) -> tuple[T, ...]:
+        """Return the selected frames of a scene: those with a selected token, or all, and every n-th of them.
+
+        Args:
+            frames: The frames of the scene.
+            before: Number of frames with a selected token, or of all, in earlier scenes. It matters if ``every`` counts
+                through all scenes.
+        """
         if self.tokens is not None:
             frames = [frame for frame in frames if frame.token in self.tokens]
-        return tuple(frames[:: self.every])
+        first = -before % self.every if self.every_counts == "all" else 0
+        return tuple(frames[first :: self.every])
 
     def check_tokens(self, found: Iterable[str], where: str) -> None:
         """Raise an error if a selected token is not among those found."""

@@ -15,8 +15,8 @@ from mapgauge.errors import InvalidInput, Remedy
 # nuScenes: the localisation of these scenes is wrong. The public converters leave them out of every split.
 MISLOCATED = ("scene-0499", "scene-0502", "scene-0515", "scene-0517")
 
-# Argoverse 2: StreamMapNet leaves these logs out of every split.
-SKIPPED_BY_STREAMMAPNET = (
+# Argoverse 2: the poses of these logs are wrong. The public converters leave them out of every split.
+FAILED_LOGS = (
     "01bb304d-7bd8-35f8-bbef-7086b688e35e",
     "453e5558-6363-38e3-bf9b-42b5ba0a6f1d",
     "54bc6dbc-ebfb-3fba-b5b3-57f88b4b79ca",

@@ -20,15 +20,14 @@ class Tracker:
 
     def names(self, fragments: Sequence[Fragment]) -> list[str]:
         """Return a name for each fragment of the next frame."""
-        claims = [
-            (-_overlap(fragment, along), k, name)
-            for k, fragment in enumerate(fragments)
-            for element in fragment.elements
-            for name, along in self._seen.get(element, {}).items()
-        ]
+        claims: dict[tuple[int, str], float] = {}  # over all elements that a fragment and a name have in common
+        for k, fragment in enumerate(fragments):
+            for element in fragment.elements:
+                for name, along in self._seen.get(element, {}).items():
+                    claims[k, name] = claims.get((k, name), 0.0) + _overlap(fragment, along)
         found: dict[int, str] = {}
-        for overlap, k, name in sorted(claims):  # the largest overlap first
-            if overlap < 0 and k not in found and name not in found.values():
+        for (k, name), overlap in sorted(claims.items(), key=lambda claim: (-claim[1], claim[0])):
+            if overlap > 0 and k not in found and name not in found.values():
                 found[k] = name
         names = [found[k] if k in found else self._new(one.elements[0]) for k, one in enumerate(fragments)]
         for name, fragment in zip(names, fragments, strict=True):

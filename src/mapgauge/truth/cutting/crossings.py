@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.truth.cutting.polygons import ElementIds, Merge
+from mapgauge.truth.cutting.rectangles import rectangle_sides
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
 
@@ -71,7 +71,7 @@ def _merge(
         meets &= shapely.area(polygons) < SMALL
     if not meets.any():
         return polygons, ids
-    sides = _sides(polygons)
+    sides = rectangle_sides(polygons)
     alike = 1 - np.abs(np.einsum("ik,jsk->ijs", sides[:, 0], sides if small else sides[:, :1])) < PARALLEL
     meets &= alike.any(axis=2)
     free = np.ones(len(polygons), np.bool_)
@@ -91,22 +91,6 @@ def _merge(
         merged_ids.append(tuple(sorted(elements)))
     parts, owner = polygons_in(as_geometries(merged))  # bounding boxes may meet where polygons do not
     return parts, [merged_ids[k] for k in owner.tolist()]
-
-
-def _sides(polygons: Geometries) -> NDArray[np.float64]:
-    """Return the directions of the long and the short side of the smallest rectangle around each polygon.
-
-    The shape is ``(n, 2, 2)``. A polygon as thin as a line has no such rectangle; its directions are 0.
-    """
-    shapely = shapely_module()
-    around = shapely.oriented_envelope(polygons)
-    sides = np.zeros((len(polygons), 2, 2))
-    whole = shapely.get_num_coordinates(around) == 5
-    steps = np.diff(shapely.get_coordinates(around[whole]).reshape(-1, 5, 2)[:, :3], axis=1)
-    lengths = np.hypot(steps[..., 0], steps[..., 1])
-    steps /= np.where(lengths > 0, lengths, 1.0)[..., None]
-    sides[whole] = np.where((lengths[:, 1] > lengths[:, 0])[:, None, None], steps[:, ::-1], steps)
-    return sides
 
 
 MERGES: Mapping[MergeName, Merge] = {

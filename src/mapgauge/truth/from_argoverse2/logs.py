@@ -68,7 +68,24 @@ def _poses(table: Any, path: Path) -> Poses:
         columns.append(values)
     times, first = np.unique(columns[0].astype(np.int64), return_index=True)
     numbers = np.column_stack([column.astype(np.float64) for column in columns[1:]])[first]
-    return Poses(times, motions(numbers[:, :4], numbers[:, 4:], f"{path}: pose"))
+    made = motions(numbers[:, :4], numbers[:, 4:], f"{path}: pose")
+    made[:, :3, :3] = _rotations(numbers[:, :4])
+    return Poses(times, made)
+
+
+def _rotations(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
+
+    The steps are those of SciPy, which the development kit of Argoverse 2 uses. A region cuts triangles out of
+    crossings, and rounding decides which of their sides is the long side. So the bits must be the same.
+    """
+    w, x, y, z = (quaternions / np.sqrt((quaternions[:, [1, 2, 3, 0]] ** 2).sum(axis=1))[:, None]).T
+    rows = (
+        (x * x - y * y - z * z + w * w, 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), -x * x + y * y - z * z + w * w, 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), -x * x - y * y + z * z + w * w),
+    )
+    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
 
 
 def sweep_times(log: Path) -> Times | None:

@@ -7,13 +7,15 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding, Level
-from mapgauge.truth.datasets import EXAMPLES, Frame, MapLayers, Scene
+from mapgauge.truth.datasets import EXAMPLES, Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.logs import POSES, SWEEPS, poses_at, read_poses, regular_times, sweep_times
-from mapgauge.truth.from_argoverse2.maps import find_map, read_map
+from mapgauge.truth.from_argoverse2.maps import read_map
+from mapgauge.truth.from_argoverse2.vector_map import find_map
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import Selection, check_scenes
-from mapgauge.truth.splits import SKIPPED_BY_STREAMMAPNET, choose_split, split_named
+from mapgauge.truth.splits import FAILED_LOGS, choose_split, split_named
 
+SENSOR = "sensor"  # the folder of this data set, beside those of the other data sets of Argoverse 2
 FOLDERS = ("train", "val", "test")  # of the data set: its official splits
 
 
@@ -24,6 +26,8 @@ class Argoverse2:
 
     def __init__(self, root: Path, selection: Selection, rules: Rules) -> None:
         """Find the folders of all logs. Nothing is read yet."""
+        if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
+            root = root / SENSOR
         self.root, self.selection, self.rules = root, selection, rules
         self.about = {"root": str(root.absolute())}
         self.findings: tuple[Finding, ...] = ()
@@ -49,13 +53,16 @@ class Argoverse2:
 
     def scenes(self) -> Sequence[Scene]:
         """Return the selected logs, with the poses of their sweeps."""
-        scenes, found, without = [], [], []
+        scenes: list[Scene] = []
+        found: list[str] = []
+        without: list[str] = []
         for name in self._wanted():
             frames, on_disk = self._frames(name)
+            chosen = self.selection.frames(frames, len(found))
             found += [frame.token for frame in frames]
             without += [] if on_disk else [name]
             if frames or self.selection.tokens is None:
-                scenes.append(Scene(name, self.selection.frames(frames), name))
+                scenes.append(Scene(name, chosen, name))
         self.selection.check_tokens(found, str(self.root))
         if without and self.selection.tokens is None:
             text = (
@@ -69,7 +76,7 @@ class Argoverse2:
             self._add_finding("warning", "sweeps-missing", text, without, remedy)
         return scenes
 
-    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return the map of a log. Every log has a map of its own."""
         return read_map(self.logs[scene.map], rules)
 
@@ -97,12 +104,11 @@ class Argoverse2:
             return list(self.selection.scenes)
         split = self.selection.split
         names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
-        if split not in FOLDERS or self.rules.name == "streammapnet":
-            skipped = [name for name in names if name in SKIPPED_BY_STREAMMAPNET]
-            names = [name for name in names if name not in SKIPPED_BY_STREAMMAPNET]
-            if skipped:
-                text = f"{len(skipped)} logs of the split {split} are left out, as in StreamMapNet"
-                self._add_finding("note", "scenes-left-out", text, skipped)
+        skipped = [name for name in names if name in FAILED_LOGS]
+        names = [name for name in names if name not in FAILED_LOGS]
+        if skipped:
+            text = f"{len(skipped)} logs of the split {split} are left out because their poses are wrong"
+            self._add_finding("note", "scenes-left-out", text, skipped)
         remedy = f"Download all of {', '.join(FOLDERS)}. The scenes of a split may be in any of these folders"
         check_scenes(names, self.logs, f"the split {split}", str(self.root), remedy)
         return names

@@ -1,0 +1,150 @@
+"""Makes the dividers of one frame from the lane segments of Argoverse 2, as the public converters do.
+
+The converters cut first, and drop copies and join lines in each frame. So a divider may be one line in a frame and two
+in the next. ``dividers.py`` makes dividers once for a whole map.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mapgauge.frames.map_frames import Indices
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.truth.cutting.line_sets import (
+    NamedLine,
+    drop_beside,
+    drop_copies,
+    firsts,
+    join_in_order,
+    near_pairs,
+    strips_overlap,
+)
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module
+from mapgauge.truth.cutting.views import View, lines_in
+from mapgauge.truth.from_argoverse2.lane_paths import Borders, all_links, border, follow, one_way, two_sets
+from mapgauge.truth.from_argoverse2.vector_map import Lane
+from mapgauge.truth.rules import Rules
+from mapgauge.typing import Flags, Points
+
+ALONG_EDGE = (0.3, 0.2)  # width of strips and least overlap of a divider along a boundary, as for painted copies
+
+
+class PaintedDividers:
+    """The painted lines of a map, for StreamMapNet's rules."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        """Collect the painted lines: of each lane, its right and then its left side."""
+        sides = [
+            (f"{lane.id}-{name}", side.line)
+            for lane in lanes
+            for name, side in (("right", lane.right), ("left", lane.left))
+            if side.painted and len(side.line) > 1
+        ]
+        shapely = shapely_module()
+        self.names = [name for name, _ in sides]
+        self.lines = Polylines.of([line for _, line in sides], dimension=3)
+        self.in_map = as_geometries([shapely.LineString(line) for _, line in sides])
+        self.simple: Flags = shapely.is_simple(self.in_map)
+        self._copies: dict[tuple[int, int], bool] = {}  # of whole lines
+
+    def cut(self, view: View, rules: Rules, edges: Geometries) -> list[NamedLine]:
+        """Return the dividers of a frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
+        shapely = shapely_module()
+        near = view.near(self.lines, "vehicle")
+        whole = near.inside & self.simple[near.rows]
+        lines = near.lines()
+        lines[~whole] = shapely.intersection(lines[~whole], view.box())
+        lines, owner = lines_in(lines)
+        kept = self._without_copies(lines, near.rows[owner], whole[owner], rules)
+        lines, row = lines[kept], near.rows[owner][kept]
+        kept = drop_beside(lines, edges, *ALONG_EDGE) if rules.drop_on_boundary else list(range(len(lines)))
+        named = [NamedLine(points_of(lines[k]), (self.names[row[k]],)) for k in kept]
+        return join_in_order(named, rules.join_distance)
+
+    def _without_copies(self, lines: Geometries, row: Indices, whole: Flags, rules: Rules) -> list[int]:
+        """Return the indices of the lines that are not copies of earlier ones.
+
+        Whether two whole lines are copies does not depend on the frame. It is computed once, in map coordinates.
+        """
+        if not len(lines):
+            return []
+        width, least = rules.duplicate_buffer, rules.duplicate_overlap
+        a, b = near_pairs(lines, lines, 2 * width)
+        a, b = a[a < b], b[a < b]
+        known = whole[a] & whole[b]
+        copies = np.zeros(len(a), np.bool_)
+        copies[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
+        pairs = list(zip(row[a[known]].tolist(), row[b[known]].tolist(), strict=True))
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._copies]
+        if new:
+            one, other = (self.in_map[list(side)] for side in zip(*new, strict=True))
+            self._copies.update(zip(new, strips_overlap(one, other, width, least).tolist(), strict=True))
+        copies[known] = [self._copies[pair] for pair in pairs]
+        return firsts(len(lines), (a[copies], b[copies]))
+
+
+class LanePathDividers:
+    """The lines between neighbouring lanes of a map, for the rules of MapTRv2 and MapTracker."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        """Collect the lanes with a valid outline that are not in an intersection."""
+        shapely = shapely_module()
+        left = {lane.id: border(lane, "left") for lane in lanes}
+        right = {lane.id: border(lane, "right") for lane in lanes}
+        chosen = [
+            lane
+            for lane in lanes
+            if not lane.intersection
+            and (left[lane.id] or right[lane.id])
+            and len(lane.left.line)
+            and len(lane.right.line)
+        ]
+        outlines = [np.concatenate([lane.right.line, lane.left.line[::-1]]) for lane in chosen]
+        polygons = as_geometries([shapely.Polygon(line) if len(line) > 2 else shapely.Polygon() for line in outlines])
+        valid = np.flatnonzero(shapely.is_valid(polygons) & ~shapely.is_empty(polygons)).tolist()
+        self.ids = [chosen[k].id for k in valid]
+        self.outlines = Polylines.of([outlines[k] for k in valid], dimension=3)
+        self.polygons = polygons[valid]
+        self.left = {key: left[key] for key in self.ids}
+        self.right = {key: right[key] for key in self.ids}
+
+    def cut(self, view: View, rules: Rules, edges: Geometries) -> list[NamedLine]:
+        """Return the dividers of a frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
+        shapely = shapely_module()
+        found: list[NamedLine] = []
+        opposite = rules.divider_source == "one-way-paths"
+        for borders in two_sets(*self._near(view)):
+            kept, links = one_way(borders) if opposite else (borders, all_links(borders))
+            found += follow(kept, links, by_end=opposite)
+        paths = as_geometries([shapely.LineString(line.points) for line in found])
+        paths = shapely.simplify(paths, rules.simplify_dividers)
+        lines, owner = lines_in(shapely.intersection(paths, view.rectangle))
+        if not len(lines):
+            return []
+        lines = view.pieces_to_vehicle(lines, "map")
+        width = rules.duplicate_buffer
+        strips = shapely.buffer(lines, width, cap_style="flat", join_style="mitre", mitre_limit=5.0)
+        kept_lines = drop_copies(strips, rules.duplicate_overlap)
+        named = [NamedLine(points_of(lines[k]), found[owner[k]].elements) for k in kept_lines]
+        if rules.join_distance:
+            named = join_in_order(named, rules.join_distance)
+        if rules.drop_on_boundary:
+            joined = as_geometries([shapely.LineString(line.points) for line in named])
+            named = [named[k] for k in drop_beside(joined, edges, *ALONG_EDGE)]
+        return named
+
+    def _near(self, view: View) -> tuple[Borders, Borders]:
+        """Return the left and the right sides of the lanes that meet the region, in the order of the file."""
+        rows = view.near(self.outlines, "map").rows
+        rows = rows[shapely_module().intersects(self.polygons[rows], view.rectangle)]
+        ids = [self.ids[k] for k in rows.tolist()]
+        left, right = (
+            {key: one for key in ids if (one := sides[key]) is not None} for sides in (self.left, self.right)
+        )
+        return left, right
+
+
+def points_of(line: object) -> Points:
+    """Return the points of a line, with their height."""
+    points: Points = shapely_module().get_coordinates(line, include_z=True)
+    return points

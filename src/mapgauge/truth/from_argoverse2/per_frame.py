@@ -1,0 +1,132 @@
+"""Cuts the map of an Argoverse 2 log frame by frame: the cutter of the rules of public repositories."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
+from mapgauge.truth.cutting.layers import repair_polygons, union_boundaries
+from mapgauge.truth.cutting.outlines import cut_rings, cut_to_one_line, rings_in
+from mapgauge.truth.cutting.ring_places import RingPlaces
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
+from mapgauge.truth.cutting.views import View
+from mapgauge.truth.datasets import Frame, map_findings, skipped_polygons
+from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, points_of
+from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
+from mapgauge.truth.rules import Rules
+from mapgauge.typing import Flags, Points
+
+
+class Outlines:
+    """Outlines of crossings or of drivable areas, in the order of the file."""
+
+    def __init__(self, outlines: Sequence[Outline], rules: Rules) -> None:
+        """Choose the outlines that are polygons, and that are valid if the rules skip others."""
+        shapely = shapely_module()
+        enough = [one for one in outlines if len(np.unique(one.points[:, :2], axis=0)) > 2]
+        self.left_out = [f"{one.id}" for one in outlines if all(one is not other for other in enough)]
+        polygons = as_geometries([shapely.Polygon(one.points) for one in enough])
+        self.valid: Flags = shapely.is_valid(polygons)
+        self.skipped: list[str] = []
+        self.repaired = [f"{one.id}" for one, valid in zip(enough, self.valid.tolist(), strict=True) if not valid]
+        if rules.invalid_polygons == "skip":
+            self.skipped, self.repaired = self.repaired, []
+            enough = [one for one, valid in zip(enough, self.valid.tolist(), strict=True) if valid]
+            polygons, self.valid = polygons[self.valid], self.valid[self.valid]
+        self.in_map = polygons
+        self.ids = [f"{one.id}" for one in enough]
+        self.points = Polylines.of([one.points for one in enough], dimension=3)
+
+
+class FrameByFrame:
+    """The elements of a map, which are cut, merged and joined in each frame."""
+
+    def __init__(self, content: VectorMap, rules: Rules) -> None:
+        """Prepare the elements that the rules need."""
+        self.crossings = Outlines(content.crossings, rules)
+        self.areas = Outlines(content.areas, rules)
+        dividers = PaintedDividers if rules.divider_source == "lane-marks" else LanePathDividers
+        self.dividers: PaintedDividers | LanePathDividers = dividers(content.lanes)
+        areas, _ = repair_polygons(self.areas.in_map, self.areas.ids)
+        self.edges = RingPlaces(union_boundaries(areas.geometries, f"{content.log}-boundary"))
+        short = [
+            f"{lane.id}-{name}"
+            for lane in content.lanes
+            for name, side in (("left", lane.left), ("right", lane.right))
+            if len(np.unique(side.line[:, :2], axis=0)) < 2
+        ]
+        repaired = self.areas.repaired  # the outlines of crossings are cut as lines, so they need no repair
+        left_out = self.areas.left_out + short + self.crossings.left_out
+        skipped = self.areas.skipped + self.crossings.skipped
+        self.findings = (*skipped_polygons(content.log, skipped), *map_findings(content.log, repaired, left_out))
+
+    def cut(
+        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
+    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+        """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
+        crossings, dividers, boundaries = [], [], []
+        for frame in frames:
+            view = View(frame.pose, region)
+            edges = self._boundaries(view, rules)
+            crossings.append(self._crossings(view, rules))
+            dividers.append([Fragment(*line) for line in self.dividers.cut(view, rules, edges)])
+            boundaries.append(self._named(view, edges))
+        shown = [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
+        if rules.height:
+            return shown
+        return [[[one._replace(points=one.points[:, :2]) for one in group] for group in each] for each in shown]
+
+    def _boundaries(self, view: View, rules: Rules) -> Geometries:
+        """Return the edges of the union of drivable areas, in the coordinates of the vehicle."""
+        shapely = shapely_module()
+        near = view.near(self.areas.points, rules.cut_in)
+        areas = near.polygons()
+        invalid = ~self.areas.valid[near.rows]
+        areas[invalid] = shapely.make_valid(areas[invalid])
+        pieces, _ = polygons_in(shapely.intersection(areas, view.edge(rules.cut_in)))
+        pieces = view.pieces_to_vehicle(pieces, rules.cut_in)
+        union, _ = polygons_in(as_geometries([shapely.union_all(pieces)]))
+        rings, _ = rings_in(union, clockwise=True, holes=True)
+        lines, _ = cut_rings(rings, view.box(rules.boundary_grow))
+        return lines
+
+    def _named(self, view: View, lines: Geometries) -> list[Fragment]:
+        in_map = shapely_module().transform(lines, view.to_map, include_z=True)
+        return self.edges.fragments([points_of(line) for line in lines], in_map)
+
+    def _crossings(self, view: View, rules: Rules) -> list[Fragment]:
+        if rules.crossing_again == "no":
+            return self._merged_crossings(view, rules)
+        near = view.near(self.crossings.points, "vehicle")
+        rings, _ = rings_in(near.polygons(), clockwise=rules.crossing_clockwise, holes=False)
+        lines = cut_to_one_line(rings, view.box(), close=rules.crossing_again == "closed")
+        return [
+            Fragment(points, (self.crossings.ids[row],))
+            for points, row in zip(lines, near.rows.tolist(), strict=True)
+            if points is not None and not (rules.crossing_least and _area(points) < rules.crossing_least)
+        ]
+
+    def _merged_crossings(self, view: View, rules: Rules) -> list[Fragment]:
+        """Return the outlines of crossings that were cut and merged. The parts of an outline are one line."""
+        shapely = shapely_module()
+        near = view.near(self.crossings.points, "map")
+        pieces, owner = polygons_in(shapely.intersection(near.polygons(), view.rectangle))
+        if not len(pieces):
+            return []
+        polygons = view.pieces_to_vehicle(pieces, "map")
+        ids: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in near.rows[owner].tolist()]
+        polygons, ids = MERGES[rules.crossing_merge](polygons, ids)
+        rings, _ = rings_in(polygons, clockwise=rules.crossing_clockwise, holes=False)
+        arcs, of = cut_rings(rings, view.box(rules.crossing_cut or 0.0))
+        return [
+            Fragment(np.concatenate([points_of(arcs[k]) for k in group]), ids[ring])
+            for ring, group in groupby(range(len(arcs)), key=lambda k: int(of[k]))
+        ]
+
+
+def _area(points: Points) -> float:
+    """Return the area inside a closed line."""
+    return float(shapely_module().area(shapely_module().Polygon(points))) if len(points) > 3 else 0.0
