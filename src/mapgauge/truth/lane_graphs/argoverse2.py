@@ -16,7 +16,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.truth.datasets import EXAMPLES
-from mapgauge.truth.from_argoverse2.maps import ARCHIVE, find_map
+from mapgauge.truth.from_argoverse2.vector_map import ARCHIVE, find_map
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.lane_graphs.graph import RESOLUTION, Lane, LaneGraph
 from mapgauge.typing import Points
