@@ -37,6 +37,13 @@ class Rules:
     crossing_cut: float | None = None  # None: outlines are closed along the edge; else open at the edge grown by this
     boundary_grow: float = -0.2  # how far the edge of the region is moved outwards to cut boundaries
 
+    # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
+    per_frame: bool = False  # whether every element is cut in map coordinates, and areas are united in each frame
+    cut_forward: Literal["x", "y"] = "x"  # per frame: the forward axis while pieces are merged and united
+    crossing_as_line: bool = False  # per frame: whether outlines are cut again, as lines, and may stay open
+    split_lines: bool = False  # per frame: whether a line that crosses itself is split there
+    invalid_polygons: Literal["repair", "skip"] = "repair"
+
     simplify: float = 0.0  # tolerance of the simplification by Douglas and Peucker, after cutting; 0 for none
     centre: Literal["ego", "lidar"] = "ego"  # of the region
     forward: Literal["x", "y"] = "x"  # the axis that points forward; with y, x points to the right
@@ -53,6 +60,7 @@ class Rules:
 
 
 _nuscenes = partial(Rules, dataset="nuscenes", crossings=("ped_crossing",), boundaries=("road_segment", "lane"))
+_nuscenes_public = partial(_nuscenes, per_frame=True, split_lines=True, invalid_polygons="skip")
 _argoverse2 = partial(
     Rules,
     dataset="argoverse2",
@@ -66,29 +74,38 @@ _argoverse2 = partial(
 RULES: Mapping[tuple[str, str], Rules] = {
     (row.dataset, row.name): row
     for row in (
-        _nuscenes(
+        _nuscenes_public(
             name="streammapnet",
             about="StreamMapNet: ego frame, parallel crossings merged, 0.2 m simplification",
             dividers=("lane_divider", "road_divider"),
+            crossing_as_line=True,
             simplify=0.2,
         ),
-        _nuscenes(
+        _nuscenes_public(
             name="maptr",
             about="MapTR and MapTRv2: LiDAR frame with y forward, touching crossings merged, no simplification",
             dividers=("road_divider", "lane_divider"),
             crossing_merge="union",
             crossing_clockwise=True,
             crossing_holes=True,
+            cut_forward="y",
             centre="lidar",
             forward="y",
         ),
-        _nuscenes(
+        _nuscenes_public(
             name="maptracker",
             about="MapTracker: LiDAR position, x forward, compact parallel crossings merged, 0.2 m simplification",
             dividers=("road_divider", "lane_divider"),
             crossing_merge="parallel-compact",
+            cut_forward="y",
             simplify=0.2,
             centre="lidar",
+        ),
+        _nuscenes(
+            name="mapgauge",
+            about="mapgauge: as StreamMapNet, but united once for a map, invalid polygons repaired, crossings closed",
+            dividers=("lane_divider", "road_divider"),
+            simplify=0.2,
         ),
         _argoverse2(
             name="streammapnet",

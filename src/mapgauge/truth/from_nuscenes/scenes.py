@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.geometry.poses import level, motions
-from mapgauge.truth.datasets import Frame, MapLayers, Scene
+from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.from_nuscenes.tables import find_records, read_table
 from mapgauge.truth.rules import Rules
@@ -82,7 +82,7 @@ class NuScenes:
         self.tables = root / version
         self.about = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
-        self._maps: dict[str, MapLayers] = {}
+        self._maps: dict[str, Cutter] = {}
         self._reading = threading.Lock()
         if not self.tables.is_dir():
             there = sorted(path.parent.name for path in root.glob("*/scene.json"))
@@ -116,7 +116,7 @@ class NuScenes:
         scenes = [found[name] for name in names]
         return [scene for scene in scenes if scene.frames] if self.selection.tokens is not None else scenes
 
-    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return the map of a scene. Each map is read once."""
         with self._reading:
             if scene.map not in self._maps:
