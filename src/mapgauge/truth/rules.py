@@ -15,6 +15,7 @@ from mapgauge.errors import InvalidInput
 CLASSES = ("ped_crossing", "divider", "boundary")
 
 MergeName: TypeAlias = Literal["parallel", "union", "parallel-compact"]
+CutAgain: TypeAlias = Literal["no", "open", "closed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,9 @@ class Rules:
     # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
     per_frame: bool = False  # whether every element is cut in map coordinates, and areas are united in each frame
     cut_forward: Literal["x", "y"] = "x"  # per frame: the forward axis while pieces are merged and united
-    crossing_as_line: bool = False  # per frame: whether outlines are cut again, as lines, and may stay open
+    # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, another
+    # may stay open. "closed": every line is closed.
+    crossing_again: CutAgain = "no"
     split_lines: bool = False  # per frame: whether a line that crosses itself is split there
     invalid_polygons: Literal["repair", "skip"] = "repair"
 
@@ -78,7 +81,7 @@ RULES: Mapping[tuple[str, str], Rules] = {
             name="streammapnet",
             about="StreamMapNet: ego frame, parallel crossings merged, 0.2 m simplification",
             dividers=("lane_divider", "road_divider"),
-            crossing_as_line=True,
+            crossing_again="open",
             simplify=0.2,
         ),
         _nuscenes_public(
@@ -97,6 +100,7 @@ RULES: Mapping[tuple[str, str], Rules] = {
             about="MapTracker: LiDAR position, x forward, compact parallel crossings merged, 0.2 m simplification",
             dividers=("road_divider", "lane_divider"),
             crossing_merge="parallel-compact",
+            crossing_again="closed",
             cut_forward="y",
             simplify=0.2,
             centre="lidar",

@@ -9,7 +9,6 @@ from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_mod
 from mapgauge.typing import Points
 
 CLOSED = 1e-3  # metres: ends this close to each other need no closing
-_RELATIVE = 1e-5  # and this share of a coordinate, because the converters compare with numpy's ``allclose``
 
 
 def rings_in(polygons: Geometries, *, clockwise: bool, holes: bool) -> tuple[Geometries, Indices]:
@@ -45,22 +44,23 @@ def cut_rings(rings: Geometries, box: Any) -> tuple[Geometries, Indices]:
     return parts[kept], owner[kept]
 
 
-def cut_to_one_line(ring: Any, box: Any) -> Points | None:
+def cut_to_one_line(ring: Any, box: Any, *, close: bool) -> Points | None:
     """Return the part of a ring in a box as one line, or None if nothing is left.
 
     A ring that falls apart gives one line of all its parts, closed from its last point to its first. A ring that stays
-    one line stays open where the box opened it. A ring that follows the edge of the box falls apart or not by rounding.
+    one line stays open where the box opened it, unless ``close`` closes it. Rounding decides whether an edge of the
+    ring that follows the edge of the box is inside.
     """
     shapely = shapely_module()
     line = shapely.intersection(ring, box)
-    if shapely.get_type_id(line) in (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRING):
-        return shapely.get_coordinates(line) if not shapely.is_empty(line) else None
-    merged = shapely.line_merge(_without_points(as_geometries([line])))[0]
-    points: Points = shapely.get_coordinates(merged)
-    if not len(points):
+    apart = shapely.get_num_geometries(line) > 1
+    if apart:
+        line = shapely.line_merge(_without_points(as_geometries([line])))[0]
+    points: Points = shapely.get_coordinates(line)
+    if len(points) < 2:
         return None
-    start, end = points[0], points[-1]
-    return points if np.allclose(start, end, rtol=_RELATIVE, atol=CLOSED) else np.concatenate([points, start[None]])
+    closed = not (apart or close) or np.allclose(points[0], points[-1], atol=CLOSED)
+    return points if closed else np.concatenate([points, points[:1]])
 
 
 def _directed(rings: Geometries, clockwise: bool) -> Geometries:

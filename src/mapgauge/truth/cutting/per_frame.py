@@ -6,7 +6,7 @@ elements near a frame, so the time for a frame does not depend on the size of th
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from mapgauge.truth.cutting.placed_boxes import PlacedBoxes
 from mapgauge.truth.cutting.polygons import ElementIds, Merge
 from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, query_index, shapely_module
+from mapgauge.truth.rules import CutAgain
+from mapgauge.typing import Points
 
 
 class Pieces(NamedTuple):
@@ -61,7 +63,7 @@ def cut_lines_apart(layer: Layer, boxes: PlacedBoxes) -> list[list[Fragment]]:
 
 
 def cut_crossings(
-    layer: Layer, boxes: PlacedBoxes, merge: Merge, *, clockwise: bool, holes: bool, as_lines: bool
+    layer: Layer, boxes: PlacedBoxes, merge: Merge, *, clockwise: bool, holes: bool, again: CutAgain
 ) -> list[list[Fragment]]:
     """Return the outlines of crossings in each box.
 
@@ -71,7 +73,7 @@ def cut_crossings(
         merge: Merges the polygons of one box after cutting.
         clockwise: The direction of outlines, seen from above. Holes run the other way.
         holes: Whether holes become fragments as well.
-        as_lines: Whether outlines are cut again, as lines, at the edge of the box (see ``cut_to_one_line``).
+        again: Whether outlines are cut again, as lines, at the edge of the box, and then closed.
     """
     pieces = cut_pieces(layer, boxes)
     polygons, owner = polygons_in(pieces.local)
@@ -83,7 +85,7 @@ def cut_crossings(
         ids: ElementIds = [(layer.ids[k],) for k in element[start:stop]]
         shown, ids = merge(polygons[start:stop], ids) if stop > start else (polygons[:0], ids)
         rings, of = rings_in(shown, clockwise=clockwise, holes=holes)
-        lines = [cut_to_one_line(ring, edge) if as_lines else shapely_module().get_coordinates(ring) for ring in rings]
+        lines = [_outline(ring, edge, again) for ring in rings]
         fragments.append(
             [
                 Fragment(boxes.ahead(line), ids[k])
@@ -92,6 +94,12 @@ def cut_crossings(
             ]
         )
     return fragments
+
+
+def _outline(ring: Any, edge: Any, again: CutAgain) -> Points | None:
+    if again == "no":
+        return shapely_module().get_coordinates(ring)  # type: ignore[no-any-return]
+    return cut_to_one_line(ring, edge, close=again == "closed")
 
 
 def cut_boundaries(

@@ -44,7 +44,7 @@ class MapElements:
             MERGES[rules.crossing_merge],
             clockwise=rules.crossing_clockwise,
             holes=rules.crossing_holes,
-            as_lines=rules.crossing_as_line,
+            again=rules.crossing_again,
         )
         if rules.split_lines:
             dividers = cut_lines_apart(self.dividers, boxes)
