@@ -14,6 +14,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.geometry.poses import level, motions
 from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_nuscenes.maps import read_map
+from mapgauge.truth.from_nuscenes.rotations import matrices_of, quaternion_of
 from mapgauge.truth.from_nuscenes.tables import find_records, read_table
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import Selection, check_scenes
@@ -183,8 +184,10 @@ class NuScenes:
             return dict(zip(samples, egos, strict=True))
         mounts = [mounted[sweeps[token].calibrated_sensor_token] for token in samples]
         lidars = _motions(mounts, f"{self._path('calibrated_sensor')}: sensor")
+        poses = np.array([ego @ lidar for ego, lidar in zip(egos, lidars, strict=True)]).reshape(-1, 4, 4)
+        poses[:, :3, :3] = matrices_of(np.array([quaternion_of(pose[:3, :3]) for pose in poses]).reshape(-1, 4))
         # The x axis of the LiDAR points to the right. A quarter turn makes it point forward.
-        return {token: level(pose, quarter_turns=1) for token, pose in zip(samples, egos @ lidars, strict=True)}
+        return {token: level(pose, quarter_turns=1) for token, pose in zip(samples, poses, strict=True)}
 
     def _ego_poses(self, tokens: set[str]) -> dict[str, _Pose]:
         """Return ego poses by token."""
@@ -208,4 +211,6 @@ def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.
     """Return the poses of records as matrices ``(n, 4, 4)``."""
     rotations = np.array([record.rotation for record in records]).reshape(-1, 4)
     translations = np.array([record.translation for record in records]).reshape(-1, 3)
-    return motions(rotations, translations, where)
+    made = motions(rotations, translations, where)
+    made[:, :3, :3] = matrices_of(rotations)
+    return made
