@@ -41,8 +41,8 @@ class Rules:
     # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
     per_frame: bool = False  # whether every element is cut in map coordinates, and areas are united in each frame
     cut_forward: Literal["x", "y"] = "x"  # per frame: the forward axis while pieces are merged and united
-    # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, another
-    # may stay open. "closed": every line is closed.
+    # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, any
+    # other may stay open. "closed": every line is closed.
     crossing_again: CutAgain = "no"
     split_lines: bool = False  # per frame: whether a line that crosses itself is split there
     invalid_polygons: Literal["repair", "skip"] = "repair"

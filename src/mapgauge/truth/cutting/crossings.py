@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.truth.cutting.polygons import ElementIds, Merge
+from mapgauge.truth.cutting.rectangles import rectangle_sides
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
 from mapgauge.typing import Flags
@@ -56,7 +57,7 @@ def merge_compact(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, El
     smaller = _boxes_meet(polygons) & (area[None, :] < area[:, None])
     smaller, unions = _compact(polygons, smaller)
     first, _ = smaller.nonzero()
-    sides, around = _sides(polygons)[first], _sides(unions)
+    sides, around = rectangle_sides(polygons)[first], rectangle_sides(unions)
     smaller[smaller] = (_off_parallel(sides, around) < ALIGNED).sum(axis=(1, 2)) == 2
     polygons, ids = _grouped(polygons, ids, smaller, largest_first=True)
     parts, owner = polygons_in(polygons)
@@ -109,7 +110,7 @@ def _boxes_meet(polygons: Geometries) -> Flags:
 
 def _parallel(polygons: Geometries) -> Flags:
     """Return ``(n, n)``: whether the long sides of two polygons are parallel."""
-    long = _sides(polygons)[:, :1]
+    long = rectangle_sides(polygons)[:, :1]
     found: Flags = _off_parallel(long[:, None], long[None, :])[..., 0, 0] < PARALLEL
     return found
 
@@ -129,22 +130,6 @@ def _compact(polygons: Geometries, joins: Flags) -> tuple[Flags, Geometries]:
     compact = joins.copy()
     compact[one, other] = kept
     return compact, unions[kept]
-
-
-def _sides(polygons: Geometries) -> NDArray[np.float64]:
-    """Return the directions of the long and the short side of the smallest rectangle around each polygon.
-
-    The shape is ``(n, 2, 2)``. A polygon as thin as a line has no such rectangle; its directions are 0.
-    """
-    shapely = shapely_module()
-    around = shapely.oriented_envelope(polygons)
-    sides = np.zeros((len(polygons), 2, 2))
-    whole = shapely.get_num_coordinates(around) == 5
-    steps = np.diff(shapely.get_coordinates(around[whole]).reshape(-1, 5, 2)[:, :3], axis=1)
-    lengths = np.hypot(steps[..., 0], steps[..., 1])
-    steps /= np.where(lengths > 0, lengths, 1.0)[..., None]
-    sides[whole] = np.where((lengths[:, 1] > lengths[:, 0])[:, None, None], steps[:, ::-1], steps)
-    return sides
 
 
 MERGES: Mapping[MergeName, Merge] = {

@@ -13,8 +13,8 @@ import numpy as np
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
-from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
 from mapgauge.truth.cutting.ring_places import RingPlaces
+from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
 from mapgauge.truth.datasets import EXAMPLES, Cutter, MapLayers, map_findings
 from mapgauge.truth.from_nuscenes.per_frame import MapElements
 from mapgauge.truth.json_files import read_json

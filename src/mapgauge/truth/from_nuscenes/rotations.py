@@ -1,9 +1,11 @@
 """Rotations of poses, rounded as the public converters of nuScenes round them.
 
-The last bit of the heading of a frame decides where the outline of a crossing falls apart at the edge of the region, and
-where the union of polygons that touch has a slit. So these functions compute in the same order as the converters. In
-exact arithmetic, ``geometry.poses.rotations`` is the same.
+The last bit of the heading of a frame decides where the outline of a crossing falls apart at the edge of the region,
+and where the union of polygons that touch has a slit. So these functions compute in the same order as the converters.
+In exact arithmetic, ``geometry.poses.rotations`` is the same.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,5 +42,7 @@ def quaternion_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         square, rest = 1 - a - e + i, (d - b, c + g, f + h, None)
     else:
         square, rest = 1 + a + e + i, (None, h - f, c - g, d - b)
-    parts = np.array([square if part is None else part for part in rest])
-    return parts * 0.5 / np.sqrt(square)
+    parts = np.array([square if part is None else part for part in rest], np.float64)
+    parts *= 0.5
+    parts /= math.sqrt(square)
+    return parts
