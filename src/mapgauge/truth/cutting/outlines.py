@@ -9,6 +9,7 @@ from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_mod
 from mapgauge.typing import Points
 
 CLOSED = 1e-3  # metres: ends this close to each other need no closing
+_RELATIVE = 1e-5  # plus this share of a coordinate, as numpy's ``allclose`` adds it in the converters
 
 
 def rings_in(polygons: Geometries, *, clockwise: bool, holes: bool) -> tuple[Geometries, Indices]:
@@ -44,23 +45,27 @@ def cut_rings(rings: Geometries, box: Any) -> tuple[Geometries, Indices]:
     return parts[kept], owner[kept]
 
 
-def cut_to_one_line(ring: Any, box: Any, *, close: bool) -> Points | None:
-    """Return the part of a ring in a box as one line, or None if nothing is left.
+def cut_to_one_line(rings: Geometries, box: Any, *, close: bool) -> list[Points | None]:
+    """Return the part of each ring in a box as one line, or None if nothing is left.
 
     A ring that falls apart gives one line of all its parts, closed from its last point to its first. A ring that stays
     one line stays open where the box opened it, unless ``close`` closes it. Rounding decides whether an edge of the
     ring that follows the edge of the box is inside.
     """
     shapely = shapely_module()
-    line = shapely.intersection(ring, box)
-    apart = shapely.get_num_geometries(line) > 1
-    if apart:
-        line = shapely.line_merge(_without_points(as_geometries([line])))[0]
-    points: Points = shapely.get_coordinates(line)
-    if len(points) < 2:
-        return None
-    closed = not (apart or close) or np.allclose(points[0], points[-1], atol=CLOSED)
-    return points if closed else np.concatenate([points, points[:1]])
+    lines = shapely.intersection(rings, box)
+    apart = shapely.get_num_geometries(lines) > 1
+    lines[apart] = shapely.line_merge(_without_points(lines[apart]))
+    found: list[Points | None] = []
+    for line, fell_apart in zip(lines, apart.tolist(), strict=True):
+        points: Points = shapely.get_coordinates(line)
+        if len(points) < 2:
+            found.append(None)
+            continue
+        start, end = points[0], points[-1]
+        is_open = bool((np.abs(start - end) > CLOSED + _RELATIVE * np.abs(end)).any())
+        found.append(np.concatenate([points, points[:1]]) if is_open and (close or fell_apart) else points)
+    return found
 
 
 def _directed(rings: Geometries, clockwise: bool) -> Geometries:

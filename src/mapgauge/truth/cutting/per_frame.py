@@ -6,7 +6,7 @@ elements near a frame, so the time for a frame does not depend on the size of th
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from mapgauge.truth.cutting.polygons import ElementIds, Merge
 from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, query_index, shapely_module
 from mapgauge.truth.rules import CutAgain
-from mapgauge.typing import Points
 
 
 class Pieces(NamedTuple):
@@ -79,27 +78,26 @@ def cut_crossings(
     polygons, owner = polygons_in(pieces.local)
     element = pieces.element[owner].tolist()
     starts = np.searchsorted(pieces.box[owner], np.arange(len(boxes) + 1)).tolist()
-    edge = boxes.box()
-    fragments: list[list[Fragment]] = []
+    merged: list[Geometries] = []
+    ids: ElementIds = []
     for start, stop in pairwise(starts):
-        ids: ElementIds = [(layer.ids[k],) for k in element[start:stop]]
-        shown, ids = merge(polygons[start:stop], ids) if stop > start else (polygons[:0], ids)
-        rings, of = rings_in(shown, clockwise=clockwise, holes=holes)
-        lines = [_outline(ring, edge, again) for ring in rings]
-        fragments.append(
-            [
-                Fragment(boxes.ahead(line), ids[k])
-                for line, k in zip(lines, of.tolist(), strict=True)
-                if line is not None
-            ]
-        )
-    return fragments
-
-
-def _outline(ring: Any, edge: Any, again: CutAgain) -> Points | None:
+        names: ElementIds = [(layer.ids[k],) for k in element[start:stop]]
+        shown, names = merge(polygons[start:stop], names) if names else (polygons[:0], names)
+        merged.append(shown)
+        ids += names
+    box = np.repeat(np.arange(len(boxes)), [len(shown) for shown in merged])
+    rings, of = rings_in(np.concatenate([polygons[:0], *merged]), clockwise=clockwise, holes=holes)
+    order = np.argsort(box[of], kind="stable")  # in each box: all outlines, then all holes
+    rings, of = rings[order], of[order]
     if again == "no":
-        return shapely_module().get_coordinates(ring)  # type: ignore[no-any-return]
-    return cut_to_one_line(ring, edge, close=again == "closed")
+        lines = list(map(shapely_module().get_coordinates, rings))
+    else:
+        lines = cut_to_one_line(rings, boxes.box(), close=again == "closed")
+    fragments: list[list[Fragment]] = [[] for _ in range(len(boxes))]
+    for line, k in zip(lines, of.tolist(), strict=True):
+        if line is not None:
+            fragments[int(box[k])].append(Fragment(boxes.ahead(line), ids[k]))
+    return fragments
 
 
 def cut_boundaries(

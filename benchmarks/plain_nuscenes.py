@@ -1,0 +1,109 @@
+"""The baseline for truth of nuScenes: shapely tests and cuts every element of the map for every frame.
+
+The public converters work like this. The rules and the result are the same as mapgauge's. There is no spatial index,
+and elements are handled one at a time.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.affinity import rotate, translate
+
+from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.shapes import as_geometries
+from mapgauge.truth.rules import Rules
+from mapgauge.typing import Points
+
+
+class Elements(NamedTuple):
+    """A map as shapely geometries, invalid ones included."""
+
+    crossings: list[Any]
+    dividers: list[Any]
+    areas: list[list[Any]]  # one list for each map layer
+
+
+def elements_of(content: dict[str, Any], rules: Rules) -> Elements:
+    """The elements of a map, from its JSON file."""
+    nodes = {node["token"]: (node["x"], node["y"]) for node in content["node"]}
+    lines = {one["token"]: [nodes[token] for token in one["node_tokens"]] for one in content["line"]}
+    polygons = {
+        one["token"]: shapely.Polygon(
+            [nodes[token] for token in one["exterior_node_tokens"]],
+            [[nodes[token] for token in hole["node_tokens"]] for hole in one["holes"]],
+        )
+        for one in content["polygon"]
+    }
+    return Elements(
+        [polygons[one["polygon_token"]] for name in rules.crossings for one in content[name]],
+        [shapely.LineString(lines[one["line_token"]]) for name in rules.dividers for one in content[name]],
+        [[polygons[one["polygon_token"]] for one in content[name]] for name in rules.boundaries],
+    )
+
+
+def cut(elements: Elements, pose: NDArray[np.float64], region: tuple[float, float], rules: Rules) -> list[list[Points]]:
+    """The truth of one frame: crossings, dividers, boundaries, with x forward."""
+    c, s = pose[:2, 0] if rules.cut_forward == "x" else (pose[1, 0], -pose[0, 0])
+    angle = math.degrees(math.atan2(s, c))
+    width, height = region if rules.cut_forward == "x" else region[::-1]
+    x, y = float(pose[0, 3]), float(pose[1, 3])
+    patch = rotate(shapely.box(x - width / 2, y - height / 2, x + width / 2, y + height / 2), angle, origin=(x, y))
+
+    def pieces(shapes: list[Any]) -> list[Any]:
+        found = [shape.intersection(patch) for shape in shapes if shape.is_valid]
+        return [translate(rotate(one, -angle, origin=(x, y)), -x, -y) for one in found if not one.is_empty]
+
+    def box(grow: float) -> Any:
+        return shapely.box(-width / 2 - grow, -height / 2 - grow, width / 2 + grow, height / 2 + grow)
+
+    dividers = [points for line in pieces(elements.dividers) for points in _lines(line)]
+    road = shapely.union_all([shapely.union_all(pieces(layer)) for layer in elements.areas])
+    boundaries = [
+        points
+        for polygon in _polygons([road])
+        for ring in (polygon.exterior, *polygon.interiors)
+        for points in _lines(ring.intersection(box(rules.boundary_grow)), joined=True)
+    ]
+    crossings = _crossings(_polygons(pieces(elements.crossings)), box(0.0), rules)
+    found = crossings, dividers, boundaries
+    if rules.simplify:
+        found = tuple([_points(shapely.LineString(one).simplify(rules.simplify)) for one in group] for group in found)
+    return [[one if rules.cut_forward == "x" else one[:, ::-1] * (1, -1) for one in group] for group in found]
+
+
+def _crossings(polygons: list[Any], box: Any, rules: Rules) -> list[Points]:
+    found: list[Points] = []
+    merged, _ = MERGES[rules.crossing_merge](as_geometries(polygons), [()] * len(polygons)) if polygons else ([], [])
+    for polygon in merged:
+        outline = shapely.reverse(polygon.exterior) if not polygon.exterior.is_ccw else polygon.exterior
+        if rules.crossing_again == "no":
+            found += [_points(ring) for ring in (outline, *(polygon.interiors if rules.crossing_holes else ()))]
+            continue
+        line = outline.intersection(box)
+        apart = len(shapely.get_parts(line)) > 1
+        parts = _lines(line, joined=apart)
+        if parts:
+            points = np.concatenate(parts)
+            is_open = not np.allclose(points[0], points[-1], atol=1e-3)
+            close = is_open and (apart or rules.crossing_again == "closed")
+            found.append(np.concatenate([points, points[:1]]) if close else points)
+    return found
+
+
+def _points(line: Any) -> Points:
+    return np.array(line.coords)
+
+
+def _polygons(shapes: list[Any]) -> list[Any]:
+    return [part for shape in shapes for part in shapely.get_parts(shape) if part.geom_type == "Polygon"]
+
+
+def _lines(geometry: Any, joined: bool = False) -> list[Points]:
+    """The lines in the result of an intersection; optionally, lines that meet are joined."""
+    parts = [part for part in shapely.get_parts(geometry) if part.length > 0]
+    if joined and len(parts) > 1:
+        parts = list(shapely.get_parts(shapely.line_merge(shapely.MultiLineString(parts))))
+    return [_points(part) for part in parts]
