@@ -1,7 +1,8 @@
 """The baseline for truth of nuScenes: shapely tests and cuts every element of the map for every frame.
 
 The public converters work like this. The rules and the result are the same as mapgauge's. There is no spatial index,
-and elements are handled one at a time.
+and elements are handled one at a time. The converters also make every shape from its nodes in every frame; ``keep``
+makes the shapes only once.
 """
 
 import math
@@ -19,28 +20,39 @@ from mapgauge.typing import Points
 
 
 class Elements(NamedTuple):
-    """A map as shapely geometries, invalid ones included."""
+    """A map as its JSON file stores it: shapes are lists of node tokens."""
 
-    crossings: list[Any]
-    dividers: list[Any]
-    areas: list[list[Any]]  # one list for each map layer
+    nodes: dict[str, tuple[float, float]]
+    crossings: list[dict[str, Any]]
+    dividers: list[dict[str, Any]]
+    areas: list[list[dict[str, Any]]]  # one list for each map layer
+    kept: dict[str, Any] | None  # shapes that were made before, if they are kept
+
+    def shape(self, record: dict[str, Any]) -> Any:
+        """The line or polygon of a record."""
+        if self.kept is None:
+            return self.made(record)
+        if record["token"] not in self.kept:
+            self.kept[record["token"]] = self.made(record)
+        return self.kept[record["token"]]
+
+    def made(self, record: dict[str, Any]) -> Any:
+        """The line or polygon of a record, made from its nodes."""
+        if "node_tokens" in record:
+            return shapely.LineString([self.nodes[token] for token in record["node_tokens"]])
+        holes = [[self.nodes[token] for token in hole["node_tokens"]] for hole in record["holes"]]
+        return shapely.Polygon([self.nodes[token] for token in record["exterior_node_tokens"]], holes)
 
 
-def elements_of(content: dict[str, Any], rules: Rules) -> Elements:
-    """The elements of a map, from its JSON file."""
-    nodes = {node["token"]: (node["x"], node["y"]) for node in content["node"]}
-    lines = {one["token"]: [nodes[token] for token in one["node_tokens"]] for one in content["line"]}
-    polygons = {
-        one["token"]: shapely.Polygon(
-            [nodes[token] for token in one["exterior_node_tokens"]],
-            [[nodes[token] for token in hole["node_tokens"]] for hole in one["holes"]],
-        )
-        for one in content["polygon"]
-    }
+def elements_of(content: dict[str, Any], rules: Rules, keep: bool) -> Elements:
+    """The elements of a map, from its JSON file. ``keep``: whether shapes are made once, instead of in every frame."""
+    lines, polygons = ({one["token"]: one for one in content[kind]} for kind in ("line", "polygon"))
     return Elements(
+        {node["token"]: (node["x"], node["y"]) for node in content["node"]},
         [polygons[one["polygon_token"]] for name in rules.crossings for one in content[name]],
-        [shapely.LineString(lines[one["line_token"]]) for name in rules.dividers for one in content[name]],
+        [lines[one["line_token"]] for name in rules.dividers for one in content[name]],
         [[polygons[one["polygon_token"]] for one in content[name]] for name in rules.boundaries],
+        {} if keep else None,
     )
 
 
@@ -52,7 +64,8 @@ def cut(elements: Elements, pose: NDArray[np.float64], region: tuple[float, floa
     x, y = float(pose[0, 3]), float(pose[1, 3])
     patch = rotate(shapely.box(x - width / 2, y - height / 2, x + width / 2, y + height / 2), angle, origin=(x, y))
 
-    def pieces(shapes: list[Any]) -> list[Any]:
+    def pieces(records: list[dict[str, Any]]) -> list[Any]:
+        shapes = [elements.shape(record) for record in records]
         found = [shape.intersection(patch) for shape in shapes if shape.is_valid]
         return [translate(rotate(one, -angle, origin=(x, y)), -x, -y) for one in found if not one.is_empty]
 
@@ -68,15 +81,17 @@ def cut(elements: Elements, pose: NDArray[np.float64], region: tuple[float, floa
         for points in _lines(ring.intersection(box(rules.boundary_grow)), joined=True)
     ]
     crossings = _crossings(_polygons(pieces(elements.crossings)), box(0.0), rules)
-    found = crossings, dividers, boundaries
+    found = [crossings, dividers, boundaries]
     if rules.simplify:
-        found = tuple([_points(shapely.LineString(one).simplify(rules.simplify)) for one in group] for group in found)
+        found = [[_points(shapely.LineString(one).simplify(rules.simplify)) for one in group] for group in found]
     return [[one if rules.cut_forward == "x" else one[:, ::-1] * (1, -1) for one in group] for group in found]
 
 
 def _crossings(polygons: list[Any], box: Any, rules: Rules) -> list[Points]:
     found: list[Points] = []
-    merged, _ = MERGES[rules.crossing_merge](as_geometries(polygons), [()] * len(polygons)) if polygons else ([], [])
+    if not polygons:
+        return found
+    merged, _ = MERGES[rules.crossing_merge](as_geometries(polygons), [()] * len(polygons))
     for polygon in merged:
         outline = shapely.reverse(polygon.exterior) if not polygon.exterior.is_ccw else polygon.exterior
         if rules.crossing_again == "no":

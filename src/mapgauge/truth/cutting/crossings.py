@@ -1,15 +1,19 @@
 """Merges pedestrian crossings that a map draws as several polygons. Each repository merges them differently.
 
 As in the repositories, merging happens after cutting at the edge of the region, in the coordinates of the frame. So
-bounding boxes are aligned with the frame, and the long side is that of the visible part of a crossing.
+bounding boxes are aligned with the frame, and the long side is that of the visible part of a crossing. The functions
+merge the polygons of many frames in one call, because a frame has few of them. Polygons are sorted by frame.
 """
 
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.frames.map_frames import Indices
+from mapgauge.geometry.polylines import ranges
 from mapgauge.truth.cutting.polygons import ElementIds, Merge
 from mapgauge.truth.cutting.rectangles import rectangle_sides
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
@@ -23,96 +27,113 @@ SMALL = 20.0  # square metres; a smaller crossing is dropped if another covers i
 LEAST = 1.0  # square metres; a smaller crossing is always dropped
 
 
-def merge_parallel(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+class Crossings(NamedTuple):
+    """The crossings of many frames."""
+
+    polygons: Geometries  # (n,)
+    ids: ElementIds  # (n,)
+    frame: Indices  # (n,), sorted
+
+    def take(self, chosen: Indices) -> "Crossings":
+        """Return some of the crossings, in the given order."""
+        return Crossings(self.polygons[chosen], [self.ids[k] for k in chosen.tolist()], self.frame[chosen])
+
+    def parts(self) -> "Crossings":
+        """Return the single polygons of multipolygons."""
+        parts, owner = polygons_in(self.polygons)
+        return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
+
+
+FrameMerge: TypeAlias = Callable[[Crossings], Crossings]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of crossings of the same frame, sorted by the first."""
+
+    first: Indices
+    second: Indices
+
+    def where(self, chosen: Flags) -> "_Pairs":
+        return _Pairs(self.first[chosen], self.second[chosen])
+
+
+def merge_parallel(crossings: Crossings) -> Crossings:
     """Merge each polygon with all later ones that are parallel to it and whose bounding boxes meet its own."""
-    merged, merged_ids = _grouped(polygons, ids, _boxes_meet(polygons) & _parallel(polygons))
-    parts, owner = polygons_in(merged)  # bounding boxes may meet where polygons do not
-    return parts, [merged_ids[k] for k in owner.tolist()]
+    pairs = _meeting(crossings)
+    pairs = _parallel(crossings.polygons, pairs.where(pairs.first < pairs.second))
+    return _grouped(crossings, pairs).parts()  # bounding boxes may meet where polygons do not
 
 
-def merge_touching(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+def merge_touching(crossings: Crossings) -> Crossings:
     """Merge all polygons that touch."""
     shapely = shapely_module()
-    parts, _ = polygons_in(np.array([shapely.union_all(polygons)], object))
-    source, part = shapely.STRtree(parts).query(polygons, predicate="intersects")
-    return parts, [
-        tuple(sorted({name for i in source[part == k].tolist() for name in ids[i]})) for k in range(len(parts))
-    ]
+    starts = np.flatnonzero(np.diff(crossings.frame, prepend=-1))
+    groups = np.split(crossings.polygons, starts[1:]) if len(starts) else []
+    united = as_geometries([shapely.union_all(group) for group in groups])
+    parts, owner = polygons_in(united)
+    frame = crossings.frame[starts][owner]
+    begin, end = np.searchsorted(crossings.frame, frame), np.searchsorted(crossings.frame, frame, side="right")
+    part, source = np.repeat(np.arange(len(parts)), end - begin), ranges(begin, end - begin)
+    touch = shapely.intersects(parts[part], crossings.polygons[source])
+    members: list[set[str]] = [set() for _ in parts]
+    for k, one in zip(part[touch].tolist(), source[touch].tolist(), strict=True):
+        members[k].update(crossings.ids[one])
+    return Crossings(parts, [tuple(sorted(names)) for names in members], frame)
 
 
-def merge_compact(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+def merge_compact(crossings: Crossings) -> Crossings:
     """Merge parallel polygons whose union nearly fills its convex hull, in two passes, and drop small leftovers.
 
-    The first pass goes from the largest polygon to the smallest: it merges those whose boxes meet, whose long sides are
-    parallel and whose union is compact. The second pass goes through the groups in the same order and merges each with
-    smaller ones, if the rectangle around the union has the directions of the rectangle around the larger and the union
-    is compact. Both passes test a polygon as it was before the pass, not the group that it has become.
+    The first pass goes from the largest polygon to the smallest. It merges those whose boxes meet, whose long sides are
+    parallel and whose union is compact. The second pass goes through the groups in the same order. It merges each with
+    smaller ones if their boxes meet, the union is compact, and the smallest rectangle around the union has the
+    directions of the rectangle around the larger. Both passes test a polygon as it was before the pass, not the group
+    that it has become.
     """
     shapely = shapely_module()
-    order = np.argsort(-shapely.area(polygons), kind="stable")
-    polygons, ids = polygons[order], [ids[k] for k in order.tolist()]
-    alike = _boxes_meet(polygons) & _parallel(polygons)
-    polygons, ids = _grouped(polygons, ids, _compact(polygons, alike)[0])
-    area = shapely.area(polygons)
-    smaller = _boxes_meet(polygons) & (area[None, :] < area[:, None])
-    smaller, unions = _compact(polygons, smaller)
-    first, _ = smaller.nonzero()
-    sides, around = rectangle_sides(polygons)[first], rectangle_sides(unions)
-    smaller[smaller] = (_off_parallel(sides, around) < ALIGNED).sum(axis=(1, 2)) == 2
-    polygons, ids = _grouped(polygons, ids, smaller, largest_first=True)
-    parts, owner = polygons_in(polygons)
-    return _without_small(parts, [ids[k] for k in owner.tolist()])
+    largest_first = np.lexsort((-shapely.area(crossings.polygons), crossings.frame))
+    crossings = crossings.take(largest_first)
+    pairs = _meeting(crossings)
+    pairs = _parallel(crossings.polygons, pairs.where(pairs.first < pairs.second))
+    crossings = _grouped(crossings, _compact(crossings.polygons, pairs)[0])
+    area = shapely.area(crossings.polygons)
+    pairs = _meeting(crossings)
+    pairs, unions = _compact(crossings.polygons, pairs.where(area[pairs.second] < area[pairs.first]))
+    used, at = np.unique(pairs.first, return_inverse=True)
+    sides = rectangle_sides(crossings.polygons[used])[at]
+    pairs = pairs.where((_off_parallel(sides, rectangle_sides(unions)) < ALIGNED).sum(axis=(1, 2)) == 2)
+    order = np.lexsort((-area[pairs.second], pairs.first))
+    return _without_small(_grouped(crossings, _Pairs(pairs.first[order], pairs.second[order])).parts())
 
 
-def _without_small(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+def _without_small(crossings: Crossings) -> Crossings:
     """Drop polygons below ``LEAST``, and those below ``SMALL`` that another covers."""
     shapely = shapely_module()
-    area = shapely.area(polygons)
-    large = np.flatnonzero(area >= LEAST)
-    polygons, area, ids = polygons[large], area[large], [ids[k] for k in large.tolist()]
-    covered = shapely.covers(polygons[:, None], polygons[None, :])
-    np.fill_diagonal(covered, False)
-    kept = np.flatnonzero((area >= SMALL) | ~covered.any(axis=0))
-    return polygons[kept], [ids[k] for k in kept.tolist()]
+    crossings = crossings.take(np.flatnonzero(shapely.area(crossings.polygons) >= LEAST))
+    area = shapely.area(crossings.polygons)
+    pairs = _meeting(crossings)
+    pairs = pairs.where(area[pairs.second] < SMALL)
+    covered = shapely.covers(crossings.polygons[pairs.first], crossings.polygons[pairs.second])
+    kept = np.ones(len(area), np.bool_)
+    kept[pairs.second[covered]] = False
+    return crossings.take(np.flatnonzero(kept))
 
 
-def _grouped(
-    polygons: Geometries, ids: ElementIds, joins: Flags, *, largest_first: bool = False
-) -> tuple[Geometries, ElementIds]:
-    """Unite polygons that join, one group after the other. A polygon that has joined a group is taken.
-
-    Args:
-        polygons: Polygons.
-        ids: Their element ids.
-        joins: ``(n, n)``: whether the polygon of a column joins the group that the polygon of a row begins.
-        largest_first: Whether the largest candidate joins first, instead of the first.
-    """
-    shapely = shapely_module()
-    order = np.argsort(-shapely.area(polygons), kind="stable") if largest_first else np.arange(len(polygons))
-    free = np.ones(len(polygons), np.bool_)
-    groups: list[list[int]] = []
-    for i in range(len(polygons)):
-        if free[i]:
-            free[i] = False
-            members = order[(joins[i] & free)[order]].tolist()
-            free[members] = False
-            groups.append([i, *members])
-    united = [reduce(shapely.union, polygons[group]) for group in groups]
-    return as_geometries(united), [tuple(sorted({name for k in group for name in ids[k]})) for group in groups]
+def _meeting(crossings: Crossings) -> _Pairs:
+    """Return the pairs, in both orders, whose bounding boxes meet."""
+    frame = crossings.frame
+    begin, end = np.searchsorted(frame, frame), np.searchsorted(frame, frame, side="right")
+    first, second = np.repeat(np.arange(len(frame)), end - begin), ranges(begin, end - begin)
+    boxes = shapely_module().bounds(crossings.polygons)
+    meets = (boxes[first, :2] <= boxes[second, 2:]).all(axis=1) & (boxes[second, :2] <= boxes[first, 2:]).all(axis=1)
+    return _Pairs(first, second).where(meets & (first != second))
 
 
-def _boxes_meet(polygons: Geometries) -> Flags:
-    """Return ``(n, n)``: whether the bounding boxes of two polygons meet."""
-    boxes = shapely_module().bounds(polygons)
-    meets: Flags = (boxes[:, None, :2] <= boxes[None, :, 2:]).all(axis=2)
-    return meets & meets.T
-
-
-def _parallel(polygons: Geometries) -> Flags:
-    """Return ``(n, n)``: whether the long sides of two polygons are parallel."""
-    long = rectangle_sides(polygons)[:, :1]
-    found: Flags = _off_parallel(long[:, None], long[None, :])[..., 0, 0] < PARALLEL
-    return found
+def _parallel(polygons: Geometries, pairs: _Pairs) -> _Pairs:
+    """Return the pairs whose long sides are parallel."""
+    used, at = np.unique(np.concatenate(pairs), return_inverse=True)
+    first, second = np.split(rectangle_sides(polygons[used])[at, :1], 2)
+    return pairs.where(_off_parallel(first, second)[:, 0, 0] < PARALLEL)
 
 
 def _off_parallel(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,19 +142,48 @@ def _off_parallel(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArr
     return off
 
 
-def _compact(polygons: Geometries, joins: Flags) -> tuple[Flags, Geometries]:
-    """Return which of the pairs that join have a compact union, and these unions."""
+def _compact(polygons: Geometries, pairs: _Pairs) -> tuple[_Pairs, Geometries]:
+    """Return the pairs whose union is compact, and these unions."""
     shapely = shapely_module()
-    one, other = joins.nonzero()
-    unions = shapely.union(polygons[one], polygons[other])
+    unions = shapely.union(polygons[pairs.first], polygons[pairs.second])
     kept = shapely.area(unions) > COMPACT * shapely.area(shapely.convex_hull(unions))
-    compact = joins.copy()
-    compact[one, other] = kept
-    return compact, unions[kept]
+    return pairs.where(kept), unions[kept]
 
 
-MERGES: Mapping[MergeName, Merge] = {
+def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
+    """Unite polygons, one group after the other. A polygon that has joined a group is taken.
+
+    Args:
+        crossings: Polygons. The first one that is free begins the next group.
+        pairs: Each pair is the polygon that begins a group, and one that may join. They join in this order.
+    """
+    candidates: dict[int, list[int]] = {}
+    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        candidates.setdefault(first, []).append(second)
+    taken: set[int] = set()
+    heads: list[int] = []
+    united, ids = crossings.polygons.copy(), list(crossings.ids)
+    for head in range(len(united)):
+        if head in taken:
+            continue
+        heads.append(head)
+        taken.add(head)
+        members = [k for k in candidates.get(head, ()) if k not in taken]
+        if members:
+            taken.update(members)
+            united[head] = reduce(shapely_module().union, crossings.polygons[[head, *members]])
+            ids[head] = tuple(sorted({name for k in (head, *members) for name in crossings.ids[k]}))
+    return Crossings(united, ids, crossings.frame).take(np.array(heads, np.int64))
+
+
+def _in_one_frame(merge: FrameMerge, polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+    merged = merge(Crossings(polygons, ids, np.zeros(len(polygons), np.int64)))
+    return merged.polygons, merged.ids
+
+
+FRAME_MERGES: Mapping[MergeName, FrameMerge] = {
     "parallel": merge_parallel,
     "union": merge_touching,
     "parallel-compact": merge_compact,
 }
+MERGES: Mapping[MergeName, Merge] = {name: partial(_in_one_frame, merge) for name, merge in FRAME_MERGES.items()}

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.frames.map_frames import Indices
+from mapgauge.truth.cutting.crossings import Crossings, FrameMerge
 from mapgauge.truth.cutting.fragments import Fragment
 from mapgauge.truth.cutting.layers import Layer
 from mapgauge.truth.cutting.outlines import cut_rings, cut_to_one_line, rings_in
 from mapgauge.truth.cutting.placed_boxes import PlacedBoxes
-from mapgauge.truth.cutting.polygons import ElementIds, Merge
 from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, query_index, shapely_module
 from mapgauge.truth.rules import CutAgain
@@ -62,31 +62,24 @@ def cut_lines_apart(layer: Layer, boxes: PlacedBoxes) -> list[list[Fragment]]:
 
 
 def cut_crossings(
-    layer: Layer, boxes: PlacedBoxes, merge: Merge, *, clockwise: bool, holes: bool, again: CutAgain
+    layer: Layer, boxes: PlacedBoxes, merge: FrameMerge, *, clockwise: bool, holes: bool, again: CutAgain
 ) -> list[list[Fragment]]:
     """Return the outlines of crossings in each box.
 
     Args:
         layer: Polygons.
         boxes: Where to cut.
-        merge: Merges the polygons of one box after cutting.
+        merge: Merges the polygons of each box after cutting.
         clockwise: The direction of outlines, seen from above. Holes run the other way.
         holes: Whether holes become fragments as well.
         again: Whether outlines are cut again, as lines, at the edge of the box, and then closed.
     """
     pieces = cut_pieces(layer, boxes)
     polygons, owner = polygons_in(pieces.local)
-    element = pieces.element[owner].tolist()
-    starts = np.searchsorted(pieces.box[owner], np.arange(len(boxes) + 1)).tolist()
-    merged: list[Geometries] = []
-    ids: ElementIds = []
-    for start, stop in pairwise(starts):
-        names: ElementIds = [(layer.ids[k],) for k in element[start:stop]]
-        shown, names = merge(polygons[start:stop], names) if names else (polygons[:0], names)
-        merged.append(shown)
-        ids += names
-    box = np.repeat(np.arange(len(boxes)), [len(shown) for shown in merged])
-    rings, of = rings_in(np.concatenate([polygons[:0], *merged]), clockwise=clockwise, holes=holes)
+    names = [(layer.ids[k],) for k in pieces.element[owner].tolist()]
+    crossings = merge(Crossings(polygons, [*names], pieces.box[owner]))
+    box = crossings.frame
+    rings, of = rings_in(crossings.polygons, clockwise=clockwise, holes=holes)
     order = np.argsort(box[of], kind="stable")  # in each box: all outlines, then all holes
     rings, of = rings[order], of[order]
     if again == "no":
@@ -96,7 +89,7 @@ def cut_crossings(
     fragments: list[list[Fragment]] = [[] for _ in range(len(boxes))]
     for line, k in zip(lines, of.tolist(), strict=True):
         if line is not None:
-            fragments[int(box[k])].append(Fragment(boxes.ahead(line), ids[k]))
+            fragments[int(box[k])].append(Fragment(boxes.ahead(line), crossings.ids[k]))
     return fragments
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.crossings import FRAME_MERGES
 from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
 from mapgauge.truth.cutting.layers import Layer
 from mapgauge.truth.cutting.lines import cut_lines
@@ -41,7 +41,7 @@ class MapElements:
         crossings = cut_crossings(
             self.crossings,
             boxes,
-            MERGES[rules.crossing_merge],
+            FRAME_MERGES[rules.crossing_merge],
             clockwise=rules.crossing_clockwise,
             holes=rules.crossing_holes,
             again=rules.crossing_again,
