@@ -45,7 +45,7 @@ def plainly(
     """Cut all frames with the baseline."""
     for scene in scenes:
         for frame in scene.frames:
-            plain_nuscenes.cut(maps[scene.map], frame.pose, region, rules)
+            plain_nuscenes.cut(maps[scene.map], frame, region, rules)
 
 
 def against_plain(root: Path) -> None:
@@ -94,7 +94,7 @@ def _compare(
     for scene, cutter in zip(scenes, cutters, strict=True):
         frames = cut_scene(scene, cutter, rules, region)
         for frame in scene.frames:
-            expected = plain_nuscenes.cut(maps[scene.map], frame.pose, region, rules)
+            expected = plain_nuscenes.cut(maps[scene.map], frame, region, rules)
             for name, lines in zip(frames.classes, expected, strict=True):
                 ours = [shapely.LineString(one.points) for one in frames[frame.token] if one.class_name == name]
                 theirs = [shapely.LineString(line) for line in lines]

@@ -5,16 +5,15 @@ and elements are handled one at a time. The converters also make every shape fro
 makes the shapes only once.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.affinity import rotate, translate
 
 from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.cutting.shapes import as_geometries
+from mapgauge.truth.datasets import Frame
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
 
@@ -56,11 +55,10 @@ def elements_of(content: dict[str, Any], rules: Rules, keep: bool) -> Elements:
     )
 
 
-def cut(elements: Elements, pose: NDArray[np.float64], region: tuple[float, float], rules: Rules) -> list[list[Points]]:
+def cut(elements: Elements, frame: Frame, region: tuple[float, float], rules: Rules) -> list[list[Points]]:
     """The truth of one frame: crossings, dividers, boundaries, with x forward."""
-    c, s = pose[:2, 0] if rules.cut_forward == "x" else (pose[1, 0], -pose[0, 0])
-    angle = math.degrees(math.atan2(s, c))
-    width, height = region if rules.cut_forward == "x" else region[::-1]
+    pose, angle, ahead = frame.pose, frame.heading, rules.centre == "ego"
+    width, height = region if ahead else region[::-1]
     x, y = float(pose[0, 3]), float(pose[1, 3])
     patch = rotate(shapely.box(x - width / 2, y - height / 2, x + width / 2, y + height / 2), angle, origin=(x, y))
 
@@ -84,7 +82,7 @@ def cut(elements: Elements, pose: NDArray[np.float64], region: tuple[float, floa
     found = [crossings, dividers, boundaries]
     if rules.simplify:
         found = [[_points(shapely.LineString(one).simplify(rules.simplify)) for one in group] for group in found]
-    return [[one if rules.cut_forward == "x" else one[:, ::-1] * (1, -1) for one in group] for group in found]
+    return [[one if ahead else one[:, ::-1] * (1, -1) for one in group] for group in found]
 
 
 def _crossings(polygons: list[Any], box: Any, rules: Rules) -> list[Points]:

@@ -39,8 +39,9 @@ class Rules:
     boundary_grow: float = -0.2  # how far the edge of the region is moved outwards to cut boundaries
 
     # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
-    per_frame: bool = False  # whether every element is cut in map coordinates, and areas are united in each frame
-    cut_forward: Literal["x", "y"] = "x"  # per frame: the forward axis while pieces are merged and united
+    # Per frame: every element is cut in map coordinates, pieces are merged and united in the axes of ``centre`` (the x
+    # axis of the LiDAR points to the right), and the result is turned last.
+    per_frame: bool = False
     # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, any
     # other may stay open. "closed": every line is closed.
     crossing_again: CutAgain = "no"
@@ -91,7 +92,6 @@ RULES: Mapping[tuple[str, str], Rules] = {
             crossing_merge="union",
             crossing_clockwise=True,
             crossing_holes=True,
-            cut_forward="y",
             centre="lidar",
             forward="y",
         ),
@@ -101,7 +101,6 @@ RULES: Mapping[tuple[str, str], Rules] = {
             dividers=("road_divider", "lane_divider"),
             crossing_merge="parallel-compact",
             crossing_again="closed",
-            cut_forward="y",
             simplify=0.2,
             centre="lidar",
         ),

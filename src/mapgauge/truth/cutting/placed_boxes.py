@@ -30,20 +30,19 @@ class PlacedBoxes:
 
     @classmethod
     def of(
-        cls, poses: Sequence[NDArray[np.float64]], region: tuple[float, float], forward: Forward = "x"
+        cls, centres: Points, degrees: Sequence[float], region: tuple[float, float], forward: Forward
     ) -> "PlacedBoxes":
-        """Place a region ``(length, width)`` at poses whose x axis points forward.
+        """Place a region ``(length, width)``.
 
         Args:
-            poses: ``(4, 4)``. Only the position and the yaw count.
+            centres: ``(frames, 2)``, map coordinates.
+            degrees: From the x axis of the map to the x axis of each box.
             region: The length is along the forward axis.
             forward: The forward axis of the box. If it is y, the x axis of the box points to the right.
         """
-        motions = np.array(poses, np.float64).reshape(-1, 4, 4)
-        x, y = motions[:, 0, 0], motions[:, 1, 0]
-        x, y = (x, y) if forward == "x" else (y, -x)
         sides = region if forward == "x" else region[::-1]
-        return cls(motions[:, :2, 3], np.arctan2(y, x) / np.pi * 180, (float(sides[0]), float(sides[1])), forward)
+        headings = np.array(degrees, np.float64)
+        return cls(np.array(centres).reshape(-1, 2), headings, (float(sides[0]), float(sides[1])), forward)
 
     def __len__(self) -> int:
         """Number of boxes."""

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.crossings import FRAME_MERGES
 from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
@@ -37,7 +39,9 @@ class MapElements:
     ) -> Sequence[Sequence[Sequence[Fragment]]]:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         poses = [frame.pose for frame in frames]
-        boxes = PlacedBoxes.of(poses, region, rules.cut_forward)
+        centres, headings = np.array([pose[:2, 3] for pose in poses]), [frame.heading for frame in frames]
+        # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
+        boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
         crossings = cut_crossings(
             self.crossings,
             boxes,

@@ -46,3 +46,8 @@ def quaternion_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     parts *= 0.5
     parts /= math.sqrt(square)
     return parts
+
+
+def heading(pose: NDArray[np.float64]) -> float:
+    """Return the direction of the x axis of a pose, seen from above, in degrees from the x axis of the map."""
+    return float(np.arctan2(pose[1, 0], pose[0, 0]) / np.pi * 180)
