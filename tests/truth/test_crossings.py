@@ -5,7 +5,7 @@ import pytest
 import shapely
 from shapely.geometry import Polygon
 
-from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.crossings import FRAME_MERGES, MERGES, Crossings
 from mapgauge.truth.rules import MergeName
 
 ALL: tuple[MergeName, ...] = ("parallel", "union", "parallel-compact")
@@ -74,11 +74,66 @@ def test_compact_joins_small_rests_along_their_short_side_and_leaves_out_tiny_on
     assert merged("parallel-compact", b=shapely.box(20, 0, 21, 0.9)) == {}
 
 
-def test_compact_leaves_out_a_small_crossing_that_another_covers() -> None:
+def test_compact_leaves_out_a_small_crossing_that_any_other_covers() -> None:
+    angle = Polygon([(0, 0), (20, 0), (20, 5), (5, 5), (5, 20), (0, 20)])  # not compact, so that it merges with none
+    covered = turned(shapely.box(1.5, 1, 6, 3), 10)
+    assert merged("parallel-compact", a=angle, b=covered) == {"a": 175}
+    assert merged("parallel", a=angle, b=turned(covered, 45)) == {"a": 175, "b": 9}
+    large = turned(shapely.box(0.5, 0.5, 8, 4), 2)
+    assert merged("parallel-compact", a=angle, b=large)["b"] == 26.25  # 20 square metres or more are kept
+    assert merged("parallel-compact", a=covered, b=covered) == {"a+b": 9}
+
+
+def test_compact_merges_a_crossing_that_a_compact_one_covers() -> None:
     covered = turned(shapely.box(6, -1, 9, 1), 45)
     large = turned(shapely.box(0, -10, 30, 10), 20)
-    assert merged("parallel-compact", a=large, b=covered) == {"a": 600}
+    assert merged("parallel-compact", a=large, b=covered) == {"a+b": 600}  # the union has the sides of the larger
     assert merged("parallel", a=large, b=covered) == {"a": 600, "b": 6}
+
+
+def test_the_first_pass_compares_with_the_polygon_that_begins_a_group_not_with_the_group() -> None:
+    # b and c each fill more than 0.8 of a hull with a. All three together fill less.
+    parts = {"a": shapely.box(0, 0, 4, 12), "b": shapely.box(4, 5, 6, 14), "c": shapely.box(-2, -2.5, 0, 6)}
+    for name in "bc":
+        both = parts["a"].union(parts[name])
+        assert both.area > 0.8 * both.convex_hull.area
+    whole = shapely.union_all(list(parts.values()))
+    assert whole.area < 0.8 * whole.convex_hull.area
+    assert merged("parallel-compact", **parts) == {"a+b+c": whole.area}
+
+
+def test_the_second_pass_has_no_limit_of_size() -> None:
+    # The short ends are not parallel to each other's long sides, but the union has the sides of the larger one.
+    long, across = shapely.box(0, 0, 30, 8), shapely.box(30, 0, 37, 8)
+    assert across.area > 20
+    assert merged("parallel", a=long, b=across) == {"a": 240, "b": 56}
+    assert merged("parallel-compact", a=long, b=across) == {"a+b": 296}
+    off = turned(across, 3)  # now the smallest rectangle around the union is turned by more than 2.6 degrees, or wider
+    assert len(merged("parallel-compact", a=long, b=shapely.box(30, -20, 37, 8))) == 2
+    assert off.area == pytest.approx(56)
+
+
+def test_the_second_pass_keeps_the_order_of_the_first_and_takes_the_largest_candidate_first() -> None:
+    # After the first pass: a (60), then b+c (80, because the two halves were merged), then d (12).
+    parts = {
+        "a": shapely.box(0, 0, 6, 10),
+        "b": shapely.box(20, 0, 24, 10),
+        "c": shapely.box(20, 10, 24, 20),
+        "d": shapely.box(6, 0, 7.2, 10),
+    }
+    assert merged("parallel-compact", **parts) == {"a+d": 72, "b+c": 80}
+    assert list(merged("parallel-compact", **parts)) == ["a+d", "b+c"]  # not sorted again
+
+
+def test_the_crossings_of_many_frames_are_merged_frame_by_frame() -> None:
+    halves = [shapely.box(0, -7, 4, 0), shapely.box(0, 0, 4, 7)]
+    for rule in ALL:
+        crossings = Crossings(np.array(halves * 2, object), [("b",), ("a",)] * 2, np.array([3, 3, 5, 5]))
+        merged_frames = FRAME_MERGES[rule](crossings)
+        assert merged_frames.frame.tolist() == [3, 5]
+        assert merged_frames.ids == [("a", "b")] * 2
+        none = FRAME_MERGES[rule](crossings.take(np.array([], np.int64)))
+        assert (len(none.polygons), none.ids) == (0, [])
 
 
 def test_union_leaves_holes() -> None:

@@ -76,7 +76,7 @@ def test_moving_from_lidar_to_vehicle_brings_dividers_together() -> None:
     assert seen.poses is not None
     assert wanted.poses is not None
     moved = seen.transform(np.linalg.inv(wanted.poses) @ seen.poses).with_confidence(1.0)
-    results = mg.evaluate(moved.crop((50, 20)), wanted.crop((50, 20)), metrics=["pld"])
+    results = mg.evaluate(moved.crop((48, 20)), wanted.crop((48, 20)), metrics=["pld"])
     assert results.classes["divider"]["pld"] is not None
     assert results.classes["divider"]["pld"] < 0.01
 

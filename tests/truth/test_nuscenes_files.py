@@ -12,7 +12,7 @@ from tests.truth.nuscenes_city import MINI, PLACE, City, rectangle, town
 from mapgauge import truth
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.truth.datasets import MapLayers
+from mapgauge.truth.datasets import Cutter
 from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.splits import MISLOCATED, splits
@@ -99,7 +99,7 @@ def test_tokens_in_place_of_a_split(town_root: Path, tmp_path: Path) -> None:
 def test_a_map_is_read_once_for_many_scenes(town_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def counted(root: Path, location: str, rules: Rules) -> MapLayers:
+    def counted(root: Path, location: str, rules: Rules) -> Cutter:
         read.append(location)
         return read_map(root, location, rules)
 
@@ -150,7 +150,7 @@ def test_polygons_that_cross_themselves_are_repaired_and_counted_once_for_all_sc
                 nodes[0], nodes[1] = nodes[1], nodes[0]
 
     edit(root / MAP, twist)
-    (finding,) = cut(root).findings
+    (finding,) = cut(root, rules="mapgauge").findings
     assert (finding.code, finding.level, finding.count) == ("polygons-repaired", "note", 2)
     assert set(finding.examples) == {"zebra-a", "street"}
     assert PLACE in finding.message

@@ -14,7 +14,8 @@ from tests.truth.nuscenes_city import LIDAR_AT, MINI, City, arc, rectangle
 from mapgauge import truth
 from mapgauge.frames.map_frames import MapFrames
 
-ALL = ("streammapnet", "maptr", "maptracker")
+ALL = ("streammapnet", "maptr", "maptracker", "mapgauge")
+IN_EGO = ("streammapnet", "mapgauge")  # rules whose region is centred on the vehicle's origin
 SCENE = "scene-0103"
 Lines = list[list[list[float]]]
 
@@ -42,7 +43,7 @@ def cut(
 def lines(frames: MapFrames, class_name: str, frame: int = 0) -> Lines:
     """Return the instances of a class relative to the vehicle's origin, with x forward, for any rules."""
     forward = frames.name.endswith("(maptr)")
-    shift = 0.0 if "streammapnet" in frames.name else LIDAR_AT[0]
+    shift = 0.0 if any(f"({name})" in frames.name for name in IN_EGO) else LIDAR_AT[0]
     found = []
     for instance in frames[f"{SCENE}-{frame}"]:
         if instance.class_name == class_name:
@@ -55,7 +56,7 @@ def lines(frames: MapFrames, class_name: str, frame: int = 0) -> Lines:
 
 def ahead(rules: str) -> tuple[float, float]:
     """Where the region ends behind and ahead of the vehicle's origin."""
-    shift = 0.0 if rules == "streammapnet" else LIDAR_AT[0]
+    shift = 0.0 if rules in IN_EGO else LIDAR_AT[0]
     return round(shift - 30, 6), round(shift + 30, 6)
 
 
@@ -177,7 +178,7 @@ def test_crossings_around_a_corner_are_one_for_maptr_only(city: City, tmp_path: 
     city.polygon("ped_crossing", rectangle(10, -7, 14, 7), "across")
     city.polygon("ped_crossing", rectangle(14, 7, 28, 11), "along")
     counts = {rules: len(lines(cut(city, tmp_path, rules), "ped_crossing")) for rules in ALL}
-    assert counts == {"streammapnet": 2, "maptr": 2, "maptracker": 2}  # they meet in a corner only
+    assert counts == dict.fromkeys(ALL, 2)  # they meet in a corner only
     city.polygon("ped_crossing", rectangle(10, 6, 15, 8), "between")
     counts = {rules: len(lines(cut(city, tmp_path, rules), "ped_crossing")) for rules in ALL}
     assert counts["maptr"] == 1
@@ -225,6 +226,7 @@ def test_the_order_of_dividers(city: City, tmp_path: Path) -> None:
         "streammapnet": ["lane", "middle"],
         "maptr": ["middle", "lane"],
         "maptracker": ["middle", "lane"],
+        "mapgauge": ["lane", "middle"],
     }
 
 

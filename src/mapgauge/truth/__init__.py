@@ -48,7 +48,7 @@ def nuscenes(
         version: The folder of the tables.
         split: ``train``, ``val``, ``mini-train``, ``mini-val``, or StreamMapNet's ``new-train`` and ``new-val``.
         region: Length and width in metres. The length is along the driving direction, whatever the axes.
-        rules: ``streammapnet``, ``maptr`` or ``maptracker``.
+        rules: ``streammapnet``, ``maptr``, ``maptracker`` or ``mapgauge``.
         every: Take every n-th frame of a scene. Frames are keyframes.
         scenes: Names of scenes, instead of a split.
         tokens: Sample tokens, or a file with one per line, instead of a split.

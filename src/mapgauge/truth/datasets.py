@@ -1,5 +1,6 @@
 """What a data set provides for cutting truth: scenes, their frames, and the layers of their maps."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -26,6 +27,7 @@ class Frame(NamedTuple):
     token: str
     timestamp: int  # in the unit of the data set
     pose: NDArray[np.float64]  # (4, 4), of the centre of the region, x forward; to the coordinates of the map
+    heading: float = math.nan  # of the x axis of the vehicle or LiDAR, degrees, rounded as in a public converter
 
 
 class Scene(NamedTuple):

@@ -40,8 +40,9 @@ class Rules:
     boundary_grow: float = -0.2  # how far the edge of the region is moved outwards to cut boundaries
 
     # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
-    per_frame: bool = False  # whether every element is cut in map coordinates, and areas are united in each frame
-    cut_forward: Literal["x", "y"] = "x"  # per frame: the forward axis while pieces are merged and united
+    # Per frame: every element is cut in map coordinates, pieces are merged and united in the axes of ``centre`` (the x
+    # axis of the LiDAR points to the right), and the result is turned last.
+    per_frame: bool = False
     # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, any
     # other may stay open. "closed": every line is closed.
     crossing_again: CutAgain = "no"
@@ -70,6 +71,7 @@ class Rules:
 
 
 _nuscenes = partial(Rules, dataset="nuscenes", crossings=("ped_crossing",), boundaries=("road_segment", "lane"))
+_nuscenes_public = partial(_nuscenes, per_frame=True, split_lines=True, invalid_polygons="skip")
 _argoverse2 = partial(
     Rules,
     dataset="argoverse2",
@@ -86,13 +88,14 @@ _argoverse2_own = partial(_argoverse2, join_distance=0.1, simplify_dividers=0.2)
 RULES: Mapping[tuple[str, str], Rules] = {
     (row.dataset, row.name): row
     for row in (
-        _nuscenes(
+        _nuscenes_public(
             name="streammapnet",
             about="StreamMapNet: ego frame, parallel crossings merged, 0.2 m simplification",
             dividers=("lane_divider", "road_divider"),
+            crossing_again="open",
             simplify=0.2,
         ),
-        _nuscenes(
+        _nuscenes_public(
             name="maptr",
             about="MapTR and MapTRv2: LiDAR frame with y forward, touching crossings merged, no simplification",
             dividers=("road_divider", "lane_divider"),
@@ -102,13 +105,20 @@ RULES: Mapping[tuple[str, str], Rules] = {
             centre="lidar",
             forward="y",
         ),
-        _nuscenes(
+        _nuscenes_public(
             name="maptracker",
             about="MapTracker: LiDAR position, x forward, compact parallel crossings merged, 0.2 m simplification",
             dividers=("road_divider", "lane_divider"),
             crossing_merge="parallel-compact",
+            crossing_again="closed",
             simplify=0.2,
             centre="lidar",
+        ),
+        _nuscenes(
+            name="mapgauge",
+            about="mapgauge: as StreamMapNet, but united once for a map, invalid polygons repaired, crossings closed",
+            dividers=("lane_divider", "road_divider"),
+            simplify=0.2,
         ),
         _argoverse2_public(
             name="streammapnet",

@@ -1,100 +1,189 @@
 """Merges pedestrian crossings that a map draws as several polygons. Each repository merges them differently.
 
 As in the repositories, merging happens after cutting at the edge of the region, in the coordinates of the frame. So
-bounding boxes are aligned with the frame, and the long side is that of the visible part of a crossing.
+bounding boxes are aligned with the frame, and the long side is that of the visible part of a crossing. The functions
+merge the polygons of many frames in one call, because a frame has few of them. Polygons are sorted by frame.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mapgauge.frames.map_frames import Indices
+from mapgauge.geometry.polylines import ranges
 from mapgauge.truth.cutting.polygons import ElementIds, Merge
 from mapgauge.truth.cutting.rectangles import rectangle_sides
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
+from mapgauge.typing import Flags
 
 PARALLEL = 0.01  # largest 1 - |cos| of two parallel sides: about 8 degrees
+ALIGNED = 0.001  # the same for the rectangles around a polygon and around its union with another: about 2.6 degrees
 COMPACT = 0.8  # smallest share of the convex hull that a merged crossing fills
 SMALL = 20.0  # square metres; a smaller crossing is dropped if another covers it
 LEAST = 1.0  # square metres; a smaller crossing is always dropped
 
 
-def merge_parallel(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+class Crossings(NamedTuple):
+    """The crossings of many frames."""
+
+    polygons: Geometries  # (n,)
+    ids: ElementIds  # (n,)
+    frame: Indices  # (n,), sorted
+
+    def take(self, chosen: Indices) -> "Crossings":
+        """Return some of the crossings, in the given order."""
+        return Crossings(self.polygons[chosen], [self.ids[k] for k in chosen.tolist()], self.frame[chosen])
+
+    def parts(self) -> "Crossings":
+        """Return the single polygons of multipolygons."""
+        parts, owner = polygons_in(self.polygons)
+        return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
+
+
+FrameMerge: TypeAlias = Callable[[Crossings], Crossings]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of crossings of the same frame, sorted by the first."""
+
+    first: Indices
+    second: Indices
+
+    def where(self, chosen: Flags) -> "_Pairs":
+        return _Pairs(self.first[chosen], self.second[chosen])
+
+
+def merge_parallel(crossings: Crossings) -> Crossings:
     """Merge each polygon with all later ones that are parallel to it and whose bounding boxes meet its own."""
-    return _merge(polygons, ids)
+    pairs = _meeting(crossings)
+    pairs = _parallel(crossings.polygons, pairs.where(pairs.first < pairs.second))
+    return _grouped(crossings, pairs).parts()  # bounding boxes may meet where polygons do not
 
 
-def merge_touching(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+def merge_touching(crossings: Crossings) -> Crossings:
     """Merge all polygons that touch."""
     shapely = shapely_module()
-    parts, _ = polygons_in(np.array([shapely.union_all(polygons)], object))
-    source, part = shapely.STRtree(parts).query(polygons, predicate="intersects")
-    return parts, [
-        tuple(sorted({name for i in source[part == k].tolist() for name in ids[i]})) for k in range(len(parts))
-    ]
+    starts = np.flatnonzero(np.diff(crossings.frame, prepend=-1))
+    groups = np.split(crossings.polygons, starts[1:]) if len(starts) else []
+    united = as_geometries([shapely.union_all(group) for group in groups])
+    parts, owner = polygons_in(united)
+    frame = crossings.frame[starts][owner]
+    begin, end = np.searchsorted(crossings.frame, frame), np.searchsorted(crossings.frame, frame, side="right")
+    part, source = np.repeat(np.arange(len(parts)), end - begin), ranges(begin, end - begin)
+    touch = shapely.intersects(parts[part], crossings.polygons[source])
+    members: list[set[str]] = [set() for _ in parts]
+    for k, one in zip(part[touch].tolist(), source[touch].tolist(), strict=True):
+        members[k].update(crossings.ids[one])
+    return Crossings(parts, [tuple(sorted(names)) for names in members], frame)
 
 
-def merge_compact(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
-    """Merge parallel polygons whose union nearly fills its convex hull, and drop small leftovers.
+def merge_compact(crossings: Crossings) -> Crossings:
+    """Merge parallel polygons whose union nearly fills its convex hull, in two passes, and drop small leftovers.
 
-    It goes twice through the polygons, from the largest to the smallest. The second time, only small polygons are
-    merged into others, along either of their sides.
+    The first pass goes from the largest polygon to the smallest. It merges those whose boxes meet, whose long sides are
+    parallel and whose union is compact. The second pass goes through the groups in the same order. It merges each with
+    smaller ones if their boxes meet, the union is compact, and the smallest rectangle around the union has the
+    directions of the rectangle around the larger. Both passes test a polygon as it was before the pass, not the group
+    that it has become.
     """
     shapely = shapely_module()
-    polygons, ids = _merge(*_largest_first(polygons, ids), compact=True)
-    polygons, ids = _merge(*_largest_first(polygons, ids), compact=True, small=True)
-    polygons, ids = _largest_first(polygons, ids)
-    area = shapely.area(polygons)
-    kept: list[int] = []
-    for k in np.flatnonzero(area >= LEAST).tolist():
-        if area[k] >= SMALL or not shapely.covers(polygons[kept], polygons[k]).any():
-            kept.append(k)
-    return polygons[kept], [ids[k] for k in kept]
+    largest_first = np.lexsort((-shapely.area(crossings.polygons), crossings.frame))
+    crossings = crossings.take(largest_first)
+    pairs = _meeting(crossings)
+    pairs = _parallel(crossings.polygons, pairs.where(pairs.first < pairs.second))
+    crossings = _grouped(crossings, _compact(crossings.polygons, pairs)[0])
+    area = shapely.area(crossings.polygons)
+    pairs = _meeting(crossings)
+    pairs, unions = _compact(crossings.polygons, pairs.where(area[pairs.second] < area[pairs.first]))
+    used, at = np.unique(pairs.first, return_inverse=True)
+    sides = rectangle_sides(crossings.polygons[used])[at]
+    pairs = pairs.where((_off_parallel(sides, rectangle_sides(unions)) < ALIGNED).sum(axis=(1, 2)) == 2)
+    order = np.lexsort((-area[pairs.second], pairs.first))
+    return _without_small(_grouped(crossings, _Pairs(pairs.first[order], pairs.second[order])).parts())
 
 
-def _largest_first(polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
-    order = np.argsort(-shapely_module().area(polygons), kind="stable")
-    return polygons[order], [ids[k] for k in order.tolist()]
-
-
-def _merge(
-    polygons: Geometries, ids: ElementIds, *, compact: bool = False, small: bool = False
-) -> tuple[Geometries, ElementIds]:
-    """Merge parallel polygons one after the other; with ``small``, only small ones are merged into others."""
+def _without_small(crossings: Crossings) -> Crossings:
+    """Drop polygons below ``LEAST``, and those below ``SMALL`` that another covers."""
     shapely = shapely_module()
-    boxes = shapely.bounds(polygons)
-    meets = (boxes[:, None, :2] <= boxes[None, :, 2:]).all(axis=2)
-    meets &= meets.T
-    meets &= np.arange(len(polygons))[:, None] < np.arange(len(polygons))  # each with later ones only
-    if small:
-        meets &= shapely.area(polygons) < SMALL
-    if not meets.any():
-        return polygons, ids
-    sides = rectangle_sides(polygons)
-    alike = 1 - np.abs(np.einsum("ik,jsk->ijs", sides[:, 0], sides if small else sides[:, :1])) < PARALLEL
-    meets &= alike.any(axis=2)
-    free = np.ones(len(polygons), np.bool_)
-    merged: list[Any] = []
-    merged_ids: ElementIds = []
-    for i, one in enumerate(polygons):
-        if not free[i]:
+    crossings = crossings.take(np.flatnonzero(shapely.area(crossings.polygons) >= LEAST))
+    area = shapely.area(crossings.polygons)
+    pairs = _meeting(crossings)
+    pairs = pairs.where(area[pairs.second] < SMALL)
+    covered = shapely.covers(crossings.polygons[pairs.first], crossings.polygons[pairs.second])
+    kept = np.ones(len(area), np.bool_)
+    kept[pairs.second[covered]] = False
+    return crossings.take(np.flatnonzero(kept))
+
+
+def _meeting(crossings: Crossings) -> _Pairs:
+    """Return the pairs, in both orders, whose bounding boxes meet."""
+    frame = crossings.frame
+    begin, end = np.searchsorted(frame, frame), np.searchsorted(frame, frame, side="right")
+    first, second = np.repeat(np.arange(len(frame)), end - begin), ranges(begin, end - begin)
+    boxes = shapely_module().bounds(crossings.polygons)
+    meets = (boxes[first, :2] <= boxes[second, 2:]).all(axis=1) & (boxes[second, :2] <= boxes[first, 2:]).all(axis=1)
+    return _Pairs(first, second).where(meets & (first != second))
+
+
+def _parallel(polygons: Geometries, pairs: _Pairs) -> _Pairs:
+    """Return the pairs whose long sides are parallel."""
+    used, at = np.unique(np.concatenate(pairs), return_inverse=True)
+    first, second = np.split(rectangle_sides(polygons[used])[at, :1], 2)
+    return pairs.where(_off_parallel(first, second)[:, 0, 0] < PARALLEL)
+
+
+def _off_parallel(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 - |cos| of directions ``(..., k, 2)`` and ``(..., l, 2)`` as ``(..., k, l)``; 0 if parallel."""
+    off: NDArray[np.float64] = 1 - np.abs(one @ np.swapaxes(other, -1, -2))
+    return off
+
+
+def _compact(polygons: Geometries, pairs: _Pairs) -> tuple[_Pairs, Geometries]:
+    """Return the pairs whose union is compact, and these unions."""
+    shapely = shapely_module()
+    unions = shapely.union(polygons[pairs.first], polygons[pairs.second])
+    kept = shapely.area(unions) > COMPACT * shapely.area(shapely.convex_hull(unions))
+    return pairs.where(kept), unions[kept]
+
+
+def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
+    """Unite polygons, one group after the other. A polygon that has joined a group is taken.
+
+    Args:
+        crossings: Polygons. The first one that is free begins the next group.
+        pairs: Each pair is the polygon that begins a group, and one that may join. They join in this order.
+    """
+    candidates: dict[int, list[int]] = {}
+    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        candidates.setdefault(first, []).append(second)
+    taken: set[int] = set()
+    heads: list[int] = []
+    united, ids = crossings.polygons.copy(), list(crossings.ids)
+    for head in range(len(united)):
+        if head in taken:
             continue
-        elements = set(ids[i])
-        for j in np.flatnonzero(meets[i] & free).tolist():
-            both = shapely.union(one, polygons[j])
-            if compact and shapely.area(both) <= COMPACT * shapely.area(shapely.convex_hull(both)):
-                continue
-            one, free[j] = both, False
-            elements |= set(ids[j])
-        merged.append(one)
-        merged_ids.append(tuple(sorted(elements)))
-    parts, owner = polygons_in(as_geometries(merged))  # bounding boxes may meet where polygons do not
-    return parts, [merged_ids[k] for k in owner.tolist()]
+        heads.append(head)
+        taken.add(head)
+        members = [k for k in candidates.get(head, ()) if k not in taken]
+        if members:
+            taken.update(members)
+            united[head] = reduce(shapely_module().union, crossings.polygons[[head, *members]])
+            ids[head] = tuple(sorted({name for k in (head, *members) for name in crossings.ids[k]}))
+    return Crossings(united, ids, crossings.frame).take(np.array(heads, np.int64))
 
 
-MERGES: Mapping[MergeName, Merge] = {
+def _in_one_frame(merge: FrameMerge, polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
+    merged = merge(Crossings(polygons, ids, np.zeros(len(polygons), np.int64)))
+    return merged.polygons, merged.ids
+
+
+FRAME_MERGES: Mapping[MergeName, FrameMerge] = {
     "parallel": merge_parallel,
     "union": merge_touching,
     "parallel-compact": merge_compact,
 }
+MERGES: Mapping[MergeName, Merge] = {name: partial(_in_one_frame, merge) for name, merge in FRAME_MERGES.items()}

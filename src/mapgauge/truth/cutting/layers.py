@@ -72,6 +72,13 @@ def repair_polygons(geometries: Geometries, ids: Sequence[str]) -> tuple[Layer, 
     return Layer.of(polygons, [ids[i] for i in owner.tolist()]), repaired
 
 
+def skip_invalid(geometries: Geometries, ids: Sequence[str]) -> tuple[Layer, tuple[str, ...]]:
+    """Return a layer of the valid polygons, and the ids of the invalid ones."""
+    valid = shapely_module().is_valid(geometries)
+    kept = [ids[i] for i in np.flatnonzero(valid).tolist()]
+    return Layer.of(geometries[valid], kept), tuple(ids[i] for i in np.flatnonzero(~valid).tolist())
+
+
 def union_boundaries(polygons: Geometries, name: str = "boundary") -> Layer:
     """Return the edges of the union of all polygons, as closed lines with the inside on their right.
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
+from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
+from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
-from mapgauge.truth.datasets import MapLayers, map_findings
+from mapgauge.truth.datasets import EXAMPLES, Cutter, MapLayers, map_findings
+from mapgauge.truth.from_nuscenes.per_frame import MapElements
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
@@ -65,8 +67,8 @@ class _Map(msgspec.Struct):
 Shape = TypeVar("Shape", _Line, _Polygon)
 
 
-def read_map(root: Path, location: str, rules: Rules) -> MapLayers:
-    """Read the layers of one location that the rules need."""
+def read_map(root: Path, location: str, rules: Rules) -> Cutter:
+    """Read the layers of one location that the rules need, and return what cuts them."""
     path = root / FOLDER / f"{location}.json"
     try:
         content = read_json(path, _Map, "a map expansion of nuScenes")
@@ -78,11 +80,11 @@ def read_map(root: Path, location: str, rules: Rules) -> MapLayers:
             if misplaced
             else f"Download the map expansion, version {VERSION}, which is separate from the other data",
         ) from error
-    return _MapReader(path, location, content).layers(rules)
+    return _MapReader(path, location, content).cutter(rules)
 
 
 class _MapReader:
-    """Makes layers of one map, and collects what was repaired or left out."""
+    """Makes layers of one map, and collects what was repaired, skipped or left out."""
 
     def __init__(self, path: Path, location: str, content: _Map) -> None:
         self.path, self.location, self.content = path, location, content
@@ -91,9 +93,10 @@ class _MapReader:
         self.polygons = {polygon.token: polygon for polygon in content.polygon}
         self.left_out: list[str] = []
         self.repaired: list[str] = []
+        self.skipped: list[str] = []
 
-    def layers(self, rules: Rules) -> MapLayers:
-        """Return the layers that the rules need."""
+    def cutter(self, rules: Rules) -> Cutter:
+        """Return the layers that the rules need, prepared in the way that the rules need."""
         needed = (*rules.crossings, *rules.dividers, *rules.boundaries)
         lacking = [name for name in needed if getattr(self.content, name) is None]
         if lacking:
@@ -102,10 +105,15 @@ class _MapReader:
                 f"{self.content.version or 'unknown'}",
                 remedy=f"Download version {VERSION} of the map expansion",
             )
-        crossings = self.polygon_layer(rules.crossings)
+        skip = rules.invalid_polygons == "skip"
+        crossings = self.polygon_layer(rules.crossings, skip)
         dividers = self.line_layer(rules.dividers)
-        boundaries = union_boundaries(self.polygon_layer(rules.boundaries).geometries, f"{self.location}-boundary")
-        return MapLayers(crossings, dividers, boundaries, tuple(self.findings()))
+        areas = tuple(self.polygon_layer((name,), skip) for name in rules.boundaries)
+        polygons = np.concatenate([layer.geometries for layer in areas])
+        edges = union_boundaries(polygons, f"{self.location}-boundary")
+        if rules.per_frame:
+            return MapElements(crossings, dividers, areas, RingPlaces(edges), tuple(self.findings()))
+        return MapLayers(crossings, dividers, edges, tuple(self.findings()))
 
     def line_layer(self, names: tuple[str, ...]) -> Layer:
         """Return the lines of some map layers, one layer after the other."""
@@ -119,8 +127,8 @@ class _MapReader:
             ids.append(token)
         return Layer.of(lines, ids)
 
-    def polygon_layer(self, names: tuple[str, ...]) -> Layer:
-        """Return the polygons of some map layers, one layer after the other. Invalid ones are repaired."""
+    def polygon_layer(self, names: tuple[str, ...], skip: bool) -> Layer:
+        """Return the polygons of some map layers, one layer after the other. Invalid ones are skipped or repaired."""
         polygons, ids = [], []
         for token, polygon in self.shapes(names, "polygon", self.polygons):
             where = f"polygon {polygon.token}"
@@ -132,6 +140,10 @@ class _MapReader:
             rings = [hole for hole in holes if len(np.unique(hole, axis=0)) > 2]
             polygons.append(shapely_module().Polygon(outline, rings))
             ids.append(token)
+        if skip:
+            layer, skipped = skip_invalid(as_geometries(polygons), ids)
+            self.skipped += skipped
+            return layer
         layer, repaired = repair_polygons(as_geometries(polygons), ids)
         self.repaired += repaired
         return layer
@@ -166,6 +178,14 @@ class _MapReader:
             )
             remedy = Remedy.of(f"Download version {VERSION} of the map expansion")
             found.append(Finding("warning", "map-version", text, remedy=remedy))
+        if self.skipped:
+            count = len(self.skipped)
+            text = (
+                f"{self.location}: {count} invalid polygons (they cross or touch themselves) were left out, as in the "
+                "public converters"
+            )
+            remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
+            found.append(Finding("note", "polygons-skipped", text, count, tuple(self.skipped[:EXAMPLES]), remedy))
         return found + map_findings(self.location, self.repaired, self.left_out)
 
     def error(self, text: str) -> UnreadableFile:

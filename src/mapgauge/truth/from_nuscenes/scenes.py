@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.geometry.poses import level, motions
-from mapgauge.truth.datasets import Frame, MapLayers, Scene
+from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_nuscenes.maps import read_map
+from mapgauge.truth.from_nuscenes.rotations import heading, matrices_of, quaternion_of
 from mapgauge.truth.from_nuscenes.tables import find_records, read_table
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import Selection, check_scenes
@@ -82,7 +83,7 @@ class NuScenes:
         self.tables = root / version
         self.about = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
-        self._maps: dict[str, MapLayers] = {}
+        self._maps: dict[str, Cutter] = {}
         self._reading = threading.Lock()
         if not self.tables.is_dir():
             there = sorted(path.parent.name for path in root.glob("*/scene.json"))
@@ -111,12 +112,12 @@ class NuScenes:
         for token, record in by_token.items():
             if record.log_token not in location:
                 raise UnreadableFile(f"{self._path('log')}: log {record.log_token} of {record.name} not found")
-            frames = tuple(Frame(one.token, one.timestamp, poses[one.token]) for one in chosen[token])
+            frames = tuple(Frame(one.token, one.timestamp, *poses[one.token]) for one in chosen[token])
             found[record.name] = Scene(record.name, frames, location[record.log_token])
         scenes = [found[name] for name in names]
         return [scene for scene in scenes if scene.frames] if self.selection.tokens is not None else scenes
 
-    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return the map of a scene. Each map is read once."""
         with self._reading:
             if scene.map not in self._maps:
@@ -145,8 +146,8 @@ class NuScenes:
             self.findings = (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
         return [name for name in names if name not in MISLOCATED]
 
-    def _poses(self, samples: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """Return the pose of the region's centre for each sample, with x forward.
+    def _poses(self, samples: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], float]]:
+        """Return the pose of the region's centre for each sample, with x forward, and the heading of its own x axis.
 
         The centre is the vehicle or the LiDAR, at the time of the LiDAR sweep.
         """
@@ -180,11 +181,15 @@ class NuScenes:
         vehicles = [at[sweeps[token].ego_pose_token] for token in samples]
         egos = _motions(vehicles, f"{self._path('ego_pose')}: pose")
         if self.rules.centre == "ego":
-            return dict(zip(samples, egos, strict=True))
+            return {token: (pose, heading(pose)) for token, pose in zip(samples, egos, strict=True)}
         mounts = [mounted[sweeps[token].calibrated_sensor_token] for token in samples]
         lidars = _motions(mounts, f"{self._path('calibrated_sensor')}: sensor")
+        poses = np.array([ego @ lidar for ego, lidar in zip(egos, lidars, strict=True)]).reshape(-1, 4, 4)
+        poses[:, :3, :3] = matrices_of(np.array([quaternion_of(pose[:3, :3]) for pose in poses]).reshape(-1, 4))
         # The x axis of the LiDAR points to the right. A quarter turn makes it point forward.
-        return {token: level(pose, quarter_turns=1) for token, pose in zip(samples, egos @ lidars, strict=True)}
+        return {
+            token: (level(pose, quarter_turns=1), heading(pose)) for token, pose in zip(samples, poses, strict=True)
+        }
 
     def _ego_poses(self, tokens: set[str]) -> dict[str, _Pose]:
         """Return ego poses by token."""
@@ -208,4 +213,6 @@ def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.
     """Return the poses of records as matrices ``(n, 4, 4)``."""
     rotations = np.array([record.rotation for record in records]).reshape(-1, 4)
     translations = np.array([record.translation for record in records]).reshape(-1, 3)
-    return motions(rotations, translations, where)
+    made = motions(rotations, translations, where)
+    made[:, :3, :3] = matrices_of(rotations)
+    return made
