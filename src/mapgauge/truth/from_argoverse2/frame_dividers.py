@@ -13,8 +13,8 @@ from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.line_sets import (
     NamedLine,
+    copies,
     drop_beside,
-    drop_copies,
     firsts,
     join_in_order,
     near_pairs,
@@ -22,7 +22,7 @@ from mapgauge.truth.cutting.line_sets import (
 )
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module
 from mapgauge.truth.cutting.views import Views, lines_in
-from mapgauge.truth.from_argoverse2.lane_paths import Borders, all_links, border, follow, one_way, two_sets
+from mapgauge.truth.from_argoverse2.lane_paths import Borders, all_links, border, follow, one_way, same_lines, two_sets
 from mapgauge.truth.from_argoverse2.vector_map import Lane
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Flags, Points
@@ -78,21 +78,21 @@ class PaintedDividers:
         a, b = near_pairs(lines, lines, 2 * width)
         a, b = a[a < b], b[a < b]
         known = whole[a] & whole[b]
-        copies = np.zeros(len(a), np.bool_)
-        copies[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
+        alike = np.zeros(len(a), np.bool_)
+        alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
         pairs = list(zip(row[a[known]].tolist(), row[b[known]].tolist(), strict=True))
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._copies]
         if new:
             one, other = (self.in_map[list(side)] for side in zip(*new, strict=True))
             self._copies.update(zip(new, strips_overlap(one, other, width, least).tolist(), strict=True))
-        copies[known] = [self._copies[pair] for pair in pairs]
-        return firsts(len(lines), (a[copies], b[copies]))
+        alike[known] = [self._copies[pair] for pair in pairs]
+        return firsts(len(lines), (a[alike], b[alike]))
 
 
 class LanePathDividers:
     """The lines between neighbouring lanes of a map, for the rules of MapTRv2 and MapTracker."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+    def __init__(self, lanes: Sequence[Lane], rules: Rules) -> None:
         """Collect the lanes with a valid outline that are not in an intersection."""
         shapely = shapely_module()
         left = {lane.id: border(lane, "left") for lane in lanes}
@@ -113,6 +113,8 @@ class LanePathDividers:
         self.polygons = polygons[valid]
         self.left = {key: left[key] for key in self.ids}
         self.right = {key: right[key] for key in self.ids}
+        both = [[one for one in sides.values() if one is not None] for sides in (self.left, self.right)]
+        self.same = [same_lines(borders) if rules.divider_source == "one-way-paths" else {} for borders in both]
 
     def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[NamedLine]]:
         """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
@@ -121,8 +123,8 @@ class LanePathDividers:
         frame: list[int] = []
         opposite = rules.divider_source == "one-way-paths"
         for k, near in enumerate(self._near(views)):
-            for borders in two_sets(*near):
-                kept, links = one_way(borders) if opposite else (borders, all_links(borders))
+            for borders, same in zip(two_sets(*near), self.same, strict=True):
+                kept, links = one_way(borders, same) if opposite else (borders, all_links(borders))
                 found += follow(kept, links, by_end=opposite)
             frame += [k] * (len(found) - len(frame))
         paths = as_geometries([shapely.LineString(line.points) for line in found])
@@ -134,7 +136,7 @@ class LanePathDividers:
         starts = np.searchsorted(of[owner], np.arange(len(views) + 1)).tolist()
         dividers = []
         for (a, b), beside in zip(pairwise(starts), edges, strict=True):
-            rows = [a + k for k in drop_copies(strips[a:b], rules.duplicate_overlap)]
+            rows = [a + k for k in firsts(b - a, copies(strips[a:b], rules.duplicate_overlap))]
             named = [NamedLine(points_of(lines[k]), found[owner[k]].elements) for k in rows]
             if rules.join_distance:
                 named = join_in_order(named, rules.join_distance)

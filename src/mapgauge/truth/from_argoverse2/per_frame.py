@@ -49,8 +49,11 @@ class FrameByFrame:
         """Prepare the elements that the rules need."""
         self.crossings = Outlines(content.crossings, rules)
         self.areas = Outlines(content.areas, rules)
-        dividers = PaintedDividers if rules.divider_source == "lane-marks" else LanePathDividers
-        self.dividers: PaintedDividers | LanePathDividers = dividers(content.lanes)
+        self.dividers: PaintedDividers | LanePathDividers = (
+            PaintedDividers(content.lanes)
+            if rules.divider_source == "lane-marks"
+            else LanePathDividers(content.lanes, rules)
+        )
         areas, _ = repair_polygons(self.areas.in_map, self.areas.ids)
         self.edges = RingPlaces(union_boundaries(areas.geometries, f"{content.log}-boundary"))
         short = [
