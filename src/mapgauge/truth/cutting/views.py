@@ -108,7 +108,7 @@ class Views:
             frames.append(np.full(len(row), k))
             rows.append(row)
             coords.append(moved[ranges(starts[row], sizes[row])])
-            inside.append(((low[row] >= -half) & (high[row] <= half)).all(axis=1))
+            inside.append(np.asarray(((low[row] >= -half) & (high[row] <= half)).all(axis=1)))
         frame, row = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (frames, rows))
         owner = np.repeat(np.arange(len(row)), sizes[row])
         return Near(frame, row, np.concatenate(coords), owner, np.concatenate(inside))
