@@ -129,10 +129,9 @@ def _painted(content: dict[str, Any], pose: Pose, region: Region, rules: Rules, 
     kept: list[Any] = []
     for lane in content["lane_segments"].values():
         for side in ("right", "left"):
-            if lane[f"{side}_lane_mark_type"] in UNPAINTED:
-                continue
             line = shapely.LineString(_to_vehicle(_points(lane[f"{side}_lane_boundary"]), pose))
-            for part in _parts(line.intersection(_box(region)), "LineString"):
+            parts = _parts(line.intersection(_box(region)), "LineString")
+            for part in [] if lane[f"{side}_lane_mark_type"] in UNPAINTED else parts:
                 if not any(_beside(part, other, rules.duplicate_overlap) for other in kept):
                     kept.append(part)
     kept = [line for line in kept if not any(_beside(line, edge, rules.duplicate_overlap) for edge in edges)]

@@ -37,6 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         mg.write(seen.with_confidence(0.9), made / "nuscmap_results.json", "maptr")
         seen = mg.truth.argoverse2(made / "argoverse2", rules="maptrv2", every=4)
         mg.write(seen.with_confidence(0.9), made / "av2map_results.json", "maptr")
+        (made / "tokens.txt").write_text("\n".join(seen.tokens))
     return made
 
 

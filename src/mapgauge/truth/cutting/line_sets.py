@@ -66,11 +66,8 @@ def drop_beside(lines: Geometries, edges: Geometries, width: float, least: float
     return [k for k in range(len(lines)) if k not in gone]
 
 
-def drop_copies(strips: Geometries, least: float) -> list[int]:
-    """Return the indices of widened lines that are not copies of earlier ones.
-
-    Two are copies if their intersection is at least the share ``least`` of their union.
-    """
+def copies(strips: Geometries, least: float) -> tuple[Indices, Indices]:
+    """Return the pairs of widened lines whose intersection is at least the share ``least`` of their union."""
     shapely = shapely_module()
     area = shapely.area(strips)
     low, high = shapely.bounds(strips)[:, :2], shapely.bounds(strips)[:, 2:]
@@ -79,8 +76,8 @@ def drop_copies(strips: Geometries, least: float) -> list[int]:
     meets &= np.minimum(area[:, None], area[None]) >= least * np.maximum(area[:, None], area[None])
     a, b = np.triu(meets, 1).nonzero()
     both = shapely.area(shapely.intersection(strips[a], strips[b]))
-    copies = both >= least * (area[a] + area[b] - both)
-    return firsts(len(strips), (a[copies], b[copies]))
+    alike = both >= least * (area[a] + area[b] - both)
+    return a[alike], b[alike]
 
 
 def join_in_order(lines: Sequence[NamedLine], distance: float) -> list[NamedLine]:

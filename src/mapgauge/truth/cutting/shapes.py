@@ -3,6 +3,7 @@
 shapely is an optional dependency. It is imported when truth is cut, not when this module is imported.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -16,8 +17,8 @@ Geometries: TypeAlias = NDArray[Any]  # (n,), shapely objects
 
 
 def shapely_module() -> Any:
-    """Return the shapely package."""
-    return require("shapely", "cutting truth from maps", "truth")
+    """Return the shapely package. This is called often, and asking the import system takes longer than most calls."""
+    return sys.modules.get("shapely") or require("shapely", "cutting truth from maps", "truth")
 
 
 def as_geometries(shapes: Sequence[Any] | Geometries) -> Geometries:

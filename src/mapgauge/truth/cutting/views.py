@@ -1,12 +1,14 @@
-"""Views: the region of one frame at its full pose, for cutting frame by frame as the public converters do.
+"""Views: the regions of frames at their full poses, for cutting frame by frame as the public converters do.
 
 A vehicle tilts on a sloping road. The converters bring points into the coordinates of the vehicle by its full pose,
 with roll and pitch, and then look at them from above. Some cut there, with an upright box. Others cut in the map, with
 a rectangle that is turned by the yaw only, and bring the pieces into the coordinates of the vehicle.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +23,11 @@ from mapgauge.typing import Flags, Points
 
 
 class Near(NamedTuple):
-    """The elements near a view, in the coordinates in which they are cut."""
+    """The elements near each of several frames, in the coordinates in which they are cut. Sorted by frame."""
 
-    rows: Indices  # (n,): indices of the elements, ascending
-    coords: Points  # (points, 3): their points
+    frame: Indices  # (n,)
+    row: Indices  # (n,): index of the element, ascending in each frame
+    coords: Points  # (points, 3)
     owner: Indices  # (points,): from 0 to n - 1
     inside: Flags  # (n,): whether the element lies wholly inside the region
 
@@ -41,70 +44,95 @@ class Near(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """A region ``(length, width)`` around a vehicle."""
+class Views:
+    """The same region ``(length, width)`` around a vehicle at many poses, one for each frame."""
 
-    pose: NDArray[np.float64]  # (4, 4), from the coordinates of the vehicle to those of the map
+    poses: NDArray[np.float64]  # (frames, 4, 4), from the coordinates of the vehicle to those of the map
     region: tuple[float, float]
 
-    def to_vehicle(self, points: Points) -> Points:
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.poses)
+
+    def to_vehicle(self, points: Points, frame: int) -> Points:
         """Return map points ``(n, 3)`` in the coordinates of the vehicle."""
-        turn, shift = self.pose[:3, :3], self.pose[:3, 3]
+        turn, shift = self.poses[frame, :3, :3], self.poses[frame, :3, 3]
         return points @ turn + turn.T @ -shift
 
-    def to_map(self, points: Points) -> Points:
+    def to_map(self, points: Points, frame: int) -> Points:
         """Return points ``(n, 3)`` of the vehicle in map coordinates."""
-        return points @ self.pose[:3, :3].T + self.pose[:3, 3]
+        return points @ self.poses[frame, :3, :3].T + self.poses[frame, :3, 3]
 
     def box(self, grow: float = 0.0) -> Any:
         """Return the region in the coordinates of the vehicle, with each side moved outwards by ``grow`` metres."""
         x, y = self.region[0] / 2 + grow, self.region[1] / 2 + grow
         return shapely_module().box(-x, -y, x, y)
 
-    def edge(self, cut_in: CutIn) -> Any:
-        """Return the region in the coordinates in which elements are cut."""
-        return self.box() if cut_in == "vehicle" else self.rectangle
-
     @cached_property
-    def rectangle(self) -> Any:
-        """The region in map coordinates, turned by the yaw of the vehicle.
+    def rectangles(self) -> Geometries:
+        """The region of each frame in map coordinates, turned by the yaw of the vehicle.
 
         The steps are those of the converters: degrees, and a turn about the centre. Rounding decides which side of a
         triangle is its long side, and regions cut triangles out of crossings.
         """
         shapely = shapely_module()
-        angle = np.arctan2(self.pose[1, 0], self.pose[0, 0]) / np.pi * 180 * np.pi / 180.0
-        cos, sin = np.cos(angle), np.sin(angle)
-        (x_0, y_0), (length, width) = self.pose[:2, 3], self.region
-        box = shapely.box(x_0 - length / 2.0, y_0 - width / 2.0, x_0 + length / 2.0, y_0 + width / 2.0)
-        x, y = shapely.get_coordinates(box).T
+        angle = np.arctan2(self.poses[:, 1, 0], self.poses[:, 0, 0]) / np.pi * 180 * np.pi / 180.0
+        cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+        x_0, y_0 = self.poses[:, 0, 3], self.poses[:, 1, 3]
+        length, width = self.region
+        boxes = shapely.box(x_0 - length / 2.0, y_0 - width / 2.0, x_0 + length / 2.0, y_0 + width / 2.0)
+        x, y = np.moveaxis(shapely.get_coordinates(boxes).reshape(-1, 5, 2), -1, 0)
+        x_0, y_0 = x_0[:, None], y_0[:, None]
         x_shift, y_shift = x_0 - x_0 * cos + y_0 * sin, y_0 - x_0 * sin - y_0 * cos
-        return shapely.Polygon(np.column_stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift]))
+        turned: Geometries = shapely.polygons(
+            np.stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift], axis=-1)
+        )
+        return turned
+
+    def edges(self, frame: Indices, cut_in: CutIn) -> Any:
+        """Return the region of frames in the coordinates in which elements are cut."""
+        return self.box() if cut_in == "vehicle" else self.rectangles[frame]
 
     def near(self, elements: Polylines, cut_in: CutIn) -> Near:
-        """Return the elements whose bounding boxes meet the region. All must have points."""
-        if not len(elements):
-            return Near(np.empty(0, np.int64), np.empty((0, 3)), np.empty(0, np.int64), np.empty(0, np.bool_))
-        if cut_in == "vehicle":
-            local = moved = self.to_vehicle(elements.coords)
-        else:
-            flat, moved = level(self.pose), elements.coords
-            local = (moved[:, :2] - flat[:2, 3]) @ flat[:2, :2]
-        starts, half = elements.offsets[:-1], np.array(self.region) / 2
-        low, high = (f.reduceat(local[:, :2], starts) for f in (np.minimum, np.maximum))
-        rows = np.flatnonzero(((low <= half) & (high >= -half)).all(axis=1))
-        sizes = np.diff(elements.offsets)[rows]
-        inside: Flags = np.all((low[rows] >= -half) & (high[rows] <= half), axis=1)
-        return Near(rows, moved[ranges(starts[rows], sizes)], np.repeat(np.arange(len(rows)), sizes), inside)
+        """Return the elements whose bounding boxes meet the region of each frame. All must have points."""
+        starts, sizes, half = elements.offsets[:-1], np.diff(elements.offsets), np.array(self.region) / 2
+        frames, rows, coords, inside = [], [], [np.empty((0, 3))], [np.empty(0, np.bool_)]
+        for k in range(len(self) if len(elements) else 0):
+            if cut_in == "vehicle":
+                local = moved = self.to_vehicle(elements.coords, k)
+            else:
+                flat, moved = level(self.poses[k]), elements.coords
+                local = (moved[:, :2] - flat[:2, 3]) @ flat[:2, :2]
+            low, high = np.minimum.reduceat(local[:, :2], starts), np.maximum.reduceat(local[:, :2], starts)
+            row = np.flatnonzero(((low <= half) & (high >= -half)).all(axis=1))
+            frames.append(np.full(len(row), k))
+            rows.append(row)
+            coords.append(moved[ranges(starts[row], sizes[row])])
+            inside.append(np.asarray(((low[row] >= -half) & (high[row] <= half)).all(axis=1)))
+        frame, row = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (frames, rows))
+        owner = np.repeat(np.arange(len(row)), sizes[row])
+        return Near(frame, row, np.concatenate(coords), owner, np.concatenate(inside))
 
-    def pieces_to_vehicle(self, geometries: Geometries, cut_in: CutIn) -> Geometries:
-        """Return pieces in the coordinates of the vehicle."""
-        if cut_in == "vehicle":
-            return geometries
-        moved: Geometries = shapely_module().transform(geometries, self._filled, include_z=True)
+    def pieces_to_vehicle(self, geometries: Geometries, frame: Indices, cut_in: CutIn) -> Geometries:
+        """Return pieces, sorted by frame, in the coordinates of the vehicle."""
+        return geometries if cut_in == "vehicle" else self._moved(geometries, frame, self._filled)
+
+    def lines_to_map(self, geometries: Geometries, frame: Indices) -> Geometries:
+        """Return lines, sorted by frame, in map coordinates."""
+        return self._moved(geometries, frame, self.to_map)
+
+    def _moved(self, geometries: Geometries, frame: Indices, move: Callable[[Points, int], Points]) -> Geometries:
+        shapely = shapely_module()
+        each = np.repeat(frame, shapely.get_num_coordinates(geometries))
+        starts = np.searchsorted(each, np.arange(len(self) + 1)).tolist()
+
+        def by_frame(points: Points) -> Points:
+            return np.concatenate([move(points[a:b], k) for k, (a, b) in enumerate(pairwise(starts))])
+
+        moved: Geometries = shapely.transform(geometries, by_frame, include_z=True)
         return moved
 
-    def _filled(self, points: Points) -> Points:
+    def _filled(self, points: Points, frame: int) -> Points:
         """Return map points in the coordinates of the vehicle.
 
         A corner of the region inside a polygon has no height of its own. Where shapely does not supply one, it gets the
@@ -114,7 +142,7 @@ class View:
         if unknown.any():
             points = points.copy()
             points[unknown, 2] = 0.0 if unknown.all() else points[~unknown, 2].mean()
-        return self.to_vehicle(points)
+        return self.to_vehicle(points, frame)
 
 
 def lines_in(geometries: Geometries) -> tuple[Geometries, Indices]:

@@ -4,7 +4,8 @@ The converters cut first, and drop copies and join lines in each frame. So a div
 in the next. ``dividers.py`` makes dividers once for a whole map.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,16 +13,16 @@ from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.line_sets import (
     NamedLine,
+    copies,
     drop_beside,
-    drop_copies,
     firsts,
     join_in_order,
     near_pairs,
     strips_overlap,
 )
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module
-from mapgauge.truth.cutting.views import View, lines_in
-from mapgauge.truth.from_argoverse2.lane_paths import Borders, all_links, border, follow, one_way, two_sets
+from mapgauge.truth.cutting.views import Views, lines_in
+from mapgauge.truth.from_argoverse2.lane_paths import Borders, all_links, border, follow, one_way, same_lines, two_sets
 from mapgauge.truth.from_argoverse2.vector_map import Lane
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Flags, Points
@@ -47,19 +48,24 @@ class PaintedDividers:
         self.simple: Flags = shapely.is_simple(self.in_map)
         self._copies: dict[tuple[int, int], bool] = {}  # of whole lines
 
-    def cut(self, view: View, rules: Rules, edges: Geometries) -> list[NamedLine]:
-        """Return the dividers of a frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
+    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[NamedLine]]:
+        """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
         shapely = shapely_module()
-        near = view.near(self.lines, "vehicle")
-        whole = near.inside & self.simple[near.rows]
+        near = views.near(self.lines, "vehicle")
+        whole = near.inside & self.simple[near.row]
         lines = near.lines()
-        lines[~whole] = shapely.intersection(lines[~whole], view.box())
+        lines[~whole] = shapely.intersection(lines[~whole], views.box())
         lines, owner = lines_in(lines)
-        kept = self._without_copies(lines, near.rows[owner], whole[owner], rules)
-        lines, row = lines[kept], near.rows[owner][kept]
-        kept = drop_beside(lines, edges, *ALONG_EDGE) if rules.drop_on_boundary else list(range(len(lines)))
-        named = [NamedLine(points_of(lines[k]), (self.names[row[k]],)) for k in kept]
-        return join_in_order(named, rules.join_distance)
+        row, whole = near.row[owner], whole[owner]
+        starts = np.searchsorted(near.frame[owner], np.arange(len(views) + 1)).tolist()
+        found = []
+        for (a, b), beside in zip(pairwise(starts), edges, strict=True):
+            kept = a + np.array(self._without_copies(lines[a:b], row[a:b], whole[a:b], rules), np.int64)
+            if rules.drop_on_boundary:
+                kept = kept[drop_beside(lines[kept], beside, *ALONG_EDGE)]
+            named = [NamedLine(points_of(lines[k]), (self.names[row[k]],)) for k in kept.tolist()]
+            found.append(join_in_order(named, rules.join_distance))
+        return found
 
     def _without_copies(self, lines: Geometries, row: Indices, whole: Flags, rules: Rules) -> list[int]:
         """Return the indices of the lines that are not copies of earlier ones.
@@ -72,21 +78,21 @@ class PaintedDividers:
         a, b = near_pairs(lines, lines, 2 * width)
         a, b = a[a < b], b[a < b]
         known = whole[a] & whole[b]
-        copies = np.zeros(len(a), np.bool_)
-        copies[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
+        alike = np.zeros(len(a), np.bool_)
+        alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
         pairs = list(zip(row[a[known]].tolist(), row[b[known]].tolist(), strict=True))
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._copies]
         if new:
             one, other = (self.in_map[list(side)] for side in zip(*new, strict=True))
             self._copies.update(zip(new, strips_overlap(one, other, width, least).tolist(), strict=True))
-        copies[known] = [self._copies[pair] for pair in pairs]
-        return firsts(len(lines), (a[copies], b[copies]))
+        alike[known] = [self._copies[pair] for pair in pairs]
+        return firsts(len(lines), (a[alike], b[alike]))
 
 
 class LanePathDividers:
     """The lines between neighbouring lanes of a map, for the rules of MapTRv2 and MapTracker."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+    def __init__(self, lanes: Sequence[Lane], rules: Rules) -> None:
         """Collect the lanes with a valid outline that are not in an intersection."""
         shapely = shapely_module()
         left = {lane.id: border(lane, "left") for lane in lanes}
@@ -107,41 +113,50 @@ class LanePathDividers:
         self.polygons = polygons[valid]
         self.left = {key: left[key] for key in self.ids}
         self.right = {key: right[key] for key in self.ids}
+        both = [[one for one in sides.values() if one is not None] for sides in (self.left, self.right)]
+        self.same = [same_lines(borders) if rules.divider_source == "one-way-paths" else {} for borders in both]
 
-    def cut(self, view: View, rules: Rules, edges: Geometries) -> list[NamedLine]:
-        """Return the dividers of a frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
+    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[NamedLine]]:
+        """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
         shapely = shapely_module()
         found: list[NamedLine] = []
+        frame: list[int] = []
         opposite = rules.divider_source == "one-way-paths"
-        for borders in two_sets(*self._near(view)):
-            kept, links = one_way(borders) if opposite else (borders, all_links(borders))
-            found += follow(kept, links, by_end=opposite)
+        for k, near in enumerate(self._near(views)):
+            for borders, same in zip(two_sets(*near), self.same, strict=True):
+                kept, links = one_way(borders, same) if opposite else (borders, all_links(borders))
+                found += follow(kept, links, by_end=opposite)
+            frame += [k] * (len(found) - len(frame))
         paths = as_geometries([shapely.LineString(line.points) for line in found])
         paths = shapely.simplify(paths, rules.simplify_dividers)
-        lines, owner = lines_in(shapely.intersection(paths, view.rectangle))
-        if not len(lines):
-            return []
-        lines = view.pieces_to_vehicle(lines, "map")
-        width = rules.duplicate_buffer
-        strips = shapely.buffer(lines, width, cap_style="flat", join_style="mitre", mitre_limit=5.0)
-        kept_lines = drop_copies(strips, rules.duplicate_overlap)
-        named = [NamedLine(points_of(lines[k]), found[owner[k]].elements) for k in kept_lines]
-        if rules.join_distance:
-            named = join_in_order(named, rules.join_distance)
-        if rules.drop_on_boundary:
-            joined = as_geometries([shapely.LineString(line.points) for line in named])
-            named = [named[k] for k in drop_beside(joined, edges, *ALONG_EDGE)]
-        return named
+        of = np.array(frame, np.int64)
+        lines, owner = lines_in(shapely.intersection(paths, views.rectangles[of]))
+        lines = views.pieces_to_vehicle(lines, of[owner], "map")
+        strips = shapely.buffer(lines, rules.duplicate_buffer, cap_style="flat", join_style="mitre", mitre_limit=5.0)
+        starts = np.searchsorted(of[owner], np.arange(len(views) + 1)).tolist()
+        dividers = []
+        for (a, b), beside in zip(pairwise(starts), edges, strict=True):
+            rows = [a + k for k in firsts(b - a, copies(strips[a:b], rules.duplicate_overlap))]
+            named = [NamedLine(points_of(lines[k]), found[owner[k]].elements) for k in rows]
+            if rules.join_distance:
+                named = join_in_order(named, rules.join_distance)
+            if rules.drop_on_boundary:
+                joined = as_geometries([shapely.LineString(line.points) for line in named])
+                named = [named[k] for k in drop_beside(joined, beside, *ALONG_EDGE)]
+            dividers.append(named)
+        return dividers
 
-    def _near(self, view: View) -> tuple[Borders, Borders]:
-        """Return the left and the right sides of the lanes that meet the region, in the order of the file."""
-        rows = view.near(self.outlines, "map").rows
-        rows = rows[shapely_module().intersects(self.polygons[rows], view.rectangle)]
-        ids = [self.ids[k] for k in rows.tolist()]
-        left, right = (
-            {key: one for key in ids if (one := sides[key]) is not None} for sides in (self.left, self.right)
-        )
-        return left, right
+    def _near(self, views: Views) -> Iterator[tuple[Borders, Borders]]:
+        """Yield the left and the right sides of the lanes that meet each region, in the order of the file."""
+        near = views.near(self.outlines, "map")
+        meets = shapely_module().intersects(self.polygons[near.row], views.rectangles[near.frame])
+        rows, frames = near.row[meets], near.frame[meets]
+        for a, b in pairwise(np.searchsorted(frames, np.arange(len(views) + 1)).tolist()):
+            ids = [self.ids[k] for k in rows[a:b].tolist()]
+            left, right = (
+                {key: one for key in ids if (one := sides[key]) is not None} for sides in (self.left, self.right)
+            )
+            yield left, right
 
 
 def points_of(line: object) -> Points:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mapgauge.truth.cutting.line_sets import NamedLine, drop_copies
+from mapgauge.truth.cutting.line_sets import NamedLine, copies
 from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
 from mapgauge.truth.from_argoverse2.vector_map import Lane, Side
 
@@ -38,6 +38,7 @@ class Border(NamedTuple):
 
 
 Borders: TypeAlias = dict[int, Border]  # by lane id, in the order of the file
+SameLines: TypeAlias = Mapping[int, set[int]]  # by lane id: ids of the lanes with the same line
 Links: TypeAlias = Mapping[int, tuple[Sequence[int], Sequence[int]]]  # predecessors and successors of each lane
 
 
@@ -61,17 +62,30 @@ def two_sets(left: Borders, right: Borders) -> tuple[Borders, Borders]:
     return {key: one for key, one in left.items() if key not in gone}, right
 
 
-def one_way(borders: Borders) -> tuple[Borders, Links]:
+def same_lines(borders: Iterable[Border]) -> SameLines:
+    """Return the other lanes whose line on this side is the same, for each lane that has any."""
+    shapely = shapely_module()
+    members = list(borders)
+    lines = as_geometries([shapely.LineString(getattr(one.lane, one.side).line) for one in members])
+    found: dict[int, set[int]] = {}
+    for i, j in zip(*copies(shapely.buffer(lines, SAME_LINE, quad_segs=16), COPIES), strict=True):
+        one, other = members[i].lane.id, members[j].lane.id
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return found
+
+
+def one_way(borders: Borders, same: SameLines) -> tuple[Borders, Links]:
     """Return a set without copies of earlier lines, and links that join each lane with at most one other.
 
     MapTracker drops lines of opposite lanes like this. If the first predecessor or successor of a lane is not in the
     set, the lane keeps none. Otherwise the two lanes are linked to each other only.
     """
-    shapely = shapely_module()
-    members = list(borders.values())
-    lines = as_geometries([shapely.LineString(getattr(one.lane, one.side).line) for one in members])
-    kept = drop_copies(shapely.buffer(lines, SAME_LINE, quad_segs=16), COPIES) if len(lines) else []
-    borders = {members[k].lane.id: members[k] for k in kept}
+    kept: Borders = {}
+    for key, one in borders.items():
+        if kept.keys().isdisjoint(same.get(key, ())):
+            kept[key] = one
+    borders = kept
     before = {key: one.lane.predecessors for key, one in borders.items()}
     after = {key: one.lane.successors for key, one in borders.items()}
     for mine, theirs in ((before, after), (after, before)):

@@ -1,10 +1,11 @@
 """Cuts the map of an Argoverse 2 log frame by frame: the cutter of the rules of public repositories."""
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 
 import numpy as np
 
+from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
@@ -12,7 +13,7 @@ from mapgauge.truth.cutting.layers import repair_polygons, union_boundaries
 from mapgauge.truth.cutting.outlines import cut_rings, cut_to_one_line, rings_in
 from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
-from mapgauge.truth.cutting.views import View
+from mapgauge.truth.cutting.views import Views
 from mapgauge.truth.datasets import Frame, map_findings, skipped_polygons
 from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, points_of
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
@@ -48,8 +49,11 @@ class FrameByFrame:
         """Prepare the elements that the rules need."""
         self.crossings = Outlines(content.crossings, rules)
         self.areas = Outlines(content.areas, rules)
-        dividers = PaintedDividers if rules.divider_source == "lane-marks" else LanePathDividers
-        self.dividers: PaintedDividers | LanePathDividers = dividers(content.lanes)
+        self.dividers: PaintedDividers | LanePathDividers = (
+            PaintedDividers(content.lanes)
+            if rules.divider_source == "lane-marks"
+            else LanePathDividers(content.lanes, rules)
+        )
         areas, _ = repair_polygons(self.areas.in_map, self.areas.ids)
         self.edges = RingPlaces(union_boundaries(areas.geometries, f"{content.log}-boundary"))
         short = [
@@ -67,64 +71,69 @@ class FrameByFrame:
         self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
     ) -> Sequence[Sequence[Sequence[Fragment]]]:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
-        crossings, dividers, boundaries = [], [], []
-        for frame in frames:
-            view = View(frame.pose, region)
-            edges = self._boundaries(view, rules)
-            crossings.append(self._crossings(view, rules))
-            dividers.append([Fragment(*line) for line in self.dividers.cut(view, rules, edges)])
-            boundaries.append(self._named(view, edges))
+        views = Views(np.array([frame.pose for frame in frames]).reshape(-1, 4, 4), region)
+        edges, frame = self._boundaries(views, rules)
+        starts = np.searchsorted(frame, np.arange(len(views) + 1)).tolist()
+        in_frames = [edges[a:b] for a, b in pairwise(starts)]
+        dividers = [[Fragment(*line) for line in lines] for lines in self.dividers.cut(views, rules, in_frames)]
+        named = self.edges.fragments([points_of(line) for line in edges], views.lines_to_map(edges, frame))
+        boundaries = [named[a:b] for a, b in pairwise(starts)]
+        cut_crossings = self._merged_crossings if rules.crossing_again == "no" else self._single_crossings
+        crossings: list[list[Fragment]] = [[] for _ in frames]
+        for k, fragment in cut_crossings(views, rules):
+            crossings[k].append(fragment)
         shown = [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
         if rules.height:
             return shown
         return [[[one._replace(points=one.points[:, :2]) for one in group] for group in each] for each in shown]
 
-    def _boundaries(self, view: View, rules: Rules) -> Geometries:
-        """Return the edges of the union of drivable areas, in the coordinates of the vehicle."""
+    def _boundaries(self, views: Views, rules: Rules) -> tuple[Geometries, Indices]:
+        """Return the edges of the union of drivable areas, in the coordinates of the vehicle, and their frames."""
         shapely = shapely_module()
-        near = view.near(self.areas.points, rules.cut_in)
+        near = views.near(self.areas.points, rules.cut_in)
         areas = near.polygons()
-        invalid = ~self.areas.valid[near.rows]
+        invalid = ~self.areas.valid[near.row]
         areas[invalid] = shapely.make_valid(areas[invalid])
-        pieces, _ = polygons_in(shapely.intersection(areas, view.edge(rules.cut_in)))
-        pieces = view.pieces_to_vehicle(pieces, rules.cut_in)
-        union, _ = polygons_in(as_geometries([shapely.union_all(pieces)]))
-        rings, _ = rings_in(union, clockwise=True, holes=True)
-        lines, _ = cut_rings(rings, view.box(rules.boundary_grow))
-        return lines
+        pieces, of = polygons_in(shapely.intersection(areas, views.edges(near.frame, rules.cut_in)))
+        frame = near.frame[of]
+        pieces = views.pieces_to_vehicle(pieces, frame, rules.cut_in)
+        starts = np.searchsorted(frame, np.arange(len(views) + 1)).tolist()
+        unions, frame = polygons_in(as_geometries([shapely.union_all(pieces[a:b]) for a, b in pairwise(starts)]))
+        rings, of = rings_in(unions, clockwise=True, holes=True)
+        lines, ring = cut_rings(rings, views.box(rules.boundary_grow))
+        frame = frame[of[ring]]
+        order = np.argsort(frame, kind="stable")  # in each frame: all outlines, then all holes
+        return lines[order], frame[order]
 
-    def _named(self, view: View, lines: Geometries) -> list[Fragment]:
-        in_map = shapely_module().transform(lines, view.to_map, include_z=True)
-        return self.edges.fragments([points_of(line) for line in lines], in_map)
-
-    def _crossings(self, view: View, rules: Rules) -> list[Fragment]:
-        if rules.crossing_again == "no":
-            return self._merged_crossings(view, rules)
-        near = view.near(self.crossings.points, "vehicle")
+    def _single_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
+        """Yield the outline of each crossing, cut as a line, with its frame."""
+        near = views.near(self.crossings.points, "vehicle")
         rings, _ = rings_in(near.polygons(), clockwise=rules.crossing_clockwise, holes=False)
-        lines = cut_to_one_line(rings, view.box(), close=rules.crossing_again == "closed")
-        return [
-            Fragment(points, (self.crossings.ids[row],))
-            for points, row in zip(lines, near.rows.tolist(), strict=True)
-            if points is not None and not (rules.crossing_least and _area(points) < rules.crossing_least)
-        ]
+        lines = cut_to_one_line(rings, views.box(), close=rules.crossing_again == "closed")
+        for points, frame, row in zip(lines, near.frame.tolist(), near.row.tolist(), strict=True):
+            if points is not None and not (rules.crossing_least and _area(points) < rules.crossing_least):
+                yield frame, Fragment(points, (self.crossings.ids[row],))
 
-    def _merged_crossings(self, view: View, rules: Rules) -> list[Fragment]:
-        """Return the outlines of crossings that were cut and merged. The parts of an outline are one line."""
+    def _merged_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
+        """Yield the outlines of crossings that were cut and merged. The parts of an outline are one line."""
         shapely = shapely_module()
-        near = view.near(self.crossings.points, "map")
-        pieces, owner = polygons_in(shapely.intersection(near.polygons(), view.rectangle))
-        if not len(pieces):
-            return []
-        polygons = view.pieces_to_vehicle(pieces, "map")
-        ids: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in near.rows[owner].tolist()]
-        polygons, ids = MERGES[rules.crossing_merge](polygons, ids)
-        rings, _ = rings_in(polygons, clockwise=rules.crossing_clockwise, holes=False)
-        arcs, of = cut_rings(rings, view.box(rules.crossing_cut or 0.0))
-        return [
-            Fragment(np.concatenate([points_of(arcs[k]) for k in group]), ids[ring])
-            for ring, group in groupby(range(len(arcs)), key=lambda k: int(of[k]))
-        ]
+        near = views.near(self.crossings.points, "map")
+        pieces, of = polygons_in(shapely.intersection(near.polygons(), views.rectangles[near.frame]))
+        frame = near.frame[of]
+        pieces = views.pieces_to_vehicle(pieces, frame, "map")
+        elements: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in near.row[of].tolist()]
+        merged, frames = [pieces[:0]], []
+        ids: list[tuple[str, ...]] = []
+        for k, (a, b) in enumerate(pairwise(np.searchsorted(frame, np.arange(len(views) + 1)).tolist())):
+            if b > a:
+                polygons, names = MERGES[rules.crossing_merge](pieces[a:b], elements[a:b])
+                merged.append(polygons)
+                ids += names
+                frames += [k] * len(names)
+        rings, _ = rings_in(np.concatenate(merged), clockwise=rules.crossing_clockwise, holes=False)
+        arcs, ring = cut_rings(rings, views.box(rules.crossing_cut or 0.0))
+        for i, group in groupby(range(len(arcs)), key=lambda k: int(ring[k])):
+            yield frames[i], Fragment(np.concatenate([points_of(arcs[k]) for k in group]), ids[i])
 
 
 def _area(points: Points) -> float:
