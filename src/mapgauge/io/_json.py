@@ -19,7 +19,7 @@ from mapgauge.typing import Points
 
 T = TypeVar("T")
 _BLOCK = 1 << 22  # bytes of text that one call of the kernel parses
-_COUNTED = 1 << 18  # bytes of text that are counted at once, few enough for the cache of a processor
+_COUNTED = 1 << 16  # bytes of text that are counted at once, few enough for the cache of a processor
 
 
 class PointLists(NamedTuple):

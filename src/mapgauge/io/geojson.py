@@ -14,6 +14,7 @@ Only the features and their properties ``frame`` and ``class`` are required. Coo
 ego vehicle, never longitude and latitude. ``docs/how-to/bring-your-own-data.md`` has the rules.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from types import NoneType
 from typing import Any, Literal
@@ -98,7 +99,9 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     lines = [feature.geometry.coordinates for feature in document.features]
     points = read_points(lines, polylines=True)
     columns = _plain_columns([feature.properties for feature in document.features])
-    if points is None or columns is None or not keys_are_unique(content.text, _count_keys(document), lines):
+    if points is None or columns is None:
+        return None
+    if not keys_are_unique(content.text, _count_keys(document, columns), lines):
         return None
     tokens, names, confidences, tracks, scenes = columns
     given = [value is not None for value in confidences]
@@ -147,21 +150,22 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     return collector.finish()
 
 
-def _count_keys(document: Any) -> int:
-    """Return the number of keys that were decoded."""
+def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
+    """Return the number of keys that were decoded, or fewer.
+
+    Args:
+        document: The collection.
+        properties: For each property its values, which are None or empty if it is absent.
+    """
     members = (document.frames, document.classes, document.predictions, document.crs)
     listed = document.frames if isinstance(document.frames, list) else []
-    properties = [f"{name}_" for name in PROPERTIES]
+    given = (len(values) - values.count("") - values.count(None) for values in properties)
     return (
         2
         + sum(value is not msgspec.UNSET for value in members)
         + sum(len(entry) for entry in listed if isinstance(entry, dict))
         + 5 * len(document.features)  # type, properties and geometry with its type and coordinates
-        + sum(
-            getattr(feature.properties, name) is not msgspec.UNSET
-            for feature in document.features
-            for name in properties
-        )
+        + sum(given)
     )
 
 

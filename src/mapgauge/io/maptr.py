@@ -11,7 +11,6 @@ makes x point forward). On Argoverse 2 they are in the frame of the ego vehicle,
 ``type`` is used only if there is no name, or if the caller gives a table of ids.
 """
 
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -102,29 +101,32 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
         return None
     frames = getattr(document, key)
     vectors = [vector for frame in frames for vector in frame.vectors]
-    points = read_points([vector.pts for vector in vectors], polylines=True)
+    lines = [vector.pts for vector in vectors]
+    points = read_points(lines, polylines=True)
     if points is None or not all(frame.sample_token for frame in frames):
         return None
-    kinds = Counter((vector.cls_name, vector.type) for vector in vectors)
+    kinds = {kind: i for i, kind in enumerate(dict.fromkeys((vector.cls_name, vector.type) for vector in vectors))}
     try:
-        names = {kind: _class_name(collector, *kind, "") for kind in kinds}
+        names = [_class_name(collector, *kind, "") for kind in kinds]
     except UnreadableFile:
         return None
-    code = {kind: collector.codes.setdefault(class_name, len(collector.codes)) for kind, class_name in names.items()}
+    kind = np.array([kinds[vector.cls_name, vector.type] for vector in vectors], np.int64)
+    stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
+    named = np.array([(name != "") + (number is not None) for name, number in kinds], np.int64)
+    keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1)
+    keys += int(np.count_nonzero(stated >= 0) + named[kind].sum())
+    if not keys_are_unique(content.text, keys, lines, document.meta):
+        return None
+    codes = np.array([collector.codes.setdefault(name, len(collector.codes)) for name in names], np.int64)
     collector.tokens += [frame.sample_token for frame in frames]
     index = np.repeat(np.arange(len(frames)), [len(frame.vectors) for frame in frames])
     collector.add_columns(
         index,
-        np.array([code[vector.cls_name, vector.type] for vector in vectors], np.int64),
+        codes[kind],
         np.array([vector.confidence_level for vector in vectors], np.float64) if key == "results" else None,
         points.sizes,
         points.coords,
     )
-    stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
-    keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1) + int(np.count_nonzero(stated >= 0))
-    keys += sum(times * ((name != "") + (number is not None)) for (name, number), times in kinds.items())
-    if not keys_are_unique(content.text, keys, [vector.pts for vector in vectors], document.meta):
-        return None
     for i in np.flatnonzero((stated >= 0) & (stated != points.sizes)).tolist():
         first = int(np.searchsorted(index, index[i]))
         collector.note_wrong_count(collector.locate(int(index[i]), collector.tokens[index[i]], i - first))
