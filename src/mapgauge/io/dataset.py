@@ -87,6 +87,7 @@ class DataSet:
 
 def open_dataset(path: str | os.PathLike[str]) -> DataSet:
     """Open a data set: list its files and read their footers."""
+    path = os.fspath(path)  # not an opened file: the path is recorded in results
     files = parquet_files(path)
     stamps = list(map(stamp_of, files))  # before anything is read
     with ThreadPoolExecutor(min(_STREAMS, len(files))) as pool:
@@ -104,7 +105,7 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
                 f"{path}: the files differ in {name}: {values[0]} in {files[0]}, {values[odd]} in {files[odd]}"
             )
     return DataSet(
-        str(path),
+        path,
         tuple(files),
         tuple(group for footer in footers for group in footer.groups),
         tuple(dict.fromkeys(name for footer in footers for name in footer.classes)),
