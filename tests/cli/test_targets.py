@@ -211,3 +211,20 @@ def test_a_demo_overwrites_only_its_own_files(call: Run, tmp_path: Path) -> None
     assert (tmp_path / "mine" / "truth.geojson").read_text() == "mine"
     for _ in range(2):
         assert call("demo", "--frames", "1", "-o", "own", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("show broken.json truth.geojson -o x.bmp", "expected a name that ends in"),
+        ("sweep broken.json truth.geojson --figure x.bmp", "expected a name that ends in"),
+        ("convert broken.json x.json", "which format?"),
+    ],
+)
+def test_a_format_that_cannot_be_written_is_refused_before_a_file_is_read(
+    call: Run, place: Path, command: str, message: str
+) -> None:
+    (place / "broken.json").write_text("{")
+    done = call(*command.split(), cwd=place)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr

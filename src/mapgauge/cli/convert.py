@@ -80,7 +80,7 @@ def convert(
     sorted, so that a chunk of predictions and its truth are found together. Several files are converted in parallel.
     """
     from mapgauge.files.places import is_folder_target, is_url
-    from mapgauge.io import write
+    from mapgauge.io import format_to_write, write
     from mapgauge.io.dataset_write import UNFINISHED
 
     reading = Reading.of(context)
@@ -89,6 +89,7 @@ def convert(
         check_targets([Path(target)], [*sources, scenes])
         if len(sources) > 1:
             refuse("OUT", f"several files become a data set, which is a folder: {target}/")
+        format_to_write(Path(target), to)
     elif to not in (None, "parquet"):
         refuse("--to", f"a folder is a Parquet data set, got {to}")
     elif not is_url(target):

@@ -72,6 +72,14 @@ def check_target(path: Path) -> None:
         raise MapgaugeError(f"{path}: cannot be written: the file is write-protected")
 
 
+def check_figure(path: Path | None) -> None:
+    """Refuse a figure that cannot be drawn: an unknown suffix, or no matplotlib."""
+    if path is not None:
+        from mapgauge.plot.saving import suffix_of
+
+        suffix_of(path)
+
+
 def make_folder(path: Path) -> None:
     """Create a folder if it does not exist."""
     try:
@@ -159,10 +167,11 @@ def _is_part(path: Path, real: Path, folder: Path) -> bool:
 
     A new file beside the parts is allowed, for example results in the folder of the data set.
     """
+    from mapgauge.files.places import streams
     from mapgauge.results.folder import is_own
 
-    exists = path.exists()
-    if exists and any(_same(path, part) for part in folder.rglob("*.parquet")):
+    exists = path.is_file()
+    if exists and streams(path) and any(_same(path, part) for part in folder.rglob("*.parquet")):
         return True
     if folder not in real.parents:
         return False

@@ -89,8 +89,8 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
     """Open a data set: list its files and read their footers."""
     path = os.fspath(path)  # not an opened file: the path is recorded in results
     files = parquet_files(path)
-    stamps = list(map(stamp_of, files))  # before anything is read
     with ThreadPoolExecutor(min(_STREAMS, len(files))) as pool:
+        stamps = list(pool.map(stamp_of, files))  # before anything is read
         footers = list(pool.map(_footer, files))
     digest = hashlib.blake2b(digest_size=16)
     root = str(path if is_url(path) else Path(path).absolute())  # the digest does not depend on where the data set is
