@@ -164,3 +164,25 @@ def test_a_file_without_scenes_is_no_table_of_them(call: Run, tmp_path: Path) ->
     done = call("convert", "good.json", f"{tmp_path}/out/", "--scenes", "poor.json")
     assert done.returncode == 1
     assert "expected a JSON object from token to scene, or frames with scenes" in done.stderr
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_report_of_streamed_results_draws_frames(call: Run, sets: Path, scheme: str) -> None:
+    """From the file of results, and from the work folder; of data sets and of single files."""
+    if scheme:
+        pytest.importorskip("fsspec")
+    one, other = (next((sets / side).glob("*.parquet")) for side in "xy")
+    pages = []
+    for k, sides in enumerate([(sets / "x", sets / "y"), (one, other)]):
+        given = [f"{scheme}{side}" for side in sides]
+        done = call("evaluate", *given, "-o", sets / f"{k}.mg", "--work", sets / f"work{k}")
+        assert done.returncode == 0
+        for results in (f"{k}.mg", f"work{k}"):
+            page = sets / f"{results}.html"
+            done = call("report", sets / results, "-o", page)
+            assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
+            pages.append(page)
+        done = call("report", sets / f"{k}.mg", "--predictions", one, "--truth", other, "-o", page)
+        assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
+    call("report", "good.mg", "-o", sets / "whole.html")
+    assert all(page.stat().st_size > 0.8 * (sets / "whole.html").stat().st_size for page in pages)

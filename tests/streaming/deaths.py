@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 
@@ -21,3 +22,9 @@ def die_once(mark: Path, task: int) -> int:
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return 2 * task
+
+
+def note_and_sleep(notes: Path) -> None:
+    """Write the process id of the worker as the name of a file, and take longer than any test."""
+    (notes / str(os.getpid())).touch()
+    time.sleep(600)

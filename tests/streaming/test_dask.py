@@ -12,8 +12,8 @@ from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.engines import open_engine, run
+from mapgauge.evaluation.streaming.failures import explained_error
 from mapgauge.evaluation.streaming.plan import Chunk
-from mapgauge.evaluation.streaming.run import _explained
 from mapgauge.io.dataset import RowGroups
 
 distributed = pytest.importorskip("distributed")
@@ -78,7 +78,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_are_done(client: 
         assert dict(run(pool, die_at_three, [1, 2, 4])) == {1: 2, 2: 4, 4: 8}
     assert isinstance(died, Exception)
     chunk = Chunk(7, None, None, (), (RowGroups("truth.parquet", (4, 5)),), 1234)
-    explained = str(_explained(chunk, died))
+    explained = str(explained_error(chunk, died))
     assert explained.startswith(
         "chunk 7 (truth.parquet row group 4, 5, 1234 rows with its predictions): the worker died"
     )

@@ -4,29 +4,120 @@ Commands parse options, call the package, and print; nothing is computed here. S
 that ``--help`` and completion stay fast.
 """
 
+import errno
 import io
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from mapgauge.errors import MapgaugeError
+
+FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
+UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
+
+# Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
+_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main() -> None:
     """Run the command line and exit.
 
-    Exit codes: 0 for success, 1 for invalid input, 2 for a usage error, 3 for a failed gate, 130 after Ctrl-C.
+    Exit codes: 0 for success, 1 for invalid input, 2 for a usage error, 3 for a failed gate, 70 for an unexpected
+    error, which is a bug, 130 after Ctrl-C.
     """
-    from mapgauge.cli.app import app
-    from mapgauge.cli.words import one_line
-
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
+    _open_streams()
+    code: int | str | None = FAILED
     try:
-        app(prog_name="mapgauge")
-    except MapgaugeError as error:
+        try:
+            from mapgauge.cli.app import app
+
+            app(prog_name="mapgauge")
+        except SystemExit as ended:
+            code = ended.code
         sys.stdout.flush()
-        print(f"mapgauge: {one_line(error)}", file=sys.stderr)  # noqa: T201
-        sys.exit(1)
+    except MapgaugeError as error:
+        _fail(error.for_shell())
+    except MemoryError:
+        _fail("out of memory. Use fewer workers, or convert the files to Parquet, which is read in chunks")
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        _drop_output()  # the reader of a pipe, such as `head`, has ended: there is nothing to say
+    except OSError as error:
+        code = _of_system(error)
+    except Exception as error:
+        code = _unexpected(error)
+    sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Replace streams that are closed, and let all streams replace characters that they cannot show."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell, as in `mapgauge formats >&-`
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
+
+
+def _fail(text: str) -> None:
+    """Print one line on stderr, after everything on stdout."""
+    from mapgauge.cli.words import printable
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    with suppress(OSError):  # if stderr is full or its reader has ended, the exit code is all that can be said
+        print(f"mapgauge: {printable(text)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _drop_output() -> None:
+    """Discard what is left for stdout. Otherwise Python fails again when it flushes stdout at exit."""
+    try:
+        number = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stream in memory
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, number)
+    os.close(null)
+
+
+def _of_system(error: OSError) -> int:
+    """Report an error of the operating system: a full disk, a name that is too long, a missing permission."""
+    if error.errno is None:
+        return _unexpected(error)
+    if error.filename is None and error.errno in _WRITING:
+        _drop_output()
+        _fail(f"stdout: cannot be written: {error.strerror}")
+    elif isinstance(error.filename, str | bytes):
+        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
+    else:
+        _fail(f"{error.strerror}")
+    return FAILED
+
+
+def _unexpected(error: Exception) -> int:
+    """Write the traceback of a bug to a file, and say how to report it."""
+    import platform
+    import tempfile
+    import traceback
+
+    from mapgauge.version import __version__
+
+    what = f"{type(error).__name__}: {error}"
+    lines = [f"mapgauge {__version__}, Python {platform.python_version()}, {platform.platform()}", f"{sys.argv}", ""]
+    text = "\n".join(lines) + "\n" + "".join(traceback.format_exception(error))
+    try:
+        number, path = tempfile.mkstemp(prefix="mapgauge-error-", suffix=".txt")
+        with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:
+        _fail(f"unexpected error: {what}. This is a bug in mapgauge. Please open an issue with the command")
+        return UNEXPECTED
+    _fail(f"unexpected error: {what}. This is a bug in mapgauge. Please open an issue and attach {path}")
+    return UNEXPECTED
 
 
 __all__ = ["main"]

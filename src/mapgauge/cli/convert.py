@@ -12,7 +12,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.output import progress, say, show_findings, warn
 from mapgauge.cli.parsing import path_or_url, refuse, valid
 from mapgauge.cli.reading import Reading, check_files, read_scenes
-from mapgauge.cli.targets import check_target
+from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
 
@@ -79,17 +79,21 @@ def convert(
     If OUT is a folder, one or more files become a Parquet data set, which `evaluate` reads in chunks. The data set is
     sorted, so that a chunk of predictions and its truth are found together. Several files are converted in parallel.
     """
-    from mapgauge.files.places import is_folder_target
-    from mapgauge.io import write
+    from mapgauge.files.places import is_folder_target, is_url
+    from mapgauge.io import format_to_write, write
+    from mapgauge.io.dataset_write import UNFINISHED
 
     reading = Reading.of(context)
     folder = is_folder_target(target)
     if not folder:
-        check_target(Path(target))
+        check_targets([Path(target)], [*sources, scenes])
         if len(sources) > 1:
             refuse("OUT", f"several files become a data set, which is a folder: {target}/")
+        format_to_write(Path(target), to)
     elif to not in (None, "parquet"):
         refuse("--to", f"a folder is a Parquet data set, got {to}")
+    elif not is_url(target):
+        check_targets([], [*sources, scenes], folders=[Path(target) / UNFINISHED])
     check_files(*sources)
     scene_of = None if scenes is None else read_scenes(scenes)
     if folder:

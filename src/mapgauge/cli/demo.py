@@ -11,7 +11,8 @@ from mapgauge.cli.parsing import refuse
 from mapgauge.cli.show import corners_of
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import make_folder
-from mapgauge.errors import MissingDependency
+from mapgauge.errors import MapgaugeError, MissingDependency
+from mapgauge.files.writing import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 METHODS: tuple[Literal["good", "poor"], ...] = ("good", "poor")
 RANGES = (0, 10, 20, 30)
 CUTOFFS = (0.5, 1.0, 1.5, 2.0)
+FIGURES = ("frame.svg", "parts.svg", "cutoffs.svg", "precision-recall.svg", "ranges.svg", "histogram.svg")
+FILES = (
+    "truth.geojson",
+    *(f"{method}{suffix}" for method in METHODS for suffix in (".json", ".mg")),
+    "report.html",
+    *FIGURES,
+)
+MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 
 def demo(
@@ -38,6 +47,7 @@ def demo(
     if frames < 1 or seed < 0:
         refuse("--frames", "frames must be at least 1 and seed at least 0")
     make_folder(output)
+    _check_folder(output)
 
     from mapgauge import compare, evaluate, read, sweep, write
     from mapgauge.demo import demo_world
@@ -69,13 +79,30 @@ def demo(
     except MissingDependency as error:
         say(f"No figures: {error.for_shell()}")
     else:
-        from mapgauge.plot import save
+        from mapgauge.plot import save as save_figure
 
         for name, figure in figures.items():
-            save(figure, output / name)
+            save_figure(figure, output / name)
         say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
     say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
     say(f"Open this in a browser: {output / 'report.html'}")
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder with files that the demo did not write. Mark a new folder as one of the demo."""
+    mark = folder / MARK
+    try:
+        files = {file.name for file in folder.iterdir()}
+        own = set(mark.read_text(encoding="utf-8").split()) if MARK in files else set()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MapgaugeError(f"{folder}: cannot be read: {error}") from error
+    foreign = sorted(files - {MARK} if not own else (files - own) & set(FILES))
+    if foreign:
+        raise MapgaugeError(
+            f"{folder}: this folder has files that the demo did not write ({', '.join(foreign[:3])})",
+            remedy="Pass another folder, or an empty one, with --output",
+        )
+    save(mark, "\n".join(FILES).encode())
 
 
 def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from mapgauge.cli.parsing import refuse
+from mapgauge.cli.words import printable
 
 Form: TypeAlias = Literal["text", "json", "csv", "latex"]
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -51,16 +53,35 @@ def _finite(value: Any) -> Any:
 
 def write_csv(rows: Sequence[dict[str, Any]]) -> None:
     """Write rows as CSV, with all digits. Missing values are empty."""
-    writer = csv.DictWriter(sys.stdout, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(map(plain, keys))
+    writer.writerows([plain(row.get(key, "")) for key in keys] for row in rows)
+
+
+def plain(value: Any) -> Any:
+    """Return a value for CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    >>> plain("=1+1"), plain("divider"), plain("-1.5"), plain(-1.5)
+    ("'=1+1", 'divider', '-1.5', -1.5)
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA) or len(value) == 1:
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def write_latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> None:
-    """Write a tabular with the rules of booktabs. Cells after the first in a row must be valid LaTeX already."""
+    """Write a tabular with the rules of booktabs. Cells after the first in a row must be valid LaTeX already.
+
+    The caption is a comment. It is kept on one line, because a line break would end the comment.
+    """
     columns = "l" + "c" * (len(header) - 1)
     lines = [
-        f"% {caption}",
+        f"% {printable(caption)}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         " & ".join(map(latex, header)) + r" \\",
@@ -73,12 +94,12 @@ def write_latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: s
 
 
 def latex(text: str) -> str:
-    r"""Return text with the special characters of LaTeX escaped.
+    r"""Return text on one line, with the special characters of LaTeX escaped.
 
     >>> latex("ped_crossing")
     'ped\\_crossing'
     """
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
 
 
 def cell(value: float | None, *, bold: bool = False) -> str:

@@ -13,7 +13,7 @@ from mapgauge.cli.parsing import file_names, metrics_of, numbers, settings_of, v
 from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
 from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.targets import check_target, result_files
+from mapgauge.cli.targets import check_targets, result_files, work_folders
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -89,7 +89,13 @@ def evaluate(
     reading = Reading.of(context)
     names = file_names(predictions, name)
     targets = result_files(output, names)
-    check_target(page)
+    folders = work_folders(work, names)
+    check_targets(
+        [*targets, page],
+        [*predictions, truth, scenes],
+        folders=folders,
+        new_folder=output if len(names) > 1 else None,
+    )
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     quiet = form != "text"
@@ -104,11 +110,11 @@ def evaluate(
         tell_frames("truth", f"{y.name} ({y.format})", y)
     results = []
     told: set[Finding] = set()
-    for called, path, target in zip(names, predictions, targets, strict=True):
+    for called, path, target, folder in zip(names, predictions, targets, folders, strict=True):
         common: dict[str, Any] = {"metrics": chosen, "unknown": unknown, "workers": workers}
         if y is None:
             found = streaming.evaluate(
-                *(path, truth, called if len(names) > 1 else "", settings),
+                *(path, truth, called if len(names) > 1 else "", folder, settings),
                 **common,
                 ranges=rings,
                 degenerate=degenerate,

@@ -7,9 +7,9 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.output import warn
-from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.parsing import file_names, path_or_url, refuse
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.targets import check_target
+from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
@@ -66,12 +66,14 @@ def report(
         refuse("--frames", f"must be at least 0, got {frames}")
     reading = Reading.of(context)
     names = file_names(results, name)
-    check_target(output)
+    check_targets([output], [*results, *(predictions or ()), truth])
 
     from mapgauge.report import write_report
 
     given: Sequence[Path | None] = predictions or [None] * len(results)
     methods = [_with_data(path, reading, x, truth) for path, x in zip(results, given, strict=True)]
+    recorded = [path_or_url(read.name) for method in methods for read in method.inputs if read.name]
+    check_targets([output], recorded)
     write_report(methods, output, names=names, frames=frames, title=title)
     warn(f"report in {output}")
 
@@ -89,7 +91,7 @@ def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Pa
         if predictions is None and truth is None and results.data is not None:
             return results  # a work folder refers to its files
         x, y = (
-            Path(recorded.name) if given is None else given
+            path_or_url(recorded.name) if given is None else given
             for given, recorded in zip((predictions, truth), results.inputs, strict=True)
         )
         return load_results(path, reading.predictions(x), reading.truth(y))

@@ -11,7 +11,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.output import progress, say, warn, warn_of
 from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.targets import check_target
+from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput
 
@@ -67,7 +67,8 @@ def show(
         refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
     reading = Reading.of(context)
     names = file_names(predictions, name)
-    check_target(output)
+    check_targets([output], [*predictions, truth])
+    check_figure(output)
 
     from mapgauge import evaluate, plot
 

@@ -60,19 +60,19 @@ class Streaming:
         predictions: Path,
         truth: Path,
         name: str,
+        folder: Path | None,
         protocol: "Protocol",
         *,
         classes: Texts,
         **settings: Any,
     ) -> "Results":
-        """Evaluate two data sets. If there are several predictions, each has a work folder with its name."""
+        """Evaluate two data sets. Finished chunks are kept in the folder, if one is given."""
         from mapgauge import evaluate
         from mapgauge.io.dataset import open_dataset
 
         sides = place(predictions), place(truth)
         if classes:
             check_classes(classes, str(sides[0]), *(open_dataset(side).classes for side in sides))
-        folder = None if self.work is None else self.work / name.replace("/", "-")
         try:
             with progress(f"evaluating {name or sides[0]}", "rows") as advance:
                 return evaluate(

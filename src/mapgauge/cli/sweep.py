@@ -11,7 +11,7 @@ from mapgauge.cli.output import Table, progress, show_table, warn, warn_of
 from mapgauge.cli.parsing import Texts, file_names, listed, metrics_of, numbers, parse_region, settings_of, valid
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.summary import titled
-from mapgauge.cli.targets import check_target
+from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.display.tables import number
 
 _SETTINGS = ("region", "spacing", "count", "cutoff")
@@ -78,7 +78,8 @@ def sweep(
             valid(f"--{setting}", settings.replace, **{setting: value})
     reading = Reading.of(context)
     names = file_names(predictions, name)
-    check_target(figure)
+    check_targets([figure], [*predictions, truth])
+    check_figure(figure)
 
     from mapgauge import sweep as sweep_settings
     from mapgauge.evaluation.sweeps import region_of

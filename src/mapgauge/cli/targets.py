@@ -1,27 +1,83 @@
-"""Checks that output files can be written, before the work begins."""
+"""Checks what a command writes, before the work begins: files that cannot be written, and files that are its inputs."""
 
+import errno
 import os
-from collections.abc import Sequence
+import stat
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError
 
 SUFFIX = ".mg"
+_LOCAL = ("file://", "local://")  # URLs of files on this machine
+_ANOTHER = "Give another name"
 
 
-def check_target(path: Path | None) -> None:
+def check_targets(
+    outputs: Iterable[Path | None],
+    inputs: Iterable[Path | None],
+    *,
+    folders: Iterable[Path | None] = (),
+    new_folder: Path | None = None,
+) -> None:
+    """Refuse outputs that overwrite an input or each other, or that cannot be written.
+
+    Files are the same if they are one file on the disk. Links and other spellings of a path are therefore found.
+
+    Args:
+        outputs: The files that the command writes.
+        inputs: All files and folders that it reads.
+        folders: Folders of its own: a work folder, or the finished parts of an interrupted run.
+        new_folder: A folder for the outputs, which is created after the checks.
+    """
+    written = [path for path in outputs if path is not None]
+    own = [path for path in folders if path is not None]
+    sources = [path for path in map(_local, inputs) if path is not None]
+    for k, path in enumerate([*written, *own]):
+        for source in sources:
+            _check_input(path, source, folder=k >= len(written))
+        for other in [*written, *own][:k]:
+            if _same(path, other):
+                raise MapgaugeError(f"{path}: two outputs would be written to this file", remedy=_ANOTHER)
+    for path in written:
+        for folder in own:
+            _check_input(path, folder, folder=False)
+    for path in (*written, *own, *([new_folder] if new_folder else [])):
+        _check_name(path)
+    if new_folder is not None:
+        make_folder(new_folder)
+    for path in written:
+        check_target(path)
+
+
+def check_target(path: Path) -> None:
     """Refuse a file that cannot be written."""
-    if path is None:
-        return
-    if path.is_dir():
+    _check_name(path)
+    target = Path(os.path.realpath(path))  # a link stays, and the file it points to is written
+    if target.is_dir():
         raise MapgaugeError(f"{path}: cannot be written: expected the name of a file, found a folder")
-    if not path.parent.is_dir():
+    if not target.parent.is_dir():
         raise MapgaugeError(
-            f"{path}: cannot be written: the folder {path.parent} does not exist", remedy="Create it first"
+            f"{path}: cannot be written: the folder {target.parent if path.is_symlink() else path.parent} "
+            "does not exist",
+            remedy="Create it first",
         )
-    if not os.access(path.parent, os.W_OK):
+    if not os.access(target.parent, os.W_OK):
         raise MapgaugeError(f"{path}: cannot be written: no permission to write in {path.parent}")
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        raise MapgaugeError(f"{path}: cannot be written: expected the name of a file, found a device or a pipe")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise MapgaugeError(f"{path}: cannot be written: the file is write-protected")
+
+
+def check_figure(path: Path | None) -> None:
+    """Refuse a figure that cannot be drawn: an unknown suffix, or no matplotlib."""
+    if path is not None:
+        from mapgauge.plot.saving import suffix_of
+
+        suffix_of(path)
 
 
 def make_folder(path: Path) -> None:
@@ -37,12 +93,103 @@ def result_files(output: Path | None, names: Sequence[str]) -> list[Path | None]
     if output is None:
         return [None] * len(names)
     if len(names) == 1:
-        check_target(output)
         return [output]
     if output.suffix == SUFFIX:
         refuse("--output", f"must be a folder if there are several predictions, got the file {output}")
-    make_folder(output)
-    files: list[Path | None] = [output / f"{name.replace('/', '-')}{SUFFIX}" for name in names]
-    for file in files:
-        check_target(file)
-    return files
+    return [output / f"{stem}{SUFFIX}" for stem in _stems(names)]
+
+
+def work_folders(work: Path | None, names: Sequence[str]) -> list[Path | None]:
+    """Return the work folder of each method: the given folder, or folders in it if there are several methods."""
+    if work is None:
+        return [None] * len(names)
+    return [work] if len(names) == 1 else [work / stem for stem in _stems(names)]
+
+
+def _stems(names: Sequence[str]) -> list[str]:
+    """Return a file name for each method. Refuse names that become the same file name."""
+    stems = [name.replace("/", "-").replace(os.sep, "-") for name in names]
+    folded = [stem.casefold() if sys.platform in ("win32", "darwin") else stem for stem in stems]
+    for k, stem in enumerate(folded):
+        if stem in folded[:k]:
+            first = names[folded.index(stem)]
+            refuse("--name", f"{first} and {names[k]} would be written to the same file {stems[k]}. Give other names")
+        if stem in (".", ".."):
+            refuse("--name", f"{names[k]} cannot be the name of a file. Give another name")
+    return stems
+
+
+def _local(path: Path | None) -> Path | None:
+    """Return the path of an input on this machine; None for other URLs."""
+    url = getattr(path, "url", None)
+    if url is None:
+        return path
+    return next((Path(url.removeprefix(scheme)) for scheme in _LOCAL if url.startswith(scheme)), None)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two paths are the same file, or will be."""
+    try:
+        if one.samefile(other):
+            return True
+    except (OSError, ValueError):
+        pass  # one of them does not exist
+    real, against = (os.path.normcase(os.path.realpath(path)) for path in (one, other))
+    return real == against
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # for example a name that is too long: reading it gives a better error
+        return False
+
+
+def _check_input(path: Path, source: Path, *, folder: bool) -> None:
+    """Refuse an output that is an input, or belongs to a folder that is an input.
+
+    Args:
+        path: The output.
+        source: The input.
+        folder: Whether the output is a folder. It must not contain the input.
+    """
+    if _same(path, source):
+        raise MapgaugeError(f"{path}: would overwrite an input of this command", remedy=_ANOTHER)
+    real, against = Path(os.path.realpath(path)), Path(os.path.realpath(source))
+    if folder and real in against.parents:
+        raise MapgaugeError(f"{path}: this folder contains the input {source}", remedy="Give another folder")
+    if not folder and _is_folder(source) and _is_part(path, real, against):
+        raise MapgaugeError(f"{path}: would overwrite a part of {source}, which this command uses", remedy=_ANOTHER)
+
+
+def _is_part(path: Path, real: Path, folder: Path) -> bool:
+    """Whether a file to write is a part of a data set, a work folder or a data root.
+
+    A new file beside the parts is allowed, for example results in the folder of the data set.
+    """
+    from mapgauge.files.places import streams
+    from mapgauge.results.folder import is_own
+
+    exists = path.is_file()
+    if exists and streams(path) and any(_same(path, part) for part in folder.rglob("*.parquet")):
+        return True
+    if folder not in real.parents:
+        return False
+    inside = real.relative_to(folder)
+    return inside.suffix == ".parquet" or is_own(inside) or (exists and len(inside.parts) > 1)
+
+
+def _check_name(path: Path) -> None:
+    """Refuse a name that is too long for the file system. The folder may not exist yet."""
+    there, names = path.absolute(), list[str]()
+    while not os.path.lexists(there) and there != there.parent:
+        names.append(there.name)
+        there = there.parent
+    try:
+        for name in names:
+            (there / name).stat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise MapgaugeError(
+                f"{path}: cannot be written: the name is too long for the file system", remedy="Give a shorter name"
+            ) from error

@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.contents import in_words
 from mapgauge.cli.output import Table, progress, say, show_findings, show_table, warn
 from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid
-from mapgauge.cli.targets import check_target
+from mapgauge.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,11 +199,11 @@ def _settings(
 
 def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
-    check_target(output)
+    parts = output.with_name(f"{output.name}.parts")
+    check_targets([output], [dataroot, settings["tokens"]], folders=[parts])
     _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
     from mapgauge.io import write
 
-    parts = output.with_name(f"{output.name}.parts")
     try:
         with progress("cutting truth") as advance:
             frames = cut(dataroot, parts=parts, progress=advance, **settings)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor as Threads
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
 from mapgauge.dependencies import require
@@ -47,7 +48,7 @@ def _processes(workers: int) -> Iterator[Pool]:
     from multiprocessing import get_context
 
     # Processes are spawned: a forked process would inherit locks that threads of the parent hold.
-    make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"))
+    make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"), initializer=end_with_parent)
     pool = Pool(make(), lambda: workers)
 
     def renew() -> Executor:
@@ -60,6 +61,26 @@ def _processes(workers: int) -> Iterator[Pool]:
         yield pool
     finally:
         pool.executor.shutdown(cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """Let this process end when its parent ends, also when the parent is killed.
+
+    A worker of a pool waits for tasks on a queue. Other workers hold the ends of this queue open, so that a worker
+    does not notice the death of the parent there. The sentinel of the parent is a pipe that only the parent holds.
+    """
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait as wait_for
+
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait_for([parent.sentinel])
+        os._exit(1)  # no clean-up: the queues of the pool are broken, and waiting for them would take forever
+
+    Thread(target=watch, name="mapgauge-parent", daemon=True).start()
 
 
 @contextmanager

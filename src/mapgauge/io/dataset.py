@@ -6,7 +6,7 @@ and the token of a frame, or the token alone. ``docs/reference/parquet.md`` desc
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from mapgauge.dependencies import pyarrow_modules
+from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.places import is_url, open_file, parquet_files
@@ -31,6 +31,11 @@ from mapgauge.io.parquet import frames_from_columns
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
 
 _SCENE = "scene="  # begins the name of a folder whose files all belong to one scene
+_MARKS = (  # what file systems of fsspec tell about the content or the age of a file
+    *("etag", "checksum", "md5", "md5hash", "content_md5", "content-md5", "digest", "crc32c", "generation"),
+    *("versionid", "version_id", "mtime", "modified", "last_modified", "last-modified", "lastmodified", "updated"),
+    "created",
+)
 _STREAMS = 8  # number of footers read at the same time: they are small, but may be far away
 
 
@@ -68,6 +73,7 @@ class DataSet:
     confidence: bool
     scenes: bool
     digest: str  # of all footers: a different digest means that the data changed
+    stamps: Mapping[str, str]  # of each file, by its path in the data set: see ``stamp_of``
     findings: tuple[Any, ...]  # stored when the data set was written
 
     def read(self, options: ReadOptions | None = None) -> MapFrames:
@@ -75,16 +81,24 @@ class DataSet:
         frames = read_row_groups(row_groups_of(self.groups), options or ReadOptions())
         return replace(frames, name=self.path)
 
+    def files_changed(self, stamps: Mapping[str, str]) -> set[str]:
+        """Return the files that may have other content than when the stamps were taken."""
+        now = zip(self.files, self.stamps.items(), strict=True)
+        return {file for file, (name, stamp) in now if not stamp or stamps.get(name) != stamp}
+
 
 def open_dataset(path: str | os.PathLike[str]) -> DataSet:
     """Open a data set: list its files and read their footers."""
+    path = os.fspath(path)  # not an opened file: the path is recorded in results
     files = parquet_files(path)
     with ThreadPoolExecutor(min(_STREAMS, len(files))) as pool:
+        stamps = list(pool.map(stamp_of, files))  # before anything is read
         footers = list(pool.map(_footer, files))
     digest = hashlib.blake2b(digest_size=16)
     root = str(path if is_url(path) else Path(path).absolute())  # the digest does not depend on where the data set is
-    for file, footer in zip(files, footers, strict=True):
-        digest.update(f"{file.removeprefix(root)}\0{footer.digest}\0".encode())
+    names = [file.removeprefix(root) for file in files]
+    for name, footer in zip(names, footers, strict=True):
+        digest.update(f"{name}\0{footer.digest}\0".encode())
     for name in ("dimension", "confidence", "scenes"):
         values = [getattr(footer, name) for footer in footers if footer.groups]
         odd = next((k for k, value in enumerate(values) if value != values[0]), None)
@@ -93,15 +107,35 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
                 f"{path}: the files differ in {name}: {values[0]} in {files[0]}, {values[odd]} in {files[odd]}"
             )
     return DataSet(
-        str(path),
+        path,
         tuple(files),
         tuple(group for footer in footers for group in footer.groups),
         tuple(dict.fromkeys(name for footer in footers for name in footer.classes)),
         footers[0].confidence,
         footers[0].scenes,
         digest.hexdigest(),
+        dict(zip(names, stamps, strict=True)),
         tuple(dict.fromkeys(finding for footer in footers for finding in footer.findings)),
     )
+
+
+def stamp_of(file: str) -> str:
+    """Return what tells whether a file was written again: its size with its times, or with the checksum of a store.
+
+    A footer is not enough. It has the sizes of all columns and the bounds of their values, which stay the same if two
+    values are exchanged. The stamp is "" if the file system knows neither times nor checksums.
+    """
+    try:
+        if not is_url(file):
+            found = Path(file).stat()
+            return f"{found.st_size:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}"
+        fs, name = fsspec_module().core.url_to_fs(file)
+        known = {str(key).lower(): value for key, value in fs.info(name).items()}
+    except (OSError, ValueError, ImportError):
+        return ""  # reading the file gives a better error
+    marks = [f"{key}={known[key]}" for key in _MARKS if known.get(key)]
+    text = "\0".join([str(known.get("size")), *marks])
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest() if marks else ""
 
 
 class _Footer(NamedTuple):

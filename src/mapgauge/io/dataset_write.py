@@ -22,7 +22,7 @@ from mapgauge.io import parquet
 from mapgauge.io.dataset import keys_of
 
 FILE_ROWS = 1 << 20  # approximate number of rows of a file: a hundred megabytes of predictions
-_UNFINISHED = ".unfinished"  # hidden, so that an unfinished data set is not read
+UNFINISHED = ".unfinished"  # hidden, so that an unfinished data set is not read
 
 
 class DatasetWriter:
@@ -39,14 +39,14 @@ class DatasetWriter:
     def _make(self) -> None:
         folder = Path(self.path)
         if folder.is_dir() and next(folder.rglob("*.parquet"), None) is not None:
-            hidden = all(_UNFINISHED in file.parts for file in folder.rglob("*.parquet"))
+            hidden = all(UNFINISHED in file.parts for file in folder.rglob("*.parquet"))
             if not hidden:
                 raise InvalidInput(
                     f"{folder}: this folder contains Parquet files already", remedy="Give another folder, or empty it"
                 )
         try:
-            shutil.rmtree(folder / _UNFINISHED, ignore_errors=True)
-            (folder / _UNFINISHED).mkdir(parents=True)
+            shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+            (folder / UNFINISHED).mkdir(parents=True)
         except OSError as error:
             raise MapgaugeError(f"{folder}: this folder cannot be created: {error.strerror or error}") from error
 
@@ -61,7 +61,7 @@ class DatasetWriter:
             if is_url(self.path):
                 put_file(f"{self.path}/{file}", data)
             else:
-                save(Path(self.path) / _UNFINISHED / file, data)
+                save(Path(self.path) / UNFINISHED / file, data)
             return file
 
         with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
@@ -72,9 +72,9 @@ class DatasetWriter:
         if is_url(self.path):
             return  # renaming is not cheap there: a failed run calls ``remove``
         folder = Path(self.path)
-        for file in sorted((folder / _UNFINISHED).iterdir()):
+        for file in sorted((folder / UNFINISHED).iterdir()):
             file.replace(folder / file.name)
-        (folder / _UNFINISHED).rmdir()
+        (folder / UNFINISHED).rmdir()
 
     def remove(self) -> None:
         """Delete what was written."""
@@ -83,7 +83,7 @@ class DatasetWriter:
             if fs.exists(root):
                 fs.rm(root, recursive=True)
         else:
-            shutil.rmtree(Path(self.path) / _UNFINISHED, ignore_errors=True)
+            shutil.rmtree(Path(self.path) / UNFINISHED, ignore_errors=True)
 
 
 def sorted_frames(frames: MapFrames) -> MapFrames:

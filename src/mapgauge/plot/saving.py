@@ -25,6 +25,14 @@ RESOLUTION = 300  # dots per inch
 _one_at_a_time = Lock()  # these settings of matplotlib are global
 
 
+def suffix_of(file: Path) -> str:
+    """Return the suffix of a file for a figure. It must be one of a format that can be written."""
+    suffix = file.suffix.lower()
+    if suffix not in METADATA:
+        raise InvalidInput(f"{file}: expected a name that ends in {', '.join(METADATA)}, got {suffix or 'no suffix'}")
+    return suffix
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file.
 
@@ -35,9 +43,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     if not isinstance(figure, Figure):
         raise InvalidInput(f"figure: expected a matplotlib Figure, got {type(figure).__name__}")
     file = Path(path)
-    suffix = file.suffix.lower()
-    if suffix not in METADATA:
-        raise InvalidInput(f"{file}: expected a name that ends in {', '.join(METADATA)}, got {suffix or 'no suffix'}")
+    suffix = suffix_of(file)
     buffer = io.BytesIO()
     with _one_at_a_time, mpl.rc_context(SETTINGS):
         figure.savefig(buffer, format=suffix[1:], dpi=RESOLUTION, metadata=METADATA[suffix])

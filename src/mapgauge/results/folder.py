@@ -30,7 +30,7 @@ _ABOUT = "evaluation.json"
 _FAILED = "failed.json"
 _FINDINGS = "findings.json"
 _DELETE = "Delete it and resume the evaluation"
-_RESTART = "Start again in another folder"
+RESTART = "Start again in another folder"
 _SHARD = 1000  # chunks per subfolder
 
 
@@ -47,6 +47,7 @@ class About(msgspec.Struct, frozen=True):
     paths: tuple[str, str]
     digests: tuple[str, str]
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of predictions and truth
+    stamps: tuple[dict[str, str], dict[str, str]] | None = None  # of all files; None in folders of early versions
 
     @property
     def settings(self) -> Protocol:
@@ -179,6 +180,18 @@ class Folder:
             raise MapgaugeError(f"{file}: cannot be written: {error.strerror or error}") from error
         save(file, buffer.getvalue())
 
+    def forget(self, index: int) -> None:
+        """Delete a finished chunk."""
+        try:
+            self._file(index).unlink(missing_ok=True)
+        except OSError as error:
+            raise MapgaugeError(f"{self._file(index)}: cannot be deleted: {error.strerror or error}") from error
+
+    def note_stamps(self, stamps: tuple[dict[str, str], dict[str, str]]) -> None:
+        """Write the stamps of the input files, after the finished chunks were compared with these files."""
+        save(self.path / _ABOUT, msgspec.json.encode(msgspec.structs.replace(self.about, stamps=stamps)))
+        self.__dict__.pop("about", None)  # the cached value
+
     def chunk(self, index: int) -> Partial:
         """Read a finished chunk."""
         file = self._file(index)
@@ -221,15 +234,25 @@ def _check_same(folder: Folder, about: About) -> None:
     then = folder.about
     if then.layout != about.layout or then.mapgauge != about.mapgauge:
         raise InvalidInput(
-            f"{folder.path}: begun by mapgauge {then.mapgauge}, this is mapgauge {about.mapgauge}", remedy=_RESTART
+            f"{folder.path}: begun by mapgauge {then.mapgauge}, this is mapgauge {about.mapgauge}", remedy=RESTART
         )
     for side, before, now in zip(("predictions", "truth"), then.digests, about.digests, strict=True):
         if before != now:
-            raise InvalidInput(f"{folder.path}: the {side} changed since the evaluation began", remedy=_RESTART)
+            raise changed(folder, side)
     if then.fingerprint != about.fingerprint:
         raise InvalidInput(
-            f"{folder.path}: begun with other settings", remedy=f"Use the same settings, or {_RESTART.lower()}"
+            f"{folder.path}: begun with other settings", remedy=f"Use the same settings, or {RESTART.lower()}"
         )
+
+
+def changed(folder: Folder, side: str) -> InvalidInput:
+    """Return the error for inputs that are not the ones of the finished chunks."""
+    return InvalidInput(f"{folder.path}: the {side} changed since the evaluation began", remedy=RESTART)
+
+
+def is_own(inside: Path) -> bool:
+    """Whether a path relative to a work folder belongs to the evaluation in it."""
+    return inside.name in (_ABOUT, _FAILED, _FINDINGS) or inside.parts[0].startswith("chunks-")
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:

@@ -5,7 +5,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.frames.content_hash import added_hashes, hash_text
+from mapgauge.frames.content_hash import added_hashes, content_hash, hash_text
 from mapgauge.frames.findings import Finding, summed
 from mapgauge.io._options import ReadOptions
 from mapgauge.io.dataset import open_dataset
@@ -52,14 +52,27 @@ class FolderRows:
         return self._all[2]
 
 
-def read_sides(folder: Folder) -> Sides:
-    """Read both sides of the evaluation into memory, for assignments and figures."""
-    sides = [open_dataset(path) for path in folder.about.paths]
-    for side, digest in zip(sides, folder.about.digests, strict=True):
-        if side.digest != digest:
-            raise InvalidInput(f"{side.path}: changed since the evaluation")
-    x, y = (side.read(ReadOptions(None, "drop", {})) for side in sides)
-    return prepare(x, y, folder.about.settings, "ignore")
+def read_sides(folder: Folder, hashes: Sequence[str]) -> Sides:
+    """Read both sides of the evaluation into memory, for assignments and figures.
+
+    Args:
+        folder: The folder.
+        hashes: The content hash of each side; "" if it is not known, because chunks were skipped.
+    """
+    about = folder.about
+    both = []
+    for k, path in enumerate(about.paths):
+        side = open_dataset(path)
+        frames = side.read(ReadOptions(None, "drop", {})) if side.digest == about.digests[k] else None
+        same = frames is not None and (
+            hashes[k] == hash_text(content_hash(frames))
+            if hashes[k]
+            else about.stamps is None or not side.files_changed(about.stamps[k])
+        )
+        if frames is None or not same:
+            raise InvalidInput(f"{path}: changed since the evaluation")
+        both.append(frames)
+    return prepare(both[0], both[1], about.settings, "ignore")
 
 
 def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
@@ -112,14 +125,16 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         about.metrics,
         about.settings.classes or (),
         about.rings,
-        _inputs(folder, frames, counts, hashes),
+        (inputs := _inputs(folder, frames, counts, hashes)),
         missing,
         ignored,
         (*_skipped(lost, about.chunks), *summed(noticed, "chunks")),
         about.mapgauge,
         Totals.of_sums(sums, about.settings, about.metrics, max(len(about.rings) - 1, 0), precision),
     )
-    return Results(summary, FolderRows(folder), partial(read_sides, folder))
+    return Results(
+        summary, FolderRows(folder), partial(read_sides, folder, ["" if lost else read.hash for read in inputs])
+    )
 
 
 def _inputs(

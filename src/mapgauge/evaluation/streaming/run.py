@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Literal
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
+from mapgauge.evaluation.streaming.changes import check_finished, check_unchanged
+from mapgauge.evaluation.streaming.failures import explained_error
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, plan_of
 from mapgauge.evaluation.streaming.work import Job, findings_in, score_chunk, sides_of
 from mapgauge.files.places import is_url
@@ -71,6 +73,8 @@ def evaluate_stream(
     job = _job(protocol, metrics, rings, unknown, degenerate, plan, sides)
     path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
     folder = _begin(path, job, plan, sides, resume)
+    if resume:
+        check_finished(folder, job, plan, sides, partial(open_engine, engine, workers))
     todo = [chunk for chunk in plan.chunks if chunk.index not in folder.finished]
     failed: dict[int, str] = {}
     try:
@@ -80,6 +84,7 @@ def evaluate_stream(
             noticed = aside.submit(_noticed, job, plan)  # runs while workers start
             _run(pool, job, todo, folder, failed, on_error, _of_rows(plan, todo, progress))
             folder.note_findings(noticed.result())
+        check_unchanged(sides)
         folder.note_failures(failed)
         results = results_of(folder, failed=failed)
     except (MapgaugeError, KeyboardInterrupt) as error:
@@ -111,26 +116,11 @@ def _run(
         if isinstance(outcome, Partial):
             folder.keep(chunk.index, outcome)
         else:
-            error = _explained(chunk, outcome)
+            error = explained_error(chunk, outcome)
             if on_error == "stop":
                 raise error from outcome
             failed[chunk.index] = error.message  # without the remedy, which differs between Python and the shell
         advance(chunk)
-
-
-def _explained(chunk: Chunk, error: Exception) -> MapgaugeError:
-    """Return the error of a chunk as a ``MapgaugeError``. An unexpected exception is a bug and is raised unchanged."""
-    if isinstance(error, MapgaugeError):
-        return error
-    died = isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"  # KilledWorker is of Dask
-    if not died and not isinstance(error, MemoryError | OSError):
-        raise error
-    where = "; ".join(f"{piece.file} row group {', '.join(map(str, piece.groups))}" for piece in chunk.truth)
-    what = "the worker died repeatedly, probably out of memory" if died else str(error) or "out of memory"
-    return MapgaugeError(
-        f"chunk {chunk.index} ({where}, {chunk.rows} rows with its predictions): {what}",
-        remedy="Use fewer workers on a machine, or smaller row groups, to reduce the memory",
-    )
 
 
 def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callable[[Chunk], None]:
@@ -209,5 +199,6 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         (sides[0].path, sides[1].path),
         digests,
         job.classes,
+        (dict(sides[0].stamps), dict(sides[1].stamps)),
     )
     return Folder.begin(path, about, resume=resume)

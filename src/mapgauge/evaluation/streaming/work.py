@@ -4,8 +4,9 @@ A worker receives only paths and ranges. It depends neither on the machine nor o
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -70,6 +71,24 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         (read - began, time.perf_counter() - read),
         (content_hash(predictions), content_hash(truth)),
     )
+
+
+class Reread(NamedTuple):
+    """What a chunk holds now, to compare it with a finished chunk."""
+
+    hashes: tuple[int, int]
+    scenes: dict[str, str | None]  # of each frame of the truth
+
+
+def read_again(job: Job, chunk: Chunk) -> Reread:
+    """Read a chunk without scoring it."""
+    predictions, truth = sides_of(job, chunk)
+    return Reread((content_hash(predictions), content_hash(truth)), scenes_by_token(truth.tokens, truth.scenes))
+
+
+def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict[str, str | None]:
+    """Return the scene of each token, or None for each token if there are no scenes."""
+    return dict.fromkeys(tokens) if scenes is None else dict(zip(tokens, scenes, strict=True))
 
 
 def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:

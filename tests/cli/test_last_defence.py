@@ -1,0 +1,98 @@
+"""Closed and full streams, no memory, and faults of mapgauge itself: one line, an exit code, and no traceback."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run, environment
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+
+
+def shell(world: Path, command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command line in bash, where ``mapgauge`` stands for this package."""
+    text = f'mapgauge() {{ "{sys.executable}" -m mapgauge "$@"; }}; {command}'
+    done = subprocess.run(
+        ["bash", "-c", text], cwd=world, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    return done
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["formats", "--help", "evaluate good.json truth.geojson", "compare good.mg --csv"])
+def test_a_reader_that_ends_early_is_no_error(world: Path, command: str) -> None:
+    done = shell(world, f"mapgauge {command} | true; exit ${{PIPESTATUS[0]}}")
+    assert done.returncode in (0, 1)
+    assert done.stderr == ""
+
+
+@FULL
+@pytest.mark.parametrize("command", ["formats", "--help", "evaluate good.json truth.geojson", "inspect good.mg --json"])
+def test_a_full_disk_behind_stdout_is_an_error(world: Path, command: str) -> None:
+    done = shell(world, f"mapgauge {command} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "mapgauge: stdout: cannot be written: No space left on device\n"
+
+
+@POSIX
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_do_not_matter(world: Path, tmp_path: Path, streams: str) -> None:
+    file = tmp_path / "results.mg"
+    done = shell(world, f"mapgauge evaluate good.json truth.geojson --metrics pld -o {file} {streams}")
+    assert done.returncode == 0
+    assert file.read_bytes()[:2] == b"PK"
+
+
+@FULL
+def test_a_full_stderr_leaves_the_exit_code(world: Path) -> None:
+    assert shell(world, "mapgauge inspect nothing.json 2> /dev/full").returncode == 1
+
+
+def test_no_memory_is_explained(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def starve(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("mapgauge.io.read", starve)
+    for command in ("evaluate good.json truth.geojson", "inspect good.json", "sweep good.json truth.geojson"):
+        done = call(*command.split())
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("mapgauge: out of memory. Use fewer workers")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_fault_of_mapgauge_is_written_to_a_file(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a \ud800\nfault")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("mapgauge.io.read", wrong)
+    done = call("inspect", "good.json")
+    assert (done.returncode, done.stdout) == (70, "")
+    told = re.fullmatch(
+        r"mapgauge: unexpected error: ZeroDivisionError: a \? fault\. This is a bug in mapgauge\. "
+        r"Please open an issue and attach (.+)\n",
+        done.stderr,
+    )
+    assert told is not None, done.stderr
+    text = Path(told[1]).read_text(encoding="utf-8")
+    assert "Traceback" in text
+    assert "'inspect', 'good.json'" in text
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    done = call("inspect", "good.json")
+    assert done.returncode == 70
+    assert "Please open an issue with the command" in done.stderr
+
+
+def test_an_error_of_the_system_is_one_line(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "secret.json")
+
+    monkeypatch.setattr("mapgauge.io.read", denied)
+    done = call("inspect", "good.json")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "mapgauge: secret.json: Permission denied\n")

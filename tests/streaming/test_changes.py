@@ -1,0 +1,169 @@
+"""Inputs that changed since their chunks were scored are recognised, whatever their footers say."""
+
+import json
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.streaming.worlds import same, write_folder
+
+import mapgauge as mg
+from mapgauge.evaluation.streaming import work
+from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.io.dataset import open_dataset
+from mapgauge.results.folder import Folder
+
+pytestmark = pytest.mark.usefixtures("small_groups")
+World = tuple[mg.MapFrames, mg.MapFrames]
+SWAPS = 200
+
+
+def small(world: World, frames: int = 6) -> World:
+    return world[0].at(range(frames)), world[1].at([world[1].index[token] for token in world[0].tokens[:frames]])
+
+
+def swapped(frames: mg.MapFrames, draw: random.Random) -> mg.MapFrames:
+    """Return the frames with two confidences of one frame exchanged."""
+    assert frames.confidence is not None
+    confidence = frames.confidence.copy()
+    while True:
+        k = draw.randrange(len(frames))
+        first, last = frames.offsets[k : k + 2]
+        i, j = draw.sample(range(first, last), 2)
+        if confidence[i] != confidence[j]:
+            break
+    confidence[[i, j]] = confidence[[j, i]]
+    return replace(frames, confidence=confidence)
+
+
+def test_exchanged_confidences_are_noticed(world: World, tmp_path: Path) -> None:
+    predictions, truth = small(world)
+    x, y, draw = tmp_path / "x.parquet", tmp_path / "y.parquet", random.Random(7)
+    mg.write(predictions, x)
+    mg.write(truth, y)
+    mg.evaluate(x, y, work=tmp_path / "work")
+    footers, original = open_dataset(x).digest, x.read_bytes()
+    equal_footers = 0
+    for _ in range(SWAPS):
+        mg.write(swapped(predictions, draw), x)
+        equal_footers += open_dataset(x).digest == footers
+        with pytest.raises(mg.InvalidInput, match="the predictions changed since the evaluation began. Start again"):
+            mg.evaluate(x, y, work=tmp_path / "work", resume=True)
+    assert equal_footers > SWAPS / 2  # footers alone would not be enough
+    x.write_bytes(original)
+    assert same(mg.evaluate(x, y, work=tmp_path / "work", resume=True), mg.evaluate(predictions, truth))
+
+
+def test_a_change_that_keeps_size_and_time_is_noticed(world: World, tmp_path: Path) -> None:
+    predictions, truth = small(world)
+    x, y, draw = tmp_path / "x.parquet", tmp_path / "y.parquet", random.Random(1)
+    mg.write(predictions, x)
+    mg.write(truth, y)
+    mg.evaluate(x, y, work=tmp_path / "work")
+    then = x.stat()
+    size = -1
+    while size != then.st_size:
+        mg.write(swapped(predictions, draw), x)
+        size = x.stat().st_size
+    os.utime(x, ns=(then.st_atime_ns, then.st_mtime_ns))
+    with pytest.raises(mg.InvalidInput, match="the predictions changed"):
+        mg.evaluate(x, y, work=tmp_path / "work", resume=True)
+
+
+def test_a_touched_file_is_accepted_after_it_was_read_again(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides = write_folder(world[0], tmp_path / "x"), write_folder(world[1], tmp_path / "y")
+    first = mg.evaluate(*sides, work=tmp_path / "work")
+    read: list[int] = []
+
+    def counted(job: work.Job, chunk: Chunk) -> work.Reread:
+        read.append(chunk.index)
+        return work.read_again(job, chunk)
+
+    monkeypatch.setattr("mapgauge.evaluation.streaming.changes.read_again", counted)
+    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
+    assert not read  # nothing was touched
+    next(sides[0].glob("*.parquet")).touch()
+    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
+    assert sorted(read) == list(range(Folder(tmp_path / "work").about.chunks))
+    read.clear()
+    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
+    assert not read  # the new times were noted
+
+
+def test_exchanged_scenes_are_noticed(world: World, tmp_path: Path) -> None:
+    predictions, truth = small(world)
+    y = tmp_path / "y.parquet"
+    mg.write(predictions, tmp_path / "x.parquet")
+    mg.write(replace(truth, scenes=("a", "b", "a", "b", "b", "a")), y)
+    mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work")
+    mg.write(replace(truth, scenes=("a", "a", "b", "b", "b", "a")), y)
+    with pytest.raises(mg.InvalidInput, match="changed since the evaluation began"):
+        mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work", resume=True)
+
+
+def test_folders_of_early_versions_load_and_resume(world: World, tmp_path: Path) -> None:
+    """They have neither stamps nor hashes. Their chunks are scored again if the run is resumed."""
+    sides = write_folder(world[0], tmp_path / "x"), write_folder(world[1], tmp_path / "y")
+    first = mg.evaluate(*sides, work=tmp_path / "work")
+    about = tmp_path / "work" / "evaluation.json"
+    written = json.loads(about.read_bytes())
+    del written["stamps"]
+    about.write_text(json.dumps(written))
+    for file in (tmp_path / "work").glob("chunks-*/*.npz"):
+        with np.load(file) as archive:
+            arrays = dict(archive)
+        header = json.loads(arrays["header"].tobytes())
+        del header["hashes"]
+        arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        np.savez(file, **arrays)
+    assert same(mg.load_results(tmp_path / "work"), first)
+    results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+    assert same(results, first)
+    assert results.inputs == first.inputs
+
+
+def test_a_file_written_during_the_evaluation_is_refused_until_it_is_compared(world: World, tmp_path: Path) -> None:
+    sides = write_folder(world[0], tmp_path / "x"), write_folder(world[1], tmp_path / "y")
+    file = next(sides[0].glob("*.parquet"))
+    with pytest.raises(mg.InvalidInput, match="written while it was evaluated.*resume=True"):
+        mg.evaluate(*sides, work=tmp_path / "work", progress=lambda *_: file.touch())
+    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+
+
+def test_the_geometry_of_changed_files_is_not_used(world: World, tmp_path: Path) -> None:
+    predictions, truth = small(world)
+    x, y = tmp_path / "x.parquet", tmp_path / "y.parquet"
+    mg.write(predictions, x)
+    mg.write(truth, y)
+    mg.evaluate(x, y, work=tmp_path / "work")
+    assert mg.load_results(tmp_path / "work").data is not None
+    assert mg.load_results(tmp_path / "work", x, y).data is not None
+    footers, draw = open_dataset(x).digest, random.Random(2)
+    mg.write(swapped(predictions, draw), x)
+    while open_dataset(x).digest != footers:
+        mg.write(swapped(predictions, draw), x)
+    with pytest.raises(mg.InvalidInput, match="x.parquet: changed since the evaluation"):
+        _ = mg.load_results(tmp_path / "work").data
+
+
+def test_files_behind_urls_have_stamps(world: World, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    predictions, truth = small(world)
+    for frames, name in ((predictions, "x"), (truth, "y")):
+        mg.write(frames, tmp_path / f"{name}.parquet")
+        with fsspec.open(f"memory://stamps/{name}.parquet", "wb") as file:
+            file.write((tmp_path / f"{name}.parquet").read_bytes())
+    urls = "memory://stamps/x.parquet", "memory://stamps/y.parquet"
+    mg.evaluate(*urls, work=tmp_path / "work")
+    assert all(open_dataset(urls[0]).stamps.values())
+    assert open_dataset(urls[0]).stamps == open_dataset(urls[0]).stamps
+    mg.write(swapped(predictions, random.Random(3)), tmp_path / "x.parquet")
+    with fsspec.open(urls[0], "wb") as file:
+        file.write((tmp_path / "x.parquet").read_bytes())
+    with pytest.raises(mg.InvalidInput, match="the predictions changed"):
+        mg.evaluate(*urls, work=tmp_path / "work", resume=True)
