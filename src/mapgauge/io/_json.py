@@ -45,7 +45,7 @@ def read_points(lists: Sequence[msgspec.Raw], *, polylines: bool = False) -> Poi
     With ``polylines`` each of them is one polyline, ``[[x, y], ...]``, and ``counts`` has no meaning.
     """
     parts: list[PointLists] = []
-    ends = np.cumsum([len(view) for view in map(memoryview, lists)], dtype=np.int64)
+    ends = np.cumsum([len(memoryview(text)) for text in lists], dtype=np.int64)
     start = 0
     while start < len(lists):
         done = ends[start - 1] if start else 0
