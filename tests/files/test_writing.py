@@ -153,6 +153,7 @@ def test_zstd_files_have_a_checksum(tmp_path: Path) -> None:
 
 def test_a_local_url_is_written_like_a_path(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
+    put_file("memory://folder/file", b"data")
     put_file(f"file://{tmp_path}/folder/file", b"data")
     assert (tmp_path / "folder" / "file").read_bytes() == b"data"
     assert names_in(tmp_path / "folder") == ["file"]

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import mapgauge as mg
+from mapgauge.cli.reading import read_scenes
 from mapgauge.io import FORMATS
 from mapgauge.io import _json as fast
 
@@ -96,6 +97,12 @@ def test_keys_that_nobody_reads_do_not_make_a_file_slow(
 
     monkeypatch.setattr("mapgauge.files.source.parse_json", parse)
     assert mg.read(tmp_path / "file.json").counts == WORLD.counts
+
+
+def test_a_token_that_has_two_scenes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scenes.json").write_text('{"a": "s", "b": "s", "a": "t"}')
+    with pytest.raises(mg.UnreadableFile, match=r'scenes.json: \$: the key "a" occurs twice'):
+        read_scenes(tmp_path / "scenes.json")
 
 
 def test_points_are_left_out_of_the_second_look() -> None:

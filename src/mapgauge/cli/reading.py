@@ -103,12 +103,10 @@ def read_scenes(path: Path) -> dict[str, str]:
     wrong = None
     if not is_dataset(place(path)):
         try:
-            data = path.read_bytes()
-            scenes = msgspec.json.decode(data, type=dict[str, str])
-            parse_json(data, Content(path).error)  # refuses a token that occurs twice
+            content = Content(path)
+            scenes = msgspec.json.decode(content.data, type=dict[str, str])
+            parse_json(content.data, content.error)  # refuses a token that occurs twice
             return scenes
-        except OSError as error:
-            raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             wrong = f"{path}: {_SCENES}: {error}"
     try:

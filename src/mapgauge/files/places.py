@@ -96,6 +96,8 @@ def _visible(files: list[str], root: str) -> list[str]:
 def open_file(path: str) -> Any:
     """Open a file as a stream for pyarrow, which reads parts of it."""
     pa, _ = pyarrow_modules()
+    if not is_url(path) and not is_plain_file(path):  # opening a pipe would wait for its writer
+        raise UnreadableFile(f"{path}: cannot be opened: not a file, or not there any more")
     try:
         return fsspec_module().open(path, "rb").open() if is_url(path) else pa.OSFile(path)
     except OSError as error:
@@ -107,10 +109,10 @@ def put_file(path: str, data: bytes) -> None:
     try:
         fs, name = fsspec_module().core.url_to_fs(path)
         if "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,)):
-            fs.makedirs(fs._parent(name), exist_ok=True)
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
             save(Path(name), data)
             return
-        with fs.open(name, "wb", auto_mkdir=True) as stream:
+        with fsspec_module().open(path, "wb", auto_mkdir=True) as stream:
             stream.write(data)
     except (OSError, ValueError, ImportError) as error:
         raise MapgaugeError(f"{path}: cannot be written: {error}") from error

@@ -66,7 +66,9 @@ class Content:
 
     def error(self, message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
         """Return an error whose message begins with the path."""
-        return UnreadableFile(f"{self.path}: {message}", remedy=remedy)
+        # A file may hold texts, and have a name, that cannot be printed: halves of pairs of surrogates.
+        text = f"{self.path}: {message}".encode("utf-8", "backslashreplace").decode()
+        return UnreadableFile(text, remedy=remedy)
 
     @cached_property
     def data(self) -> bytes:

@@ -45,12 +45,11 @@ def read_points(lists: Sequence[msgspec.Raw], *, polylines: bool = False) -> Poi
     With ``polylines`` each of them is one polyline, ``[[x, y], ...]``, and ``counts`` has no meaning.
     """
     parts: list[PointLists] = []
+    ends = np.cumsum([len(memoryview(text)) for text in lists], dtype=np.int64)
     start = 0
     while start < len(lists):
-        stop, size = start, 0
-        while stop < len(lists) and size < _BLOCK:
-            size += len(memoryview(lists[stop]))
-            stop += 1
+        done = ends[start - 1] if start else 0
+        stop = min(int(np.searchsorted(ends, done + _BLOCK)) + 1, len(lists))
         text = b",".join(lists[start:stop])  # Raw supports the buffer protocol, which is all that join needs
         part = _parse(b"[" + text + b"]" if polylines else text)
         if part is None or len({p.coords.shape[1] for p in (*parts[:1], part) if len(p.coords)}) > 1:

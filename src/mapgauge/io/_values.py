@@ -67,7 +67,7 @@ class ValueChecker:
     def text(self, value: Any, where: str) -> str:
         """Return a text that is not empty, such as a token or a name."""
         if not isinstance(value, str) or not value or not is_text(value):
-            raise self.error(f"{where.encode('utf-8', 'backslashreplace').decode()} is {short(value)}, expected a text")
+            raise self.error(f"{where} is {short(value)}, expected a text")
         return str(value)
 
     def points(self, value: Any, where: str, *, flat: bool = False) -> Points:
@@ -126,7 +126,7 @@ def short(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str | int | float):
-        text = repr(value) if not isinstance(value, str) or is_text(value) else ascii(value)
+        text = repr(value)
         return text if len(text) <= 40 else text[:37] + "..."
     return f"a {type(value).__name__}"
 
