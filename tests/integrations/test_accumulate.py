@@ -349,4 +349,4 @@ def test_results_are_saved_and_compared_as_those_of_evaluate(tmp_path: Path) -> 
     results.save(tmp_path / "results.mg")
     comparison = mg.compare([mg.load_results(tmp_path / "results.mg"), expected], names=["a", "b"], samples=20)
     assert comparison.drawn == "scene"
-    assert comparison.differences["a", "b"]["mean"]["pld"] == (0.0, 0.0, 0.0)
+    assert comparison.differences["a", "b"]["mean"]["pld"][:3] == (0.0, 0.0, 0.0)

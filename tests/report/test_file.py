@@ -19,8 +19,8 @@ from mapgauge.display import colours
 from mapgauge.errors import Remedy
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.results.rows import MemoryRows
 from mapgauge.report.drawings import choose
+from mapgauge.results.rows import MemoryRows
 
 EVIL = "</script><script>alert(1)</script>"
 

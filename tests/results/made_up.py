@@ -43,7 +43,7 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray) -> Re
     rows = Scores(
         predicted.astype(np.int64),
         true.astype(np.int64),
-        confidence,
+        confidence.astype(np.float64),
         {"pld": sums},
         {"pld": np.zeros((0, scenes, CLASSES, 6))},
         {"ap_chamfer": hit.astype(np.uint16)},

@@ -295,7 +295,7 @@ def test_p_values_agree_with_the_intervals() -> None:
 
 def test_holms_correction_counts_every_difference() -> None:
     plain, corrected = (
-        mg.compare(methods(), names=["good", "alike", "moved"], correction=correction)  # type: ignore[arg-type]
+        mg.compare(methods(), names=["good", "alike", "moved"], correction=correction)
         for correction in ("none", "holm")
     )
     assert plain.tested == corrected.tested == 3 * 4 * 10  # pairs, classes and their mean, keys

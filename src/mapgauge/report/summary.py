@@ -1,6 +1,5 @@
 """Writes the top of the page as HTML: inputs, findings, values with intervals, and bars. It needs no script."""
 
-import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
