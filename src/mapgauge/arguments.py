@@ -8,10 +8,11 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.typing import Closed, Confidences
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
+_LARGEST_POWER = 290  # decimal exponent of costs, with room for the sum of many
 _HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
 
 
@@ -41,6 +42,16 @@ def check_order(order: object) -> float:
     if not 1 <= number <= _HIGHEST_ORDER:
         raise InvalidInput(f"order must be {expected}, got {order!r}")
     return number
+
+
+def check_power(cutoff: float, order: float) -> None:
+    """Refuse a cutoff whose power is too large or too small for a float, because costs are powers of distances."""
+    if abs(order * math.log10(cutoff)) > _LARGEST_POWER:
+        raise InvalidInput(
+            f"the cutoff to the power of the order must lie between 1e-{_LARGEST_POWER} and 1e{_LARGEST_POWER}, got "
+            f"cutoff {cutoff!r} and order {order!r}",
+            remedy="Choose a lower order, or a cutoff closer to 1 m",
+        )
 
 
 def check_tolerance(tolerance: object) -> float:
@@ -97,6 +108,18 @@ def check_whole(name: str, value: SupportsIndex, least: int) -> int:
 def check_workers(workers: SupportsIndex | None) -> int | None:
     """Return a number of workers, or None for one per processor."""
     return None if workers is None else check_whole("workers", workers, 1)
+
+
+def check_not_mean(classes: Iterable[str]) -> None:
+    """Refuse a class named "mean": results have the mean over classes under this name."""
+    if "mean" in classes:
+        raise InvalidInput(
+            "a class is named 'mean', which is the name of the mean over classes in results",
+            remedy=Remedy(
+                'Rename the class: frames.rename({"mean": "other"})',
+                "Rename the class with --rename mean=OTHER and --rename-truth mean=OTHER",
+            ),
+        )
 
 
 def check_class_names(classes: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from mapgauge.arguments import check_closed, check_count, check_flag, check_length, check_order, check_tolerance
+from mapgauge.arguments import (
+    check_closed,
+    check_count,
+    check_flag,
+    check_length,
+    check_not_mean,
+    check_order,
+    check_power,
+    check_tolerance,
+)
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
@@ -50,6 +59,8 @@ class Protocol:
 
     def __post_init__(self) -> None:
         """Refuse settings that are invalid or contradict each other."""
+        if not isinstance(self.name, str) or not isinstance(self.about, str):
+            raise InvalidInput(f"name and about must be texts, got {self.name!r} and {self.about!r}")
         for name in ("cutoffs", "chamfer", "frechet", "sospa"):
             values = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, tuple | list):
@@ -67,6 +78,7 @@ class Protocol:
             object.__setattr__(self, "classes", tuple(self.classes))
             if not self.classes or len(set(self.classes)) < len(self.classes):
                 raise InvalidInput(f"classes must be one or more different names, got {self.classes!r}")
+            check_not_mean(self.classes)
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
         for name in ("spacing", "buffers", "prefilter"):
@@ -80,6 +92,8 @@ class Protocol:
         object.__setattr__(self, "closed", check_closed(self.closed))
         object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
         object.__setattr__(self, "order", check_order(self.order))
+        for cutoff in self.cutoffs:
+            check_power(cutoff, self.order)
         for name in ("crop", "directed", "strict", "relaxed"):
             object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:
@@ -178,19 +192,21 @@ PROTOCOLS: Mapping[str, Protocol] = {
 }
 
 
-def protocol(name: str | Protocol, **settings: Any) -> Protocol:
+def protocol(base: str | Protocol | None = None, /, **settings: Any) -> Protocol:
     """Return a protocol by its name, with some settings changed.
 
     Args:
-        name: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``.
-        settings: Fields of ``Protocol`` to change.
+        base: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``. It can also be given as ``name=``.
+        settings: Fields of ``Protocol`` to change. After a base, ``name=`` gives the changed protocol another name.
 
     >>> import mapgauge as mg
     >>> mg.protocol("paper-60x30", spacing=0.25, cutoffs=[0.5, 1.0, 1.5]).spacing
     0.25
     """
-    if not isinstance(name, Protocol):
-        if not isinstance(name, str) or name not in PROTOCOLS:
-            raise InvalidInput(f"unknown protocol {name!r}. Known: {', '.join(PROTOCOLS)}")
-        name = PROTOCOLS[name]
-    return name.replace(**settings) if settings else name
+    if base is None:
+        base = settings.pop("name", None)
+    if not isinstance(base, Protocol):
+        if not isinstance(base, str) or base not in PROTOCOLS:
+            raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}")
+        base = PROTOCOLS[base]
+    return base.replace(**settings) if settings else base

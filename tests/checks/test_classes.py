@@ -5,6 +5,7 @@ import pytest
 from tests.checks.world import CLASSES, codes, none, one
 
 import mapgauge as mg
+from mapgauge.checks import check
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,44 @@ def test_a_class_taken_for_another_is_not_an_exchange(predictions: mg.MapFrames,
 def test_classes_given_as_a_text_are_refused(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     with pytest.raises(mg.InvalidInput, match="Put it in a list"):
         codes(predictions, truth, classes="divider")
+
+
+@pytest.mark.parametrize("name", ["Divider", "dividers", "DIVIDER", "di-vider", "lane_divider"])
+def test_instances_under_another_spelling_of_a_compared_class_are_a_warning(
+    predictions: mg.MapFrames, truth: mg.MapFrames, name: str
+) -> None:
+    """One of three dividers has another name. It would vanish from the numbers."""
+    places = np.flatnonzero(predictions.label == CLASSES.index("divider"))[::3]
+    label = predictions.label.copy()
+    label[places] = 3
+    odd = mg.MapFrames(
+        *(predictions.tokens, (*CLASSES, name), predictions.frame, label),
+        *(predictions.polylines, predictions.confidence),
+    )
+    finding = one("class-not-compared", odd, truth, classes=CLASSES)
+    assert (finding.level, finding.count) == ("warning", len(places))
+    assert "another spelling of divider" in finding.message
+    assert str(finding).endswith(f"Use predictions.rename({ {name: 'divider'} })")
+    assert finding.for_shell().endswith(f"Use --rename {name}=divider")
+    assert mg.evaluate(odd, truth).findings.count(finding) == 1
+    assert none("class-not-compared", odd.rename({name: "divider"}), truth, classes=CLASSES)
+
+
+def test_predictions_of_a_class_that_is_not_compared_are_a_warning(
+    predictions: mg.MapFrames, truth: mg.MapFrames
+) -> None:
+    odd = predictions.rename({"boundary": "kerb"})
+    finding = one("class-not-compared", odd, truth, classes=CLASSES)
+    assert (finding.level, finding.count) == ("warning", predictions.counts["boundary"])
+    assert "kerb, a class that is not compared" in finding.message
+    assert "--rename OLD=NEW" in finding.for_shell()
+    assert none("class-not-compared", odd, truth)
+
+
+def test_classes_of_the_truth_or_of_both_sides_that_are_left_out_are_a_note(
+    predictions: mg.MapFrames, truth: mg.MapFrames
+) -> None:
+    found = [f for f in check(predictions, truth, classes=["divider"]) if f.code == "class-not-compared"]
+    assert [finding.level for finding in found] == ["note"] * 4
+    only = one("class-not-compared", predictions.select(["divider"]), truth.select(CLASSES[:2]), classes=["divider"])
+    assert (only.level, only.message[:6]) == ("note", "truth:")

@@ -69,7 +69,16 @@ def test_equal_confidences_are_a_warning(predictions: mg.MapFrames, truth: mg.Ma
     finding = one("confidence-equal", predictions.with_confidence(0.5), truth)
     assert finding.level == "warning"
     assert "confidences are 0.5" in finding.message
+    assert "order" not in finding.message  # AP does not depend on it, see the next test
     assert codes(predictions.with_confidence(0.5), truth) == {"confidence-equal"}
+
+
+def test_ap_of_equal_confidences_does_not_depend_on_the_order(
+    predictions: mg.MapFrames, truth: mg.MapFrames, rng: np.random.Generator
+) -> None:
+    equal = predictions.with_confidence(0.5)
+    shuffled = equal.at(rng.permutation(len(equal)).tolist())
+    assert mg.evaluate(shuffled, truth).mean == mg.evaluate(equal, truth).mean
 
 
 def test_confidences_of_0_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

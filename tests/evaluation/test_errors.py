@@ -11,6 +11,7 @@ from tests.checks.world import predictions_of, truth_of
 import mapgauge as mg
 from mapgauge.evaluation import in_memory
 from mapgauge.protocols import PROTOCOLS
+from mapgauge.results.flat import flat
 from mapgauge.scoring.score import score as score_block
 
 LINE = [[0, 0], [9, 0]]
@@ -316,3 +317,45 @@ def test_arguments_of_the_wrong_kind_are_refused(call: Any, message: str) -> Non
     truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     with pytest.raises(mg.InvalidInput, match=message):
         call(truth.with_confidence(1), truth)
+
+
+def test_a_class_named_mean_is_refused() -> None:
+    """It would take the place of the mean over classes in ``flat`` and in the gate."""
+    line = [[[0, 0], [9, 0]]]
+    truth = mg.MapFrames.of({"a": {"mean": line, "divider": line}})
+    words = ["a class is named 'mean'", 'rename({"mean": "other"})']
+    refused(lambda: mg.protocol("paper-60x30", classes=["divider", "mean"]), *words)
+    every = mg.protocol("paper-60x30", classes=None)
+    refused(lambda: mg.evaluate(truth.with_confidence(0.9), truth, every), *words)
+    renamed = truth.rename({"mean": "other"})
+    values = flat(mg.evaluate(renamed.with_confidence(0.9), renamed, every))
+    assert {"pld/mean", "pld/other", "pld/divider"} <= set(values)
+
+
+def test_a_class_whose_flat_key_is_that_of_another_value_is_refused() -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]], "mean/missed": [[[0, 0], [9, 0]]]}})
+    results = mg.evaluate(truth.with_confidence(0.9), truth, mg.protocol("paper-60x30", classes=None))
+    refused(lambda: flat(results), "two values have the key 'pld/mean/missed'", "without a slash")
+
+
+@pytest.mark.parametrize("frames", [[], [7], [-3], [0.5], [True], [[0]], ["a"]])
+def test_frames_that_do_not_exist_are_refused(frames: list[Any]) -> None:
+    refused(lambda: RESULTS.of_frames(frames), "frames must be")
+
+
+def test_a_changed_protocol_can_have_another_name() -> None:
+    named = mg.protocol("paper-60x30", name="x", spacing=0.25)
+    assert (named.name, named.spacing, named.cutoffs) == ("x", 0.25, (1.5,))
+    assert mg.protocol(name="paper-60x30") == mg.protocol("paper-60x30")
+    refused(lambda: mg.protocol(), "unknown protocol None")
+    refused(lambda: mg.protocol("paper-60x30", name=3), "name and about must be texts, got 3")
+
+
+@pytest.mark.parametrize(("cutoff", "order"), [(1e100, 32), (1e-100, 32), (1e100, 3), (1e10, 30)])
+def test_powers_beyond_the_range_of_floats_are_refused(cutoff: float, order: float) -> None:
+    line = [[0, 0], [1, 0]]
+    words = ["the cutoff to the power of the order must lie between", f"order {float(order)!r}", "lower order"]
+    refused(lambda: mg.sospa(line, line, cutoff=cutoff, order=order), *words)
+    refused(lambda: mg.sospa_matrix([line], [line], cutoff=cutoff, order=order), *words)
+    refused(lambda: mg.pld([line], [line], confidence=[1], cutoff=cutoff, order=order), *words)
+    refused(lambda: mg.protocol("paper-60x30", cutoffs=[cutoff], order=order), *words)

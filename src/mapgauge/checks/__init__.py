@@ -23,6 +23,7 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     tokens.duplicates,
     tokens.meeting,
     class_names.names,
+    class_names.not_compared,
     height.dimensions,
     coordinates.turned,
     coordinates.coordinates,

@@ -28,6 +28,16 @@ def common_name(class_name: str) -> str:
     return _ALIASES.get(plain, plain)
 
 
+def _spelling(class_name: str) -> str:
+    """Return a name without case, separators and plural.
+
+    >>> _spelling("Ped-Crossings") == _spelling("ped_crossing"), _spelling("Boundaries") == _spelling("boundary")
+    (True, True)
+    """
+    plain = re.sub(r"[\W_]+", "", class_name.lower())
+    return re.sub(r"ies$", "y", plain) if plain.endswith("ies") else plain.removesuffix("s")
+
+
 def names(context: Context) -> Iterator[Finding]:
     """Find classes that only one side has, and propose names."""
     x, y = context.offered
@@ -86,6 +96,35 @@ def _alone(classes: Sequence[str], counts: Counts, code: str, lacking: str, effe
         )
         text = f"{counts[name]} instances of {name}, a class that is not in {lacking}: {effect}"
         yield Finding("warning", f"class-{code}", text, counts[name], remedy=remedy)
+
+
+def not_compared(context: Context) -> Iterator[Finding]:
+    """Find instances of classes that are not compared. No number contains them."""
+    if context.classes is None:
+        return
+    x, y = context.offered
+    renamed = {name for table in _renaming(x, y, context.classes) for name in table}
+    for (side, _), counts, others in zip(context.sides, (x, y), (y, x), strict=True):
+        for name, count in counts.items():
+            if not count or name in context.classes or name in renamed:
+                continue
+            text = f"{side}: {count} instances of {name}, a class that is not compared"
+            meant = [known for known in context.classes if _spelling(known) == _spelling(name)]
+            meant = meant or [known for known in context.classes if common_name(known) == common_name(name)]
+            if meant:
+                option = "--rename" if side == "predictions" else "--rename-truth"
+                table = {name: meant[0]}
+                remedy = Remedy(f"Use {side}.rename({table})", f"Use {_options(option, table)}")
+                text += f". The name is another spelling of {meant[0]}, and {count} instances are left out of it"
+            else:
+                remedy = Remedy(
+                    "Add it to the classes of the protocol, or use .rename({...}) if a compared class is meant",
+                    "Add it with --classes, or use --rename OLD=NEW or --rename-truth OLD=NEW if a compared class is "
+                    "meant",
+                )
+            # Predictions of a class that the truth lacks may be misnamed. Truth often has more classes than a model.
+            suspicious = bool(meant) or (side == "predictions" and name not in others)
+            yield Finding("warning" if suspicious else "note", "class-not-compared", text, count, remedy=remedy)
 
 
 def exchanged(context: Context) -> Iterator[Finding]:

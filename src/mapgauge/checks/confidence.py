@@ -68,9 +68,15 @@ def telling_apart(context: Context) -> Iterator[Finding]:
     if values is None or len(values) < 2 or values.min() != values.max():
         return
     if values[0] == 0:
-        code, effect = "confidence-zero", "For PLD this means no predictions, and AP depends on the order in the file"
+        code, effect = (
+            "confidence-zero",
+            "For PLD this means no predictions. AP has a single threshold, at which all predictions count",
+        )
     else:
-        code, effect = "confidence-equal", "AP depends on the order in the file, and PLD weights all predictions alike"
+        code, effect = (
+            "confidence-equal",
+            "PLD weights all predictions alike. AP has a single threshold, at which all predictions count",
+        )
     text = f"all {len(values)} confidences are {values[0]:.4g}. {effect}"
     remedy = Remedy.of("Check that the confidences were not lost when the file was written")
     yield Finding("warning", code, text, len(values), remedy=remedy)

@@ -13,6 +13,7 @@ Coordinates are metres in the frame of the ego vehicle, x forward, y to the left
 """
 
 import pickle
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,8 +22,10 @@ import numpy as np
 from mapgauge.errors import Remedy
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
+from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
+from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
 from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io._options import ReadOptions
@@ -169,9 +172,11 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
     check = collector.check
     document = check.top(content.document, dict, "{token: {label: [points, ...]}}")
+    labels_of: dict[str, set[int]] = {}
     with gc_paused():
         for token, groups in document.items():
             collector.add_frame(check.text(token, f"token {token!r}"))
+            found = labels_of[token] = set()
             if not isinstance(groups, dict):
                 raise collector.error(f'["{token}"] is not an object by label')
             for key, group in groups.items():
@@ -179,12 +184,28 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
                 label = _id_of(key)
                 if label is None:
                     raise collector.error(f"{where}: the label is {key!r}, expected a whole number")
+                found.add(label)
                 class_name = collector.class_of(label, where)
                 for i, points in enumerate(check.sequence(group, where)):
                     collector.add_instance(points, class_name, where=f"{where}[{i}]")
+    collector.findings += _lacking_keys(labels_of, collector.table)
     frames = collector.finish()
     tracks = options.extra.get("tracks")
     return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+
+
+def _lacking_keys(labels_of: dict[str, set[int]], table: Mapping[int, str]) -> list[Finding]:
+    """Return a finding for frames that lack the key of a class that others have. A frame without any key is empty."""
+    known = set().union(*labels_of.values())
+    lacking = {token: known - labels for token, labels in labels_of.items() if labels and labels < known}
+    if not lacking:
+        return []
+    names = ", ".join(table.get(label, str(label)) for label in sorted(set().union(*lacking.values())))
+    text = (
+        f"{len(lacking)} of {len(labels_of)} frames lack the key of a class that other frames have ({names}). They "
+        "count as frames without instances of it"
+    )
+    return [Finding("note", "class-keys-missing", text, len(lacking), tuple(lacking)[:EXAMPLES])]
 
 
 def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -32,7 +33,7 @@ def average_precision(
     Args:
         confidence: One number per prediction.
         hits: Whether each prediction is a true positive.
-        truth: Number of true instances.
+        truth: Number of true instances, at least the number of hits.
         interpolation: ``"area"`` is the area under the monotone curve. ``"11-point"`` is the mean of the highest
             precision at recalls of at least 0, 0.1, ..., 1.
 
@@ -42,12 +43,23 @@ def average_precision(
     >>> average_precision([0.9, 0.8, 0.7], [True, False, True], 2)
     0.8333333333333333
     """
-    values, flags = np.asarray(confidence, np.float64), np.asarray(hits, np.bool_)
+    try:
+        values, given = np.asarray(confidence, np.float64), np.asarray(hits)
+        flags = given.astype(np.bool_)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"confidence and hits must be one number and one flag per prediction: {error}") from error
     if values.shape != flags.shape or values.ndim != 1:
         raise InvalidInput(f"confidence and hits must have the same length, got {values.shape} and {flags.shape}")
     if interpolation not in ("area", "11-point"):
         raise InvalidInput(f"interpolation must be 'area' or '11-point', got {interpolation!r}")
-    every = np.ones((np.count_nonzero(flags), 1), np.bool_)
+    if np.isnan(values).any():
+        raise InvalidInput(f"confidence {int(np.flatnonzero(np.isnan(values))[0])} is NaN, expected numbers")
+    if not np.array_equal(given, flags):
+        raise InvalidInput("hits must be True or False, or 1 or 0, one per prediction")
+    truth, found = check_whole("truth", truth, 0), int(np.count_nonzero(flags))
+    if found > truth:
+        raise InvalidInput(f"hits must be at most truth, got {found} hits and {truth} true instances")
+    every = np.ones((found, 1), np.bool_)
     return average_precisions(values, values[flags], every, truth, interpolation)[0]
 
 

@@ -1,5 +1,6 @@
 """Converts results to one flat dictionary of floats, as loggers expect it."""
 
+from mapgauge.errors import InvalidInput
 from mapgauge.metrics.table import flat_key
 from mapgauge.results.results import Results
 from mapgauge.results.values import COUNTS
@@ -25,10 +26,16 @@ def flat(results: Results) -> dict[str, float]:
     >>> round(values["pld/mean"], 3), round(values["pld/divider/confidence"], 3), values["ap_chamfer/divider/0.5"]
     (0.5, 0.5, 1.0)
     """
-    rows = [("mean", results.mean), *results.classes.items()]
-    return {
-        flat_key(key, class_name): float(value)
-        for class_name, values in rows
-        for key, value in values.items()
-        if value is not None and key not in COUNTS
-    }
+    found: dict[str, float] = {}
+    for class_name, values in [("mean", results.mean), *results.classes.items()]:
+        for key, value in values.items():
+            if value is None or key in COUNTS:
+                continue
+            name = flat_key(key, class_name)
+            if name in found:  # a slash in the name of a class can look like a part or a setting
+                raise InvalidInput(
+                    f"two values have the key {name!r}, one of them of the class {class_name!r}",
+                    remedy="Rename the class, without a slash",
+                )
+            found[name] = float(value)
+    return found

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from mapgauge.arguments import check_length
+import numpy as np
+
+from mapgauge.arguments import check_length, check_power
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -157,8 +159,14 @@ class Results:
         """Return the results of some frames.
 
         Args:
-            frames: Indices into ``tokens``. The rows have the same order.
+            frames: Indices into ``tokens``, at least one. The rows have the same order.
         """
+        count = len(self.tokens)
+        indices = np.asarray(frames)
+        if indices.ndim != 1 or not len(indices):
+            raise InvalidInput(f"frames must be one or more indices into tokens, got {frames!r}")
+        if indices.dtype.kind not in "iu" or indices.min() < -count or indices.max() >= count:
+            raise InvalidInput(f"frames must be whole numbers below {count}, the number of tokens, got {frames!r}")
         rows = pick_rows(self.rows, frames)
         return replace(self, summary=replace(self.summary, source=rows.scores), rows=rows)
 
@@ -213,6 +221,7 @@ class Results:
                 remedy=Remedy("Pass cutoff= in metres", "Pass --cutoff in metres"),
             )
         length = self.protocol.cutoffs[0] if cutoff is None else check_length("cutoff", cutoff)
+        check_power(length, self.protocol.order)
         return match_frame(*data, data[1].index[token], self.protocol, length)
 
     def table(self) -> str:

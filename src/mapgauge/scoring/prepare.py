@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mapgauge.arguments import check_confidence
+from mapgauge.arguments import check_confidence, check_not_mean
 from mapgauge.checks import check
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
@@ -57,6 +57,7 @@ def prepare(
     if not len(truth):
         raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
     x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
+    check_not_mean(y.classes)
     x, y = cropped(x, y, protocol)
     return _sorted(x), _sorted(y)
 
