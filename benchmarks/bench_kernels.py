@@ -106,7 +106,7 @@ def gains(work: Workload, *, closed: bool, directed: bool) -> Floats:
     """Gain of every pair: all that a kernel computes for a value without its matching."""
     lines = lines_of(work.coords, work.offsets)
     out = np.empty(len(work.pairs))
-    gains_of_pairs(lines, work.pairs, np.full(len(out), closed), directed, CUTOFF, 1.0, out)
+    gains_of_pairs(lines, np.full(len(lines.span), closed), work.pairs, directed, CUTOFF, 1.0, None, out)
     return out
 
 
@@ -124,7 +124,7 @@ def values_from_matchings(work: Workload) -> Floats:
     for first in range(0, len(work.offsets) - 1, len(closed)):
         offsets = work.offsets[first : first + len(closed) + 1]
         lines = lines_of(work.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
-        groups.append(normalised_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0).ravel())
+        groups.append(normalised_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0, None).ravel())
     return np.concatenate(groups)
 
 
@@ -223,7 +223,7 @@ def _solve_each(solve: Callable[[Floats], object], savings: Floats) -> None:
 
 def _assign_all(savings: Floats, partner: Indices) -> None:
     for k in range(len(savings)):
-        partner[k] = assign(savings[k])
+        partner[k] = assign(savings[k])[0]
 
 
 # Many assignments in one call, as in PLD. Not cached, because numba would not notice a change of ``assign``.

@@ -13,6 +13,7 @@ from mapgauge.typing import Closed, Confidences
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
 _HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
+_SMALLEST_CUTOFF, _LARGEST_CUTOFF = 1e-9, 1e9  # metres; up to the highest order, their powers are ordinary numbers
 
 
 def _number(name: str, value: object, expected: str) -> float:
@@ -32,6 +33,15 @@ def check_length(name: str, value: object) -> float:
     if not _SMALLEST <= length <= _LARGEST:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     return length
+
+
+def check_cutoff(name: str, value: object) -> float:
+    """Return a cutoff in metres: a length whose powers of any accepted order neither underflow nor overflow."""
+    cutoff = check_length(name, value)
+    if not _SMALLEST_CUTOFF <= cutoff <= _LARGEST_CUTOFF:
+        limits = f"from {_SMALLEST_CUTOFF:g} to {_LARGEST_CUTOFF:g} metres"
+        raise InvalidInput(f"{name} must be a length {limits}, got {value!r}")
+    return cutoff
 
 
 def check_order(order: object) -> float:

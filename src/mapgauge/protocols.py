@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from mapgauge.arguments import check_closed, check_count, check_flag, check_length, check_order, check_tolerance
+from mapgauge.arguments import (
+    check_closed,
+    check_count,
+    check_cutoff,
+    check_flag,
+    check_length,
+    check_order,
+    check_tolerance,
+)
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
@@ -54,7 +62,8 @@ class Protocol:
             values = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, tuple | list):
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
-            checked = tuple(check_length(name, value) for value in values)
+            check = check_cutoff if name == "cutoffs" else check_length
+            checked = tuple(check(name, value) for value in values)
             if len(set(checked)) < len(checked):
                 raise InvalidInput(f"{name} must differ from each other, got {values!r}")
             if name != "cutoffs" and len(checked) > MOST_THRESHOLDS:
