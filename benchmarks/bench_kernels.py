@@ -259,6 +259,27 @@ def pld() -> None:
         result("both directions", race(plain, ours))
 
 
+def heaps() -> None:
+    """Measure the worst cases: all lines on one another, and all points of a polygon within one cutoff."""
+    comparison("PLD of heaped sets of 10 points each, both directions; per call", "full matrix and SciPy")
+    if peer("scipy.optimize"):
+        for count in (50, 200, 400):
+            lines = workloads.heap(2 * count, 10)
+            predictions, truth, confidence = lines[:count], lines[count:], np.linspace(0.01, 1, count)
+            plain = Job(partial(baseline.pld, predictions, confidence, truth, CUTOFF))
+            ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF))
+            agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, plain.run(), count)
+            result(f"{count} x {count}", race(plain, ours), 2.0)
+    comparison("Closed SOSPA, both directions, all points within the cutoff; per call", "all rotations")
+    for n in (60, 120, 300):
+        x, y = (0.1 * line for line in workloads.heap(2, n))
+        work = Workload(np.concatenate([x, y]), np.array([0, n, 2 * n]), np.array([[0, 1]]))
+        plain = Job(partial(baseline.closed_costs, *work, CUTOFF))
+        ours = Job(partial(mg.sospa, x, y, cutoff=CUTOFF, closed=True, directed=False))
+        agree(ours.run(), plain.run(), n)
+        result(f"n = {n}", race(plain, ours))
+
+
 def cold_starts() -> None:
     """Measure the first call in a fresh process, without and with compiled kernels on disk."""
     heading("Cold start, fresh process, without the start of Python", "what", "seconds")
@@ -284,7 +305,7 @@ def _seconds(call: str, cache: str) -> float:
 def main() -> None:
     """Measure everything in the order of the README."""
     machine("numpy", "numba", "mapgauge")
-    for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, cold_starts):
+    for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, heaps, cold_starts):
         section()
 
 

@@ -118,7 +118,8 @@ def test_pld_of_equal_sets_is_0_for_every_order(order: float, rng: np.random.Gen
     """Two lines that are close to each other are told apart, although the p-th power of their distance is tiny."""
     line = np.c_[np.linspace(0, 10, 21), np.zeros(21)]
     lines = [line + np.array([0, offset]) for offset in (0, 0.05, 0.1, 0.15)]
-    moved = [other + np.array([1e-4, 1e-4]) for other in lines]
+    # The truths are sorted in the opposite order of the predictions, so that the first choice among ties is wrong.
+    moved = [other + np.array([-1e-3 * (k + 1), 0]) for k, other in enumerate(lines)]
     for _ in range(5):
         places = rng.permutation(len(lines))
         assert mg.pld(lines, [lines[i] for i in places], order=order).value == 0
@@ -145,5 +146,5 @@ def test_pld_obeys_the_triangle_inequality(
 def test_cutoffs_whose_powers_overflow_are_refused() -> None:
     line = [[0.0, 0], [1, 0]]
     for cutoff in (1e-10, 1e10, 1e100):
-        with pytest.raises(mg.InvalidInput, match="cutoff must be a length from 1e-09 to 1e\\+09 metres, got 1e"):
+        with pytest.raises(mg.InvalidInput, match="cutoff must be a length from 1e-09 to 1e\\+09 metres, got 1"):
             mg.sospa(line, line, cutoff=cutoff, order=32)

@@ -16,8 +16,8 @@ def cheapest_columns(cost):
 
     There must be at least as many columns as rows. Rows are added one by one, each along the cheapest path of
     reassignments to a free column (Hungarian method with potentials ``u`` and ``v`` for rows and columns). This takes
-    O(rows^2 columns) at worst. If all costs are at least 0, the rounding error of the total is relative to the total and
-    not to the largest cost, because no path and no potential exceeds it. The work is the number of costs looked at.
+    O(rows^2 columns) at worst. If all costs are at least 0, the rounding error of the total is relative to the total
+    and not to the largest cost, because no path is longer than the total. The work is the number of costs looked at.
     """
     rows, columns = cost.shape
     u, v = np.zeros(rows), np.zeros(columns)

@@ -1,7 +1,7 @@
 """The band: where the gains of matching two points are stored, and the working memory of a pair of lines.
 
-Matching ``x_i`` with ``y_j`` instead of leaving both unmatched has a *gain* (see ``gains.py``). It is positive only if the
-points are closer than the cutoff, so gains are stored only where points may be close.
+Matching ``x_i`` with ``y_j`` instead of leaving both unmatched has a *gain* (see ``gains.py``). It is positive only if
+the points are closer than the cutoff, so gains are stored only where points may be close.
 
 Layout: the rows (points of x) of one block share their runs of columns (points of y). Run ``r`` covers the columns
 ``runs[r, LOW] .. runs[r, HIGH]``. Its gains for the q-th row of the block start at ``runs[r, AT] + q * width``.

@@ -15,7 +15,7 @@ import math
 from mapgauge.kernels._jit import ONE, ZERO, jit
 from mapgauge.kernels.lines import square_between
 
-# A reading must be clearly cheaper to replace the one that the search has found. Costs that differ by rounding are equal.
+# A reading must be clearly cheaper to replace the one that the search found. Costs that differ by rounding are equal.
 CLEARLY = 1.0 - 2.0**-40
 SMALL = 1.0 / 16.0  # a mean cost of a point, in units of c^p, above which rounded gains are exact enough
 

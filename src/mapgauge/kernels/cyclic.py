@@ -9,9 +9,9 @@ chains.
 Otherwise the search is a branch and bound over the first matched row. If that row is i and its partner is column j,
 cutting before j loses nothing. No chain that starts at row i or later can gain more than the bound for these rows.
 
-If the bound helps little, as with points that are all within a cutoff of each other, the gains of all cuts are computed
-by Maes' divide and conquer. Best chains of different cuts need not cross in the double round. The chain of a cut halfway
-between two others is therefore searched only in the strip between their chains. This takes O(n m log m).
+If the bound helps little, as with points that are all within a cutoff of each other, the gains of all cuts are
+computed by Maes' divide and conquer. Best chains of different cuts need not cross in the double round. The chain of a
+cut halfway between two others is therefore searched only in the strip between their chains. This takes O(n m log m).
 """
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit

@@ -22,7 +22,8 @@ from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
 COARSE, FINE, EXACT = 0, 1, 2  # how precisely a saving is known
 
-# Work on assignments, in savings looked at, before all distances are computed: a few per cent of the time that these take.
+# The work on assignments, in savings looked at, before all distances are computed. It takes a few per cent of the time
+# of these distances.
 WORK_PER_PAIR, WORK_PER_CELL = 16.0, 0.125
 TINY = 2.0**-10  # a share of the mass
 

@@ -1,8 +1,8 @@
 """SOSPA between lines: the best direction, the best cut of closed lines, the matching, and the value.
 
-Long lines need two more algorithms: all cuts at once (``cyclic.py``) and stretches of rows (``stretches.py``). They double
-the time to compile. So they are compiled only when they are needed: kernels take ``long``, which is True, or None to
-leave them out. ``is_long`` decides. Values are the same with and without them.
+Long lines need two more algorithms: all cuts at once (``cyclic.py``) and stretches of rows (``stretches.py``). They
+double the time to compile. So they are compiled only when they are needed: kernels take ``long``, which is True, or
+None to leave them out. ``is_long`` decides. Values are the same with and without them.
 """
 
 import numpy as np
