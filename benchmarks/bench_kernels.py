@@ -106,7 +106,7 @@ def gains(work: Workload, *, closed: bool, directed: bool) -> Floats:
     """Gain of every pair: all that a kernel computes for a value without its matching."""
     lines = lines_of(work.coords, work.offsets)
     out = np.empty(len(work.pairs))
-    gains_of_pairs(lines, work.pairs, np.full(len(out), closed), directed, CUTOFF, 1.0, out)
+    gains_of_pairs(lines, np.full(len(lines.span), closed), work.pairs, directed, CUTOFF, 1.0, None, out)
     return out
 
 
@@ -124,7 +124,7 @@ def values_from_matchings(work: Workload) -> Floats:
     for first in range(0, len(work.offsets) - 1, len(closed)):
         offsets = work.offsets[first : first + len(closed) + 1]
         lines = lines_of(work.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
-        groups.append(normalised_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0).ravel())
+        groups.append(normalised_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0, None).ravel())
     return np.concatenate(groups)
 
 
@@ -223,7 +223,7 @@ def _solve_each(solve: Callable[[Floats], object], savings: Floats) -> None:
 
 def _assign_all(savings: Floats, partner: Indices) -> None:
     for k in range(len(savings)):
-        partner[k] = assign(savings[k])
+        partner[k] = assign(savings[k])[0]
 
 
 # Many assignments in one call, as in PLD. Not cached, because numba would not notice a change of ``assign``.
@@ -259,6 +259,27 @@ def pld() -> None:
         result("both directions", race(plain, ours))
 
 
+def heaps() -> None:
+    """Measure the worst cases: all lines on one another, and all points of a polygon within one cutoff."""
+    comparison("PLD of heaped sets of 10 points each, both directions; per call", "full matrix and SciPy")
+    if peer("scipy.optimize"):
+        for count in (50, 200, 400):
+            lines = workloads.heap(2 * count, 10)
+            predictions, truth, confidence = lines[:count], lines[count:], np.linspace(0.01, 1, count)
+            plain = Job(partial(baseline.pld, predictions, confidence, truth, CUTOFF))
+            ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF))
+            agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, plain.run(), count)
+            result(f"{count} x {count}", race(plain, ours), 2.0)
+    comparison("Closed SOSPA, both directions, all points within the cutoff; per call", "all rotations")
+    for n in (60, 120, 300):
+        x, y = (0.1 * line for line in workloads.heap(2, n))
+        work = Workload(np.concatenate([x, y]), np.array([0, n, 2 * n]), np.array([[0, 1]]))
+        plain = Job(partial(baseline.closed_costs, *work, CUTOFF))
+        ours = Job(partial(mg.sospa, x, y, cutoff=CUTOFF, closed=True, directed=False))
+        agree(ours.run(), plain.run(), n)
+        result(f"n = {n}", race(plain, ours))
+
+
 def cold_starts() -> None:
     """Measure the first call in a fresh process, without and with compiled kernels on disk."""
     heading("Cold start, fresh process, without the start of Python", "what", "seconds")
@@ -284,7 +305,7 @@ def _seconds(call: str, cache: str) -> float:
 def main() -> None:
     """Measure everything in the order of the README."""
     machine("numpy", "numba", "mapgauge")
-    for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, cold_starts):
+    for section in (open_values, closed_values, matchings, erp, frechet, assignments, pld, heaps, cold_starts):
         section()
 
 

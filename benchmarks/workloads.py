@@ -81,6 +81,13 @@ def frame(predictions: int, truths: int) -> Frame:
     return Frame(found, np.array(confidence), truth)
 
 
+def heap(lines: int, n: int) -> list[Points]:
+    """Lines of ``n`` points that all lie on one another: every pair is near, and bounds rule out nothing."""
+    rng = np.random.default_rng(lines * n)
+    road = np.stack([np.linspace(0, 4, n), np.zeros(n)], axis=1)
+    return [_moved(rng, road) + rng.normal(0, 0.1, (n, 2)) for _ in range(lines)]
+
+
 def savings(rows: int, columns: int, count: int) -> NDArray[np.float64]:
     """``(count, rows, columns)`` savings. Most pairs of a frame are far apart and save nothing."""
     rng = np.random.default_rng(rows)

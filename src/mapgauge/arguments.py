@@ -12,8 +12,8 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.typing import Closed, Confidences
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
-_LARGEST_POWER = 290  # decimal exponent of costs, with room for the sum of many
 _HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
+_SMALLEST_CUTOFF, _LARGEST_CUTOFF = 1e-9, 1e9  # metres; up to the highest order, their powers are ordinary numbers
 
 
 def _number(name: str, value: object, expected: str) -> float:
@@ -35,6 +35,15 @@ def check_length(name: str, value: object) -> float:
     return length
 
 
+def check_cutoff(name: str, value: object) -> float:
+    """Return a cutoff in metres: a length whose powers of any accepted order neither underflow nor overflow."""
+    cutoff = check_length(name, value)
+    if not _SMALLEST_CUTOFF <= cutoff <= _LARGEST_CUTOFF:
+        limits = f"from {_SMALLEST_CUTOFF:g} to {_LARGEST_CUTOFF:g} metres"
+        raise InvalidInput(f"{name} must be a length {limits}, got {value!r}")
+    return cutoff
+
+
 def check_order(order: object) -> float:
     """Return the order ``p`` of a metric: at least 1, and not so high that powers underflow."""
     expected = f"a number from 1 to {_HIGHEST_ORDER}"
@@ -42,16 +51,6 @@ def check_order(order: object) -> float:
     if not 1 <= number <= _HIGHEST_ORDER:
         raise InvalidInput(f"order must be {expected}, got {order!r}")
     return number
-
-
-def check_power(cutoff: float, order: float) -> None:
-    """Refuse a cutoff whose power is too large or too small for a float, because costs are powers of distances."""
-    if abs(order * math.log10(cutoff)) > _LARGEST_POWER:
-        raise InvalidInput(
-            f"the cutoff to the power of the order must lie between 1e-{_LARGEST_POWER} and 1e{_LARGEST_POWER}, got "
-            f"cutoff {cutoff!r} and order {order!r}",
-            remedy="Choose a lower order, or a cutoff closer to 1 m",
-        )
 
 
 def check_tolerance(tolerance: object) -> float:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from mapgauge.arguments import (
     check_closed,
     check_count,
+    check_cutoff,
     check_flag,
     check_length,
     check_not_mean,
     check_order,
-    check_power,
     check_tolerance,
 )
 from mapgauge.errors import InvalidInput, Remedy
@@ -65,7 +65,8 @@ class Protocol:
             values = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, tuple | list):
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
-            checked = tuple(check_length(name, value) for value in values)
+            check = check_cutoff if name == "cutoffs" else check_length
+            checked = tuple(check(name, value) for value in values)
             if len(set(checked)) < len(checked):
                 raise InvalidInput(f"{name} must differ from each other, got {values!r}")
             if name != "cutoffs" and len(checked) > MOST_THRESHOLDS:
@@ -92,8 +93,6 @@ class Protocol:
         object.__setattr__(self, "closed", check_closed(self.closed))
         object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
         object.__setattr__(self, "order", check_order(self.order))
-        for cutoff in self.cutoffs:
-            check_power(cutoff, self.order)
         for name in ("crop", "directed", "strict", "relaxed"):
             object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:

@@ -8,9 +8,12 @@ import pytest
 from numba import njit
 
 from mapgauge.kernels import reference
-from mapgauge.kernels._jit import ONE, ZERO
-from mapgauge.kernels.band import make_band
-from mapgauge.kernels.lines import index_lines, length_of
+from mapgauge.kernels._jit import ONE, ZERO, U
+from mapgauge.kernels.band import allocate_band, make_band
+from mapgauge.kernels.chain import Reading, heaviest_chain
+from mapgauge.kernels.cyclic import fewest_close, gains_of_cuts
+from mapgauge.kernels.gains import fill_gains
+from mapgauge.kernels.lines import Lines, index_lines, length_of
 from mapgauge.kernels.sospa import align_lines, gain_of_lines, total_cost
 from mapgauge.typing import Points
 
@@ -37,12 +40,11 @@ def _expected(x, y, cyclic, directed, cutoff, order):  # type: ignore[no-untyped
 @njit
 def _ours(lines, cyclic, directed, cutoff, order):  # type: ignore[no-untyped-def]
     """``sospa^p`` from the matching, and from the gain alone."""
-    band = make_band(lines, np.array([[0, 1]]), cutoff)
+    band = make_band(lines, np.array([cyclic, cyclic]), np.array([[0, 1]]), cutoff, True)
     n, m = length_of(lines, ZERO), length_of(lines, ONE)
-    pairs = np.empty((min(n, m), 2), np.int64)
-    matched, cost, _ = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
+    matched, cost, _ = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, True)
     total = total_cost(cost, matched, n + m, cutoff, order)
-    gain = gain_of_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band)
+    gain = gain_of_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, True)
     unit = 1.0 if order == 1.0 else cutoff**order
     return total * unit, cutoff**order * (0.5 * (n + m) - gain)
 
@@ -73,14 +75,19 @@ def pair(rng: np.random.Generator, most: int) -> tuple[Points, Points]:
     return np.ascontiguousarray(x), np.ascontiguousarray(y)
 
 
+def lines_of(x: Points, y: Points) -> Lines:
+    points = np.ascontiguousarray(np.concatenate([x, y]).T)
+    start = np.array([0, len(x)], np.uint64)
+    lines: Lines = index_lines(points, start, np.array([len(x), len(x) + len(y)], np.uint64))
+    return lines
+
+
 def check(rng: np.random.Generator, most: int, cases: int) -> None:
     for case in range(cases):
         x, y = pair(rng, most)
         cutoff, order = float(rng.choice([0.3, 0.5, 1.5, 4.0])), float(rng.choice([1, 1, 2, 1.5]))
         cyclic, directed = bool(rng.random() < 0.4), bool(rng.random() < 0.5)
-        points = np.ascontiguousarray(np.concatenate([x, y]).T)
-        start = np.array([0, len(x)], np.uint64)
-        lines = index_lines(points, start, np.array([len(x), len(x) + len(y)], np.uint64))
+        lines = lines_of(x, y)
         expected = _expected(x, y, cyclic, directed, cutoff, order)
         total, from_gain = _ours(lines, cyclic, directed, cutoff, order)
         where = f"case {case}: {len(x)} and {len(y)} points, {cutoff=} {order=} {cyclic=} {directed=}"
@@ -95,6 +102,57 @@ def test_long_lines_agree_with_the_definition(rng: np.random.Generator) -> None:
 
 def test_small_lines_agree_with_the_definition(rng: np.random.Generator) -> None:
     check(rng, most=12, cases=3000)
+
+
+@njit
+def _gains_of_all_cuts(lines, backward, cutoff, order):  # type: ignore[no-untyped-def]
+    """The gain of each cut, by divide and conquer and one by one."""
+    n, m = length_of(lines, ZERO), length_of(lines, ONE)
+    band = make_band(lines, np.array([True, True]), np.array([[0, 1]]), cutoff, True)
+    fill_gains(lines, ZERO, ONE, ZERO, n, cutoff, order, band)
+    start = fewest_close(band, n)
+    single = np.empty(m)
+    for cut in range(m):
+        single[cut] = heaviest_chain(band, n, m, Reading(start, backward, cut), -1.0, None, None, ZERO)
+    gains_of_cuts(band, n, m, start, backward)
+    return band.cut_gain, single
+
+
+def test_divide_and_conquer_finds_the_gain_of_every_cut(rng: np.random.Generator) -> None:
+    for most, cases in ((6, 400), (40, 300), (150, 20)):
+        for _ in range(cases):
+            x, y = pair(rng, most)
+            if len(x) and len(y):
+                cutoff = float(rng.choice([0.5, 1.5, 4.0, 40.0]))  # with the last, all points are close
+                lines = lines_of(x, y)
+                together, single = _gains_of_all_cuts(lines, rng.random() < 0.5, cutoff, 1.0)
+                np.testing.assert_array_equal(together, single)
+
+
+@njit
+def _both_memories(lines, directed, cutoff):  # type: ignore[no-untyped-def]
+    """Open lines aligned in one band, and in stretches of 32 rows."""
+    n, m = length_of(lines, ZERO), length_of(lines, ONE)
+    whole = make_band(lines, np.array([False, False]), np.array([[0, 1]]), cutoff, True)
+    small = allocate_band(n, m, U(len(whole.runs)), U(32) * m, False, (n // U(32) + ONE) * (m + U(2)))
+    first = align_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, whole, True)
+    second = align_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, small, True)
+    gains = (
+        gain_of_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, whole, True),
+        gain_of_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, small, True),
+    )
+    return first, second, gains, whole.pairs[: first[0]], small.pairs[: second[0]]
+
+
+def test_stretches_give_the_same_matching_as_one_band(rng: np.random.Generator) -> None:
+    for _ in range(300):
+        x, y = pair(rng, 200)
+        if len(x) and len(y):
+            cutoff = float(rng.choice([0.5, 1.5, 4.0, 40.0]))
+            first, second, gains, pairs, others = _both_memories(lines_of(x, y), bool(rng.random() < 0.5), cutoff)
+            assert first == second
+            assert gains[0] == gains[1]
+            np.testing.assert_array_equal(pairs, others)
 
 
 @pytest.mark.fuzz

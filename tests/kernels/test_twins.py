@@ -194,7 +194,7 @@ def test_assignments_save_as_much_as_scipys(rows: int, columns: int, empty: floa
     saving = rng.random((rows, columns)) * (rng.random((rows, columns)) >= empty)
     if coarse:
         saving = np.round(saving * 4) / 4
-    partner = kernels.assignment.assign(saving)
+    partner, _ = kernels.assignment.assign(saving)
     i = np.flatnonzero(partner >= 0)
     assert len(set(partner[i])) == len(i)
     assert np.all(saving[i, partner[i]] > 0)

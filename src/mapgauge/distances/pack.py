@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.arguments import check_closed, check_flag, check_length, check_order, check_power, check_tolerance
+from mapgauge.arguments import check_closed, check_cutoff, check_flag, check_order, check_tolerance
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Flags, PolylineLike, PolylinesLike
@@ -41,6 +41,4 @@ def as_lines(polylines: Polylines, closed: object, closed_tolerance: object) -> 
 
 def check_sospa_arguments(cutoff: object, order: object, directed: object) -> tuple[bool, float, float]:
     """Check the arguments of SOSPA and return ``directed, cutoff, order``, the order in which kernels take them."""
-    checked = check_flag("directed", directed), check_length("cutoff", cutoff), check_order(order)
-    check_power(*checked[1:])
-    return checked
+    return check_flag("directed", directed), check_cutoff("cutoff", cutoff), check_order(order)

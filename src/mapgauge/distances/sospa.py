@@ -109,7 +109,8 @@ def sospa_align(
 def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float, order: float) -> Alignment:
     """``sospa_align`` for two lines without closing points."""
     n, m = (int(stop - start) for start, stop in lines.span[:, :2])
-    found = kernels.sospa.align_two(lines, cyclic, directed, cutoff, order)
+    closed = np.full(2, cyclic)
+    found = kernels.sospa.align_two(lines, closed, directed, cutoff, order, kernels.sospa.is_long(lines, closed))
     return _alignment(found, n, m, cutoff, order, closed=cyclic)
 
 
@@ -151,7 +152,8 @@ def sospa_from_distances(
         i, j = (int(v) for v in bad[0])
         raise InvalidInput(f"matrix[{i}, {j}] is {distance[i, j]}, expected a finite distance of at least 0")
     n, m = distance.shape
-    found = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order)
+    long = True if cyclic and max(n, m) > kernels.sospa.LONG else None
+    found = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order, long)
     result = _alignment(found, n, m, cutoff, order, closed=cyclic)
     return result.normalised if normalised else result.value
 
@@ -187,7 +189,8 @@ def sospa_matrix(
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    matrix: NDArray[np.float64] = kernels.sospa.normalised_matrix(lines, flags, rows, directed, cutoff, order)
+    long = kernels.sospa.is_long(lines, flags)
+    matrix: NDArray[np.float64] = kernels.sospa.normalised_matrix(lines, flags, rows, directed, cutoff, order, long)
     return matrix
 
 

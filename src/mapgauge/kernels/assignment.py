@@ -11,49 +11,78 @@ from mapgauge.kernels._jit import jit_allocating
 
 
 @jit_allocating
-def assign(saving):
-    """The column of each row, or -1, in the one-to-one assignment with the largest total saving.
+def cheapest_columns(cost):
+    """The column of each row in the assignment of all rows with the smallest total cost, and the work it took.
 
-    Pairs that save nothing are left out. Rows are added one by one, each along the cheapest path of reassignments
-    (Hungarian method with potentials ``u`` and ``v`` for rows and columns). With the smaller side as rows this takes
-    O(rows^2 columns).
+    There must be at least as many columns as rows. Rows are added one by one, each along the cheapest path of
+    reassignments to a free column (Hungarian method with potentials ``u`` and ``v`` for rows and columns). This takes
+    O(rows^2 columns) at worst. If all costs are at least 0, the rounding error of the total is relative to the total
+    and not to the largest cost, because no path is longer than the total. The work is the number of costs looked at.
+    """
+    rows, columns = cost.shape
+    u, v = np.zeros(rows), np.zeros(columns)
+    row_of, column_of = np.full(columns, -1), np.full(rows, -1)
+    length, came_from = np.empty(columns), np.zeros(columns, np.int64)
+    order = np.empty(columns, np.int64)  # columns without a final path first, then the others
+    work = 0
+    for row in range(rows):
+        for j in range(columns):
+            length[j], order[j] = np.inf, j
+        left, i, walked, free = columns, row, 0.0, -1
+        while free < 0:
+            work += left
+            shortest, nearest = np.inf, 0
+            for k in range(left):
+                j = order[k]
+                through = walked + (cost[i, j] - u[i] - v[j])
+                if through < length[j]:
+                    length[j], came_from[j] = through, i
+                # Among equally near columns a free one ends the search. Otherwise ties would make it visit all of them.
+                if length[j] < shortest or (length[j] == shortest and row_of[j] < 0):
+                    shortest, nearest = length[j], k
+            walked = shortest
+            left -= 1
+            j = order[nearest]
+            order[nearest], order[left] = order[left], j
+            if row_of[j] < 0:
+                free = j
+            i = row_of[j]
+        u[row] += walked
+        for k in range(left, columns):
+            j = order[k]
+            v[j] -= walked - length[j]
+            if row_of[j] >= 0:
+                u[row_of[j]] += walked - length[j]
+        j = free
+        while j >= 0:
+            i = came_from[j]
+            row_of[j] = i
+            column_of[i], j = j, column_of[i]
+            if i == row:
+                break
+    return column_of, work
+
+
+@jit_allocating
+def assign(saving):
+    """The column of each row, or -1, in the one-to-one assignment with the largest total saving, and the work it took.
+
+    Pairs that save nothing are left out.
     """
     flip = saving.shape[0] > saving.shape[1]
-    rows, columns = (saving.shape[1], saving.shape[0]) if flip else saving.shape
-    u, v = np.zeros(rows + 1), np.zeros(columns + 1)
-    row_of = np.zeros(columns + 1, np.int64)  # rows and columns count from 1 here; 0 means none
-    came_from = np.zeros(columns + 1, np.int64)
-    for row in range(1, rows + 1):
-        row_of[0] = row
-        column = 0
-        slack = np.full(columns + 1, np.inf)
-        done = np.zeros(columns + 1, np.bool_)
-        while row_of[column] != 0:
-            done[column] = True
-            i = row_of[column]
-            delta, following = np.inf, 0
-            for j in range(1, columns + 1):
-                if not done[j]:
-                    cost = -(saving[j - 1, i - 1] if flip else saving[i - 1, j - 1])
-                    reduced = cost - u[i] - v[j]
-                    if reduced < slack[j]:
-                        slack[j], came_from[j] = reduced, column
-                    if slack[j] < delta:
-                        delta, following = slack[j], j
-            for j in range(columns + 1):
-                if done[j]:
-                    u[row_of[j]] += delta
-                    v[j] -= delta
-                else:
-                    slack[j] -= delta
-            column = following
-        while column != 0:
-            row_of[column] = row_of[came_from[column]]
-            column = came_from[column]
+    cost = np.empty((saving.shape[1], saving.shape[0]) if flip else saving.shape)
+    for i in range(saving.shape[0]):
+        for j in range(saving.shape[1]):
+            if flip:
+                cost[j, i] = -saving[i, j]
+            else:
+                cost[i, j] = -saving[i, j]
+    column_of, work = cheapest_columns(cost)
     partner = np.full(saving.shape[0], -1)
-    for j in range(1, columns + 1):
-        if row_of[j] > 0:
-            i, k = (j - 1, row_of[j] - 1) if flip else (row_of[j] - 1, j - 1)
-            if saving[i, k] > 0.0:
-                partner[i] = k
-    return partner
+    for row in range(len(column_of)):
+        if cost[row, column_of[row]] < 0.0:
+            if flip:
+                partner[column_of[row]] = row
+            else:
+                partner[row] = column_of[row]
+    return partner, work

@@ -1,19 +1,13 @@
-"""The band: the gain of matching each pair of points, stored only where points may be close.
+"""The band: where the gains of matching two points are stored, and the working memory of a pair of lines.
 
-Matching ``x_i`` with ``y_j`` instead of leaving both unmatched saves ``c^p - d^p``. In units of ``c^p`` the *gain* is
-``1 - (d / c)^p``, and ``sospa^p = c^p ((n + m) / 2 - heaviest chain of gains)``. Only pairs with ``d < c`` have a
-positive gain. All other gains are stored as 0 or not stored.
-
-Gains are rounded to multiples of ``2^-44``. Sums of up to 512 gains are then exact in float64, in any order of
-summation. A pair that is read backwards, swapped or rotated therefore has the same heaviest chain to the last bit. The
-rounding never reaches a reported value, because values are computed from the matching that the chain describes.
-
-Among matchings of equal cost, the one with the most matched points must win. Each positive gain therefore carries a
-bonus of ``2^-42``. A matching chosen with the bonus costs at most ``1 + 2^-42`` times the optimum: each extra match
-replaces at least ``c^p`` of gaps in the optimum, and these gaps are part of the optimum's cost.
+Matching ``x_i`` with ``y_j`` instead of leaving both unmatched has a *gain* (see ``gains.py``). It is positive only if
+the points are closer than the cutoff, so gains are stored only where points may be close.
 
 Layout: the rows (points of x) of one block share their runs of columns (points of y). Run ``r`` covers the columns
 ``runs[r, LOW] .. runs[r, HIGH]``. Its gains for the q-th row of the block start at ``runs[r, AT] + q * width``.
+
+If all points are close to each other, the band of two open lines of 16,000 points would take gigabytes. Open pairs with
+more cells than fit are therefore processed a stretch of rows at a time (``stretches.py``).
 """
 
 import math
@@ -22,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating, jit_maximum
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.lines import (
     BLOCK,
     FIRST_BLOCK,
     FIRST_GROUP,
     GROUP,
-    START,
     are_near,
     blocks_in,
     box_distance_squared,
@@ -37,9 +30,8 @@ from mapgauge.kernels.lines import (
     length_of,
 )
 
-ROUND = 1.5 * 2.0**8  # adding and subtracting this rounds a number in [-128, 1] to a multiple of 2^-44
-BONUS = 2.0**-42
 ROOMY = U(1 << 22)  # cells that are reserved without counting first: 32 MB of address space, paged in on use
+ALIGNED = BLOCK * GROUP  # stretches of rows start at multiples of this
 
 LOW, HIGH, AT = ZERO, ONE, TWO  # columns of ``runs``
 
@@ -53,15 +45,24 @@ class Band(NamedTuple):
     row_best: NDArray[np.float64]  # (n,) the largest gain of each row
     rest: NDArray[np.float64]  # (n + 1,) bound of the total gain of the t-th row read and all later rows
     prefix: NDArray[np.float64]  # (m + 1,) the current row of the dynamic programme
+    stored: NDArray[np.uint64]  # (1,) the last position of ``prefix`` that is stored
     move: NDArray[np.uint8]  # (cells,) the move by which the chain entered each cell
     reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) last position to which the value at a run's end was carried
+    pairs: NDArray[np.int64]  # (min(n, m), 2) the matched points of a chain: row, column
     suffix: NDArray[np.float64]  # (2 m + 1,) like prefix, from the end, over two rounds of a closed line
     column_best: NDArray[np.float64]  # (m,) the largest gain of each column
     tried: NDArray[np.bool_]  # (m,) cuts of a closed line that were tried
+    cut_gain: NDArray[np.float64]  # (m,) the gain of each cut of a closed line
+    path: NDArray[np.uint64]  # (slots, n) chains of cuts: the column of each row, or the column after the last match
+    saved: NDArray[np.float64]  # (stretches * (m + 2),) ``prefix`` and ``stored`` before each stretch of rows
 
 
 @jit_allocating
-def _make_band(n, m, runs, cells):
+def allocate_band(n, m, runs, cells, closed, saved):
+    """Memory for one pair of n and m points. Only closed lines need ``path``."""
+    slots = TWO
+    while closed and (m >> (slots - TWO)) > ZERO:
+        slots += ONE
     return Band(
         np.empty(blocks_in(n) + ONE, np.uint64),
         np.empty((runs, 3), np.uint64),
@@ -69,11 +70,16 @@ def _make_band(n, m, runs, cells):
         np.empty(n, np.float64),
         np.empty(n + ONE, np.float64),
         np.empty(m + ONE, np.float64),
+        np.zeros(1, np.uint64),
         np.empty(cells, np.uint8),
         np.empty(runs * BLOCK * TWO, np.uint64),
+        np.empty((min(n, m), 2), np.int64),
         np.empty(TWO * m + ONE, np.float64),
         np.empty(m, np.float64),
         np.empty(m, np.bool_),
+        np.empty(m, np.float64),
+        np.empty((slots, n if closed else ZERO), np.uint64),
+        np.empty(saved, np.float64),
     )
 
 
@@ -104,22 +110,32 @@ def pairs_of_groups(bounds):
 
 
 @jit_allocating
-def make_band(lines, pairs, cutoff):
-    """Memory for the largest of these pairs. Long lines have too many cells, so those that are needed are counted."""
+def make_band(lines, closed, pairs, cutoff, long):
+    """Memory for the largest of these pairs. A pair is closed if one of its lines is.
+
+    Long lines have too many cells, so those that are needed are counted. Open pairs need no more than a stretch of
+    about the square root of their rows, and the state of the dynamic programme before each stretch.
+    """
     n = m = ONE
+    cyclic = False
     for k in range(len(pairs)):
         n = max(n, length_of(lines, U(pairs[k, 0])))
         m = max(m, length_of(lines, U(pairs[k, 1])))
-    runs, cells = blocks_in(n) * (blocks_in(m) // TWO + ONE), n * m
+        cyclic = cyclic or closed[pairs[k, 0]] or closed[pairs[k, 1]]
+    runs, cells, saved = blocks_in(n) * (blocks_in(m) // TWO + ONE), n * m, ZERO
     if cells > ROOMY:
-        counting = _make_band(n, m, ZERO, ZERO)
+        rows = max(ROOMY // m, U(math.sqrt(1.0 * n))) // ALIGNED * ALIGNED + ALIGNED
+        counting = allocate_band(n, m, ZERO, ZERO, cyclic, ZERO)
         runs = cells = ONE
         for k in range(len(pairs)):
             x, y = U(pairs[k, 0]), U(pairs[k, 1])
             if are_near(lines, x, y, cutoff):
-                more_runs, more_cells = _find_runs(lines, x, y, cutoff, counting)
+                more_runs, more_cells = find_runs(lines, x, y, ZERO, length_of(lines, x), cutoff, counting)
+                if long is not None and more_cells > rows * m and not (closed[x] or closed[y]):
+                    more_cells = rows * m
+                    saved = (n // rows + ONE) * (m + TWO)
                 runs, cells = max(runs, more_runs), max(cells, more_cells)
-    return _make_band(n, m, runs, cells)
+    return allocate_band(n, m, runs, cells, cyclic, saved)
 
 
 @jit
@@ -143,15 +159,18 @@ def _block_distances(box, a, first, begin, end, out):
 
 
 @jit
-def _find_runs(lines, x, y, cutoff, band):
-    """Store the runs of near blocks. Returns the numbers of runs and cells, including those that did not fit."""
-    n, m = length_of(lines, x), length_of(lines, y)
-    x_block, y_block = lines.span[x, FIRST_BLOCK], lines.span[y, FIRST_BLOCK]
-    x_group, y_group = lines.span[x, FIRST_GROUP], lines.span[y, FIRST_GROUP]
+def find_runs(lines, x, y, first, n, cutoff, band):
+    """Store the runs of near blocks of ``n`` rows from row ``first`` on, a multiple of ``ALIGNED``.
+
+    Returns the numbers of runs and cells, including those that did not fit.
+    """
+    m = length_of(lines, y)
+    x_block, y_block = lines.span[x, FIRST_BLOCK] + first // BLOCK, lines.span[y, FIRST_BLOCK]
+    x_group, y_group = lines.span[x, FIRST_GROUP] + first // ALIGNED, lines.span[y, FIRST_GROUP]
     x_blocks, y_blocks = blocks_in(n), blocks_in(m)
     y_groups = groups_in(y_blocks)
     block_box, group_box = lines.block_box, lines.group_box
-    first_run, runs, distance = band.first_run, band.runs, band.prefix
+    first_run, runs, distance = band.first_run, band.runs, band.suffix
     limit = cutoff * cutoff
     found = cells = begin = end = ZERO
     for b in range(x_blocks):
@@ -185,134 +204,3 @@ def _find_runs(lines, x, y, cutoff, band):
             cells += rows * (high - low)
     first_run[x_blocks] = found
     return found, cells
-
-
-@jit
-def _gain(saving):
-    """Round a saving in units of ``c^p`` and add the bonus for a match; 0 if nothing is saved."""
-    rounded = (saving + ROUND) - ROUND
-    return rounded + BONUS if rounded > 0.0 else 0.0
-
-
-@jit
-def _fill_fast(points, i, column, inverse, gain, at, count):
-    """Write the gains of order 1 in two dimensions, from point ``i`` to ``count`` points from ``column`` on."""
-    u, v = points[ZERO, i], points[ONE, i]
-    for j in range(count):
-        a = (u - points[ZERO, column + j]) * inverse
-        b = (v - points[ONE, column + j]) * inverse
-        gain[at + j] = _gain(1.0 - math.sqrt(a * a + b * b))
-
-
-@jit
-def _fill_squares(points, i, column, inverse, gain, at, count):
-    """Write the squared distances in units of the cutoff, in any dimension."""
-    for j in range(count):
-        gain[at + j] = 0.0
-    for k in range(U(points.shape[0])):
-        u = points[k, i]
-        for j in range(count):
-            a = (u - points[k, column + j]) * inverse
-            gain[at + j] += a * a
-
-
-@jit
-def _squares_to_gains(order, gain, cells):
-    """Turn squared scaled distances into gains. Each case has its own loop: a power in it takes five times as long."""
-    if order == 1.0:
-        for c in range(cells):
-            gain[c] = _gain(1.0 - math.sqrt(gain[c]))
-    elif order == 2.0:
-        for c in range(cells):
-            gain[c] = _gain(1.0 - gain[c])
-    else:
-        for c in range(cells):
-            # Far pairs are excluded first, because their power may overflow.
-            gain[c] = _gain(1.0 - gain[c] ** (0.5 * order)) if gain[c] < 1.0 else 0.0
-
-
-@jit
-def fill_from_lines(lines, x, y, cutoff, order, band):
-    """Write the gains between the points of lines ``x`` and ``y``. Returns the number of cells."""
-    _, cells = _find_runs(lines, x, y, cutoff, band)
-    if cells == ZERO:
-        return cells
-    points, start, other, n = lines.points, lines.span[x, START], lines.span[y, START], length_of(lines, x)
-    first_run, runs, gain = band.first_run, band.runs, band.gain
-    inverse = 1.0 / cutoff
-    fast = points.shape[0] == 2 and order == 1.0
-    for b in range(blocks_in(n)):
-        first = b * BLOCK
-        for r in range(first_run[b], first_run[b + ONE]):
-            column, width, at = other + runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
-            for i in range(start + first, start + min(first + BLOCK, n)):
-                if fast:
-                    _fill_fast(points, i, column, inverse, gain, at, width)
-                else:
-                    _fill_squares(points, i, column, inverse, gain, at, width)
-                at += width
-    if not fast:
-        _squares_to_gains(order, gain, cells)
-    return cells
-
-
-@jit_allocating
-def band_of_matrix(distance, cutoff, order):
-    """Gains from a matrix of point distances of any metric: one run of all columns for every block of rows."""
-    n, m = U(distance.shape[0]), U(distance.shape[1])
-    blocks = blocks_in(n)
-    band = _make_band(n, m, blocks, n * m)
-    for b in range(blocks):
-        band.first_run[b] = b
-        band.runs[b, LOW], band.runs[b, HIGH], band.runs[b, AT] = ZERO, m, b * BLOCK * m
-    band.first_run[blocks] = blocks
-    for i in range(n):
-        for j in range(m):
-            ratio = distance[i, j] / cutoff
-            band.gain[i * m + j] = _gain(1.0 - ratio**order) if ratio < 1.0 else 0.0
-    return band
-
-
-@jit_maximum
-def _largest(values, begin, end):
-    largest = 0.0
-    for c in range(begin, end):
-        largest = max(largest, values[c])
-    return largest
-
-
-@jit
-def best_of_rows(band, n):
-    """Fill ``row_best`` and return its sum, an upper bound of the gain of every chain."""
-    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.row_best
-    total = 0.0
-    for i in range(n):
-        b = i // BLOCK
-        best = 0.0
-        for r in range(first_run[b], first_run[b + ONE]):
-            width = runs[r, HIGH] - runs[r, LOW]
-            at = runs[r, AT] + (i - b * BLOCK) * width
-            best = max(best, _largest(gain, at, at + width))
-        row_best[i] = best
-        total += best
-    return total
-
-
-@jit
-def best_of_columns(band, n, m):
-    """Sum of the largest gain of each column, an upper bound of the gain of every chain."""
-    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.column_best
-    for j in range(m):
-        column_best[j] = 0.0
-    for b in range(blocks_in(n)):
-        for r in range(first_run[b], first_run[b + ONE]):
-            low, width, at = runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
-            for _ in range(min(BLOCK, n - b * BLOCK)):
-                for j in range(width):
-                    best = column_best[low + j]
-                    column_best[low + j] = gain[at + j] if gain[at + j] > best else best
-                at += width
-    total = 0.0
-    for j in range(m):
-        total += column_best[j]
-    return total

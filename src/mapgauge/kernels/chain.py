@@ -7,7 +7,12 @@ yet have the value of the last changed column and are not stored.
 
 The same band serves every reading of the two lines. Rows are read forwards or backwards, from any row on (closed x).
 Columns are read from any cut on (closed y; position ``p`` is column ``(p - 1 + cut) mod m``).
+
+A chain can be confined to the strip between two other chains of a closed line, and it can be continued from the state
+that earlier rows left behind. Only long lines need this, and only for them it is compiled (see ``sospa.py``).
 """
+
+from typing import NamedTuple
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
 from mapgauge.kernels.band import AT, HIGH, LOW
@@ -16,21 +21,30 @@ from mapgauge.kernels.lines import BLOCK
 UP, LEFT, MATCH = 0, 1, 2
 
 
+class Reading(NamedTuple):
+    """How two lines are read together: rows from ``first_row`` on, columns from ``cut`` on."""
+
+    first_row: int
+    backward: bool
+    cut: int
+
+
 @jit
-def row_at(t, n, first_row, backward):
+def row_at(t, n, reading):
     """Index of the ``t``-th row in reading order."""
-    if backward:
+    first_row = reading.first_row
+    if reading.backward:
         return first_row - t if t <= first_row else first_row + n - t
     return first_row + t if first_row + t < n else first_row + t - n
 
 
 @jit
-def rest_by_rows(band, n, first_row, backward):
+def rest_by_rows(band, n, reading):
     """Fill ``rest`` from ``row_best``, because no row can contribute more than its largest gain."""
     band.rest[n] = 0.0
     for back in range(n):
         t = n - ONE - back
-        band.rest[t] = band.rest[t + ONE] + band.row_best[row_at(t, n, first_row, backward)]
+        band.rest[t] = band.rest[t + ONE] + band.row_best[row_at(t, n, reading)]
 
 
 @jit
@@ -45,6 +59,21 @@ def _positions(low, high, at, cut, m, wrapped):
     if low < cut:
         return ZERO, high - cut, at + (cut - low)
     return low - cut, high - cut, at
+
+
+@jit
+def _strip_at(path, t, m, cut, strip):
+    """The positions ``first .. behind`` of the t-th row between the chains in two slots of ``path``."""
+    left, right = strip
+    first = max(path[left, t], cut) - cut
+    return first, max(min(path[right, t] + ONE - cut, m), first)
+
+
+@jit
+def _within(low, high, at, first, last):
+    """The part of a run inside the positions ``first .. last``, and where its gains start."""
+    begin = min(max(low, first), high)
+    return begin, max(min(high, last), begin), at + (begin - low)
 
 
 @jit
@@ -88,24 +117,26 @@ def _carry(prefix, first, last, best):
 
 
 @jit
-def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
+def heaviest_chain(band, n, m, reading, floor, move, strip, end):
     """Gain of the heaviest chain, or -1 as soon as it is certain that the gain does not exceed ``floor``.
 
     ``rest`` must hold an upper bound of the gain from each row on; it is not used if ``floor`` is negative. ``move`` is
-    either the band's array, to record the chain for ``trace``, or None if only the value is needed.
+    either the band's array, to record the chain for ``trace``, or None if only the value is needed. ``strip`` is None,
+    or the slots of the two chains in ``path`` between which the chain must stay. If ``end`` is not 0, the chain
+    continues the one in ``prefix``, of which positions up to ``end`` are stored.
     """
     first_run, runs, gain = band.first_run, band.runs, band.gain
     prefix, reach, rest = band.prefix, band.reach, band.rest
+    cut = reading.cut
     prefix[ZERO] = 0.0
-    end = ZERO  # positions up to here are stored
     for t in range(n):
-        i = row_at(t, n, first_row, backward)
+        i = row_at(t, n, reading)
         if floor >= 0.0 and prefix[end] + rest[t] <= floor:
             return -1.0
         b = i // BLOCK
         q = i - b * BLOCK
         tail = prefix[end]  # the previous row's value at all positions that are not stored
-        if cut == ZERO and first_run[b + ONE] == first_run[b] + ONE:
+        if strip is None and cut == ZERO and first_run[b + ONE] == first_run[b] + ONE:
             # Most rows have one run and nothing wrapped. Without the bookkeeping below they take a tenth less time.
             r = first_run[b]
             low, high = runs[r, LOW], runs[r, HIGH]
@@ -116,6 +147,8 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
             if move is not None:
                 reach[_slot(r, q, False)] = p - ONE if p <= end else m
             continue
+        if strip is not None:
+            first, behind = _strip_at(band.path, t, m, cut, strip)
         best = diagonal = 0.0
         done = last = ZERO  # positions up to ``done`` have this row's value; ``last`` is the slot of the last run
         for wrapped in range(ONE if cut == ZERO else TWO):
@@ -124,8 +157,10 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
                 at = runs[r, AT] + q * (high - low)
                 if cut > ZERO:
                     low, high, at = _positions(low, high, at, cut, m, wrapped == ONE)
-                    if low == high:
-                        continue
+                if strip is not None:
+                    low, high, at = _within(low, high, at, first, behind)
+                if low == high:
+                    continue
                 end = _extend(prefix, end, high, tail)
                 if done == ZERO:
                     best = diagonal = prefix[low]
@@ -146,34 +181,42 @@ def heaviest_chain(band, n, m, first_row, backward, cut, floor, move):
             p = _carry(prefix, done + ONE, end, best)
             if move is not None:
                 reach[last] = p - ONE if p <= end else m
+    band.stored[ZERO] = end
     return prefix[end]
 
 
 @jit
-def _last_run_before(band, i, position, cut, m):
+def _last_run_before(band, t, i, position, cut, m, strip):
     """The last part of a run in row ``i`` that starts before ``position``; low equals high if there is none."""
     b = i // BLOCK
     q = i - b * BLOCK
-    first, count = band.first_run[b], band.first_run[b + ONE] - band.first_run[b]
+    begin, count = band.first_run[b], band.first_run[b + ONE] - band.first_run[b]
     for half in range(ONE if cut == ZERO else TWO):
         wrapped = cut != ZERO and half == ZERO
         for back in range(count):
-            r = first + (count - ONE - back)
+            r = begin + (count - ONE - back)
             low, high = band.runs[r, LOW], band.runs[r, HIGH]
             low, high, at = _positions(low, high, band.runs[r, AT] + q * (high - low), cut, m, wrapped)
+            if strip is not None:
+                first, behind = _strip_at(band.path, t, m, cut, strip)
+                low, high, at = _within(low, high, at, first, behind)
             if low < high and low < position:
                 return low, high, at, band.reach[_slot(r, q, wrapped)]
     return ZERO, ZERO, ZERO, ZERO
 
 
 @jit
-def trace(band, n, m, first_row, backward, cut, pairs):
-    """Write the matched (row, column) pairs of the recorded chain, last pair first. Returns their number."""
-    k = ZERO
-    t, p = n, m
+def trace(band, n, m, reading, strip, p, k):
+    """Write the matched (row, column) pairs of the recorded chain up to position ``p``, last pair first.
+
+    The pairs are added behind the first ``k`` pairs of the band. Returns their number, and the position before the
+    first row.
+    """
+    cut, pairs = reading.cut, band.pairs
+    t = n
     while t > ZERO and p > ZERO:
-        i = row_at(t - ONE, n, first_row, backward)
-        low, high, at, reach = _last_run_before(band, i, p, cut, m)
+        i = row_at(t - ONE, n, reading)
+        low, high, at, reach = _last_run_before(band, t - ONE, i, p, cut, m, strip)
         if p > high:
             if p > reach:  # the row did not change this position (if it has no run here, reach is 0)
                 t -= ONE
@@ -189,4 +232,4 @@ def trace(band, n, m, first_row, backward, cut, pairs):
             t -= ONE
         if how != UP:
             p -= ONE
-    return k
+    return k, p

@@ -4,18 +4,28 @@
 SOSPA. Bounds are enough to discard most pairs. The search starts with upper bounds of all savings and assigns. It
 replaces the chosen bounds by better bounds or exact values and assigns again, until all chosen savings are exact. No
 other assignment can then be better, because the upper bound of its savings has already lost.
+
+If many instances are heaped, bounds discard few pairs, and the search would take many rounds. It then computes all
+remaining distances at once and assigns a last time.
 """
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.assignment import assign
-from mapgauge.kernels.band import all_pairs, best_of_columns, best_of_rows, fill_from_lines, make_band, pairs_of_groups
+from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
+from mapgauge.kernels.assignment import assign, cheapest_columns
+from mapgauge.kernels.band import all_pairs, make_band, pairs_of_groups
+from mapgauge.kernels.complete import CLEARLY
+from mapgauge.kernels.gains import best_of_columns, best_of_rows, fill_gains
 from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
 COARSE, FINE, EXACT = 0, 1, 2  # how precisely a saving is known
+
+# The work on assignments, in savings looked at, before all distances are computed. It takes a few per cent of the time
+# of these distances.
+WORK_PER_PAIR, WORK_PER_CELL = 16.0, 0.125
+TINY = 2.0**-10  # a share of the mass
 
 
 @jit
@@ -68,56 +78,10 @@ def _saving(weight, distance, order):
 @jit
 def _bound(lines, x, y, cutoff, order, band):
     """Upper bound of the gain of two lines in any reading: each point is matched with its best partner."""
-    if fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
-        return 0.0
     n, m = length_of(lines, x), length_of(lines, y)
+    if fill_gains(lines, x, y, ZERO, n, cutoff, order, band) == ZERO:
+        return 0.0
     return min(best_of_rows(band, n), best_of_columns(band, n, m))
-
-
-@jit_allocating
-def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band):
-    """The optimal assignment (the minimum in eq. 9): for each of the predictions ``xs`` an index into ``ys``, or -1.
-
-    Also returns the number of matched points and the sum of their costs for all pairs whose distance was computed.
-    """
-    shape = (len(xs), len(ys))
-    saving = np.zeros(shape)
-    known = np.full(shape, EXACT, np.uint8)  # a pair that is not near saves exactly 0
-    matched, cost = np.zeros(shape, np.uint64), np.zeros(shape)
-    longest = ONE
-    for i in range(len(xs)):
-        longest = max(longest, length_of(lines, xs[i]))
-        for j in range(len(ys)):
-            x, y = xs[i], ys[j]
-            weight = min(confidence[x], confidence[y])
-            n, m = length_of(lines, x), length_of(lines, y)
-            if n + m == ZERO:
-                saving[i, j] = weight  # two empty lines are equal
-            elif weight > 0.0 and are_near(lines, x, y, cutoff):
-                known[i, j] = COARSE
-                saving[i, j] = _saving(weight, _distance(1.0 * min(n, m), n + m, order), order)
-    matches = np.empty((longest, 2), np.int64)
-    while True:
-        partner = assign(saving)  # a pair that saves nothing is not matched (table 1 of the paper)
-        settled = True
-        for i in range(len(xs)):
-            j = partner[i]
-            if j < 0 or known[i, j] == EXACT:
-                continue
-            settled = False
-            x, y = xs[i], ys[j]
-            points = length_of(lines, x) + length_of(lines, y)
-            cyclic = closed[x] or closed[y]
-            if cyclic and known[i, j] == COARSE:  # solving a closed pair is expensive, so try a better bound first
-                known[i, j] = FINE
-                distance = _distance(_bound(lines, x, y, cutoff, order, band), points, order)
-            else:
-                known[i, j] = EXACT
-                matched[i, j], cost[i, j], _ = align_lines(lines, x, y, cyclic, directed, cutoff, order, band, matches)
-                _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
-            saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
-        if settled:
-            return partner, matched, cost
 
 
 @jit_allocating
@@ -148,15 +112,126 @@ def _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
 
 
 @jit_allocating
-def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
+def _is_tiny(lines, confidence, xs, ys, partner, matched, cost, cutoff, order):
+    """Whether the cost of an assignment is so small that savings, rounded relative to the mass, cannot resolve it.
+
+    For order 1 the rounding is no larger than that of the value. For a higher order, the value is the p-th root.
+    """
+    if order == 1.0:
+        return False
+    parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
+    total = 0.0
+    for k in range(MASS):
+        total += parts[k]
+    return 0.0 < total < TINY * parts[MASS]
+
+
+@jit_allocating
+def _cheapest_by_cost(lines, confidence, xs, ys, partner, saving, matched, cost, cutoff, order):
+    """Replace ``partner`` by the assignment with the smallest cost, if that is clearly smaller.
+
+    Costs are not computed from savings, so they are exact however small they are. All distances must be exact. The
+    matrix is square: an instance that is assigned to none costs half its confidence. Two instances at distance 1 cost
+    as much as two unmatched ones.
+    """
+    rows, columns = len(xs), len(ys)
+    size = max(rows, columns)
+    total = np.zeros((size, size))
+    missed = np.ones(columns, np.bool_)
+    before = after = 0.0
+    for i in range(size):
+        for j in range(size):
+            if i >= rows:
+                total[i, j] = 0.5 * confidence[ys[j]]
+            elif j >= columns:
+                total[i, j] = 0.5 * confidence[xs[i]]
+            else:
+                x, y = xs[i], ys[j]
+                points = length_of(lines, x) + length_of(lines, y)
+                _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
+                r, s = confidence[x], confidence[y]
+                total[i, j] = min(r, s) * distance**order + 0.5 * abs(r - s)
+    for i in range(rows):
+        before += total[i, partner[i]] if partner[i] >= 0 else 0.5 * confidence[xs[i]]
+        if partner[i] >= 0:
+            missed[partner[i]] = False
+    for j in range(columns):
+        before += 0.5 * confidence[ys[j]] if missed[j] else 0.0
+    column_of, _ = cheapest_columns(total)
+    for i in range(size):
+        after += total[i, column_of[i]]
+    if after < CLEARLY * before:
+        for i in range(rows):
+            j = column_of[i]
+            partner[i] = j if j < columns and saving[i, j] > 0.0 else -1
+
+
+@jit_allocating
+def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band, long):
+    """The optimal assignment (the minimum in eq. 9): for each of the predictions ``xs`` an index into ``ys``, or -1.
+
+    Also returns the number of matched points and the sum of their costs for all pairs whose distance was computed.
+    """
+    shape = (len(xs), len(ys))
+    saving = np.zeros(shape)
+    known = np.full(shape, EXACT, np.uint8)  # a pair that is not near saves exactly 0
+    matched, cost = np.zeros(shape, np.uint64), np.zeros(shape)
+    work, budget = 0.0, 0.0
+    for i in range(len(xs)):
+        for j in range(len(ys)):
+            x, y = xs[i], ys[j]
+            weight = min(confidence[x], confidence[y])
+            n, m = length_of(lines, x), length_of(lines, y)
+            if n + m == ZERO:
+                saving[i, j] = weight  # two empty lines are equal
+            elif weight > 0.0 and are_near(lines, x, y, cutoff):
+                known[i, j] = COARSE
+                saving[i, j] = _saving(weight, _distance(1.0 * min(n, m), n + m, order), order)
+                budget += WORK_PER_PAIR + WORK_PER_CELL * (n * m)
+    everything = False
+    while True:
+        partner, more = assign(saving)  # a pair that saves nothing is not matched (table 1 of the paper)
+        work += more
+        settled = True
+        for i in range(len(xs)):
+            settled = settled and (partner[i] < 0 or known[i, partner[i]] == EXACT)
+        if settled:
+            tiny = _is_tiny(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
+            if tiny and everything:
+                _cheapest_by_cost(lines, confidence, xs, ys, partner, saving, matched, cost, cutoff, order)
+            if everything or not tiny:
+                return partner, matched, cost
+        everything = settled or work > budget
+        for i in range(len(xs)):
+            if partner[i] < 0 and not everything:
+                continue
+            for j in range(0 if everything else partner[i], len(ys) if everything else partner[i] + 1):
+                if known[i, j] == EXACT:
+                    continue
+                x, y = xs[i], ys[j]
+                points = length_of(lines, x) + length_of(lines, y)
+                cyclic = closed[x] or closed[y]
+                if cyclic and known[i, j] == COARSE and not everything:
+                    # Solving a closed pair is expensive, so try a better bound first.
+                    known[i, j] = FINE
+                    distance = _distance(_bound(lines, x, y, cutoff, order, band), points, order)
+                else:
+                    known[i, j] = EXACT
+                    matched[i, j], cost[i, j], _ = align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long)
+                    _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
+                saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
+
+
+@jit_allocating
+def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long):
     """PLD between the instances before ``split`` (predictions) and those from ``split`` on (truth).
 
     Returns the five parts and the mass (unnormalised p-th powers), and for each prediction its true instance or -1.
     """
     xs = _in_order(lines, confidence, ZERO, U(split))
     ys = _in_order(lines, confidence, U(split), U(len(confidence)))
-    band = make_band(lines, all_pairs(xs, ys), cutoff)
-    partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
+    band = make_band(lines, closed, all_pairs(xs, ys), cutoff, long)
+    partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band, long)
     parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
     truth_of = np.full(split, -1)
     for i in range(len(xs)):
@@ -166,17 +241,19 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order):
 
 
 @jit_allocating
-def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, out):
+def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out):
     """Write the five parts and the mass of each group, one class in one frame.
 
     Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the true instances
     ``bounds[g, 1] .. bounds[g, 2]``.
     """
-    band = make_band(lines, pairs_of_groups(bounds), cutoff)
+    band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     for g in range(len(bounds)):
         xs = _in_order(lines, confidence, U(bounds[g, 0]), U(bounds[g, 1]))
         ys = _in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2]))
-        partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band)
+        partner, matched, cost = _optimal_assignment(
+            lines, closed, confidence, xs, ys, directed, cutoff, order, band, long
+        )
         parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
         for k in range(len(parts)):  # a slice would take seconds to compile
             out[g, k] = parts[k]

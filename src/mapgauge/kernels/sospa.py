@@ -1,31 +1,36 @@
-"""SOSPA between lines: the best direction, the best cut of closed lines, the matching, and the value."""
+"""SOSPA between lines: the best direction, the best cut of closed lines, the matching, and the value.
 
-import math
-from typing import NamedTuple
+Long lines need two more algorithms: all cuts at once (``cyclic.py``) and stretches of rows (``stretches.py``). They
+double the time to compile. So they are compiled only when they are needed: kernels take ``long``, which is True, or
+None to leave them out. ``is_long`` decides. Values are the same with and without them.
+"""
 
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.band import all_pairs, band_of_matrix, best_of_rows, fill_from_lines, make_band
-from mapgauge.kernels.chain import heaviest_chain, rest_by_rows, trace
+from mapgauge.kernels.band import ROOMY, all_pairs, make_band
+from mapgauge.kernels.chain import Reading, heaviest_chain, rest_by_rows, trace
+from mapgauge.kernels.complete import cheapest_complete, distance_cost, point_cost
 from mapgauge.kernels.cyclic import best_cut, fewest_close
-from mapgauge.kernels.lines import START, are_near, length_of, longest_of, runs_against, square_between
+from mapgauge.kernels.gains import band_of_matrix, best_of_rows, fill_gains
+from mapgauge.kernels.lines import START, are_near, length_of, runs_against
+from mapgauge.kernels.stretches import gain_by_stretches, match_by_stretches
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least g" is tested as "more than g - HALF_STEP"
 
+LONG = 256  # points; shorter closed lines take milliseconds at worst, also if many cuts are tried one by one
 
-class Reading(NamedTuple):
-    """How two lines are read together: rows from ``first_row`` on, columns from ``cut`` on."""
 
-    gain: float
-    first_row: int
-    backward: bool
-    cut: int
+def is_long(lines, closed):
+    """True if some of the lines need the algorithms for long lines, otherwise None."""
+    length = lines.span[:, 1] - lines.span[:, 0]
+    longest = int(length.max(initial=0))
+    return True if longest * longest > ROOMY or length[closed].max(initial=0) > LONG else None
 
 
 @jit
-def best_reading(band, n, m, cyclic, directed, guess_backward, move):
-    """The reading with the heaviest chain, and whether that chain is recorded in ``move``. Forwards wins a tie.
+def best_reading(band, n, m, cyclic, directed, guess_backward, move, long):
+    """The reading with the heaviest chain, its gain, and whether it is recorded in ``move``. Forwards wins a tie.
 
     ``guess_backward`` says which direction to try first. The second direction must exceed the gain of the first and
     usually stops after a few rows. Therefore the first is recorded at once, if ``move`` is an array and the lines are
@@ -33,50 +38,43 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move):
     """
     promise = best_of_rows(band, n) if cyclic or not directed else 0.0
     start = fewest_close(band, n) if cyclic else ZERO
-    best = Reading(0.0, ZERO, False, ZERO)
+    best, best_gain = Reading(ZERO, False, ZERO), 0.0
     recorded = False
     for second in range(1 if directed else 2):
         backward = guess_backward != (second == 1)
-        floor = best.gain
+        floor = best_gain
         if second == 1 and not backward:
             floor = max(floor - HALF_STEP, 0.0)
-        first_row = start if cyclic or not backward else n - ONE
-        cut = ZERO
+        reading = Reading(start if cyclic or not backward else n - ONE, backward, ZERO)
         if cyclic:
-            gain, cut = best_cut(band, n, m, first_row, backward, promise, floor)
+            gain, cut = best_cut(band, n, m, reading.first_row, backward, promise, floor, long)
+            reading = Reading(reading.first_row, backward, cut)
         elif second == 0:
-            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, -1.0, move)
+            gain = heaviest_chain(band, n, m, reading, -1.0, move, None, ZERO)
         else:
-            rest_by_rows(band, n, first_row, backward)
-            gain = heaviest_chain(band, n, m, first_row, backward, ZERO, floor, None)
+            rest_by_rows(band, n, reading)
+            gain = heaviest_chain(band, n, m, reading, floor, None, None, ZERO)
         if gain > floor:
-            best = Reading(gain, first_row, backward, cut)
+            best, best_gain = reading, gain
             recorded = second == 0 and not cyclic
-    return best, recorded
+    return best, best_gain, recorded
 
 
 @jit
-def point_cost(points, i, j, cutoff, order):
-    """``d^p`` of two points, in metres for order 1 and in units of ``c^p`` for any other order."""
-    square = square_between(points, i, j)
-    if order == 1.0:
-        return math.sqrt(square)
-    if order == 2.0:
-        return square / (cutoff * cutoff)
-    return (math.sqrt(square) / cutoff) ** order
-
-
-@jit
-def match(band, n, m, cyclic, directed, guess_backward, pairs):
-    """Write the pairs of the best matching by increasing row. Returns their number and whether y is read backwards."""
-    reading, recorded = best_reading(band, n, m, cyclic, directed, guess_backward, band.move)
-    if reading.gain <= 0.0:
+def match(band, n, m, cyclic, directed, guess_backward, long):
+    """Write the pairs of the best matching, last pair first. Returns their number and whether y is read backwards."""
+    reading, gain, recorded = best_reading(band, n, m, cyclic, directed, guess_backward, band.move, long)
+    if gain <= 0.0:
         return ZERO, False
-    first_row, backward, cut = reading.first_row, reading.backward, reading.cut
     if not recorded:
-        heaviest_chain(band, n, m, first_row, backward, cut, -1.0, band.move)
-    k = trace(band, n, m, first_row, backward, cut, pairs)
-    # The trace lists the last pair first. To make the rows increase, reverse the pairs and rotate to the smallest row.
+        heaviest_chain(band, n, m, reading, -1.0, band.move, None, ZERO)
+    matched, _ = trace(band, n, m, reading, None, m, ZERO)
+    return matched, reading.backward
+
+
+@jit
+def _sort_by_rows(pairs, k, backward):
+    """Make the rows of ``k`` traced pairs increase: reverse the pairs and rotate to the smallest row."""
     if not backward:
         _turn(pairs, ZERO, k)
     smallest = ZERO
@@ -87,7 +85,6 @@ def match(band, n, m, cyclic, directed, guess_backward, pairs):
         _turn(pairs, ZERO, smallest)
         _turn(pairs, smallest, k)
         _turn(pairs, ZERO, k)
-    return k, backward
 
 
 @jit
@@ -100,35 +97,57 @@ def _turn(pairs, begin, end):
 
 
 @jit
-def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, pairs):
-    """Match lines x and y. Returns the number of matched points, their total cost, and whether y is read backwards."""
-    if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
+def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
+    """Match lines x and y. Returns the number of matched points, their total cost, and whether y is read backwards.
+
+    The pairs are in the band, by increasing row.
+    """
+    if not are_near(lines, x, y, cutoff):
         return ZERO, 0.0, False
+    cells = fill_gains(lines, x, y, ZERO, length_of(lines, x), cutoff, order, band)
+    if cells == ZERO:
+        return ZERO, 0.0, False
+    n, m, pairs = length_of(lines, x), length_of(lines, y), band.pairs
     against = not directed and runs_against(lines, x, y, cyclic)
-    matched, backward = match(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, pairs)
-    x_start, y_start = lines.span[x, START], lines.span[y, START]
+    if long is not None and cells > U(len(band.gain)):
+        matched, backward = match_by_stretches(lines, x, y, directed, against, cutoff, order, band)
+    else:
+        matched, backward = match(band, n, m, cyclic, directed, against, long)
+    _sort_by_rows(pairs, matched, backward)
+    points, x_start, y_start = lines.points, lines.span[x, START], lines.span[y, START]
     cost = 0.0
     for a in range(matched):
-        cost += point_cost(lines.points, x_start + U(pairs[a, 0]), y_start + U(pairs[a, 1]), cutoff, order)
+        cost += point_cost(points, x_start + U(pairs[a, 0]), y_start + U(pairs[a, 1]), cutoff, order)
+    if matched == n and n == m:
+        cost, backward = cheapest_complete(
+            points, x_start, y_start, None, n, cyclic, directed, cutoff, order, cost, backward, pairs
+        )
     return matched, cost, backward
 
 
 @jit
-def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band):
+def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     """Gain of the heaviest chain in units of ``c^p``, without the matching."""
-    if not are_near(lines, x, y, cutoff) or fill_from_lines(lines, x, y, cutoff, order, band) == ZERO:
+    if not are_near(lines, x, y, cutoff):
+        return 0.0
+    cells = fill_gains(lines, x, y, ZERO, length_of(lines, x), cutoff, order, band)
+    if cells == ZERO:
         return 0.0
     against = not directed and runs_against(lines, x, y, cyclic)
-    reading, _ = best_reading(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, None)
-    return max(reading.gain, 0.0)
+    if long is not None and cells > U(len(band.gain)):
+        gain = gain_by_stretches(lines, x, y, against, cutoff, order, band)
+        return gain if directed else max(gain, gain_by_stretches(lines, x, y, not against, cutoff, order, band))
+    _, gain, _ = best_reading(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, None, long)
+    return max(gain, 0.0)
 
 
 @jit_allocating
-def gains_of_pairs(lines, pairs, cyclic, directed, cutoff, order, out):
+def gains_of_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     """``gain_of_lines`` for many pairs of lines."""
-    band = make_band(lines, pairs, cutoff)
+    band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(len(pairs)):
-        out[k] = gain_of_lines(lines, U(pairs[k, 0]), U(pairs[k, 1]), cyclic[k], directed, cutoff, order, band)
+        x, y = U(pairs[k, 0]), U(pairs[k, 1])
+        out[k] = gain_of_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
 
 
 @jit
@@ -161,49 +180,51 @@ def value_of(matched_cost, matched, points, cutoff, order):
 
 
 @jit_allocating
-def align_two(lines, cyclic, directed, cutoff, order):
+def align_two(lines, closed, directed, cutoff, order, long):
     """Match lines 0 and 1. Returns pairs, whether y is read backwards, their cost, ``sospa^p``, normalised SOSPA."""
-    n, m = length_of(lines, ZERO), length_of(lines, ONE)
-    pairs = np.empty((min(n, m), 2), np.int64)
-    band = make_band(lines, np.array([[0, 1]]), cutoff)
-    matched, cost, backward = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, pairs)
-    total, normalised = value_of(cost, matched, n + m, cutoff, order)
-    return pairs[:matched], backward, cost, total, normalised
+    cyclic = closed[0] or closed[1]
+    band = make_band(lines, closed, np.array([[0, 1]]), cutoff, long)
+    matched, cost, backward = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, long)
+    points = length_of(lines, ZERO) + length_of(lines, ONE)
+    total, normalised = value_of(cost, matched, points, cutoff, order)
+    return band.pairs[:matched], backward, cost, total, normalised
 
 
 @jit_allocating
-def align_matrix(distance, cyclic, directed, cutoff, order):
+def align_matrix(distance, cyclic, directed, cutoff, order, long):
     """Same as ``align_two`` for a matrix of point distances of any metric."""
     n, m = U(distance.shape[0]), U(distance.shape[1])
-    pairs = np.empty((min(n, m), 2), np.int64)
+    band = band_of_matrix(distance, cyclic, cutoff, order)
     matched, cost, backward = ZERO, 0.0, False
     if n > ZERO and m > ZERO:
-        band = band_of_matrix(distance, cutoff, order)
-        matched, backward = match(band, n, m, cyclic, directed, False, pairs)
+        matched, backward = match(band, n, m, cyclic, directed, False, long)
+        _sort_by_rows(band.pairs, matched, backward)
     for a in range(matched):
-        d = distance[pairs[a, 0], pairs[a, 1]]
-        cost += d if order == 1.0 else (d / cutoff) ** order
+        cost += distance_cost(distance[band.pairs[a, 0], band.pairs[a, 1]], cutoff, order)
+    if matched == n and n == m:
+        cost, backward = cheapest_complete(
+            None, ZERO, ZERO, distance, n, cyclic, directed, cutoff, order, cost, backward, band.pairs
+        )
     total, normalised = value_of(cost, matched, n + m, cutoff, order)
-    return pairs[:matched], backward, cost, total, normalised
+    return band.pairs[:matched], backward, cost, total, normalised
 
 
 @jit_allocating
-def normalised_pairs(lines, closed, pairs, directed, cutoff, order, out):
+def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     """Write the normalised SOSPA of pairs of lines."""
-    band = make_band(lines, pairs, cutoff)
-    matches = np.empty((longest_of(lines), 2), np.int64)
+    band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(len(pairs)):
         x, y = U(pairs[k, 0]), U(pairs[k, 1])
-        matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, matches)
+        matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
         points = length_of(lines, x) + length_of(lines, y)
         _, out[k] = value_of(cost, matched, points, cutoff, order)
 
 
 @jit_allocating
-def normalised_matrix(lines, closed, rows, directed, cutoff, order):
+def normalised_matrix(lines, closed, rows, directed, cutoff, order, long):
     """Normalised SOSPA of each of the first ``rows`` lines to each of the others."""
     columns = len(closed) - rows
     out = np.empty((rows, columns))
     pairs = all_pairs(np.arange(rows), np.arange(rows, rows + columns))
-    normalised_pairs(lines, closed, pairs, directed, cutoff, order, out.reshape(rows * columns))
+    normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out.reshape(rows * columns))
     return out

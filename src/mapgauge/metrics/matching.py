@@ -67,8 +67,9 @@ def _sospa(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     distance = np.empty(groups.pairs)
     pairs = kernels.band.pairs_of_groups(groups.bounds)
     cutoff = protocol.cutoffs[0]
+    long = kernels.sospa.is_long(groups.lines, groups.closed)
     kernels.sospa.normalised_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, distance
+        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long, distance
     )
     return distance
 

@@ -217,7 +217,8 @@ def pld(
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power)
+    long = kernels.sospa.is_long(lines, flags)
+    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power, long)
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
@@ -228,7 +229,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
     kernels.pld.pld_of_groups(
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
-        *(protocol.directed, cutoff, protocol.order, sums),
+        *(protocol.directed, cutoff, protocol.order, kernels.sospa.is_long(groups.lines, groups.closed), sums),
     )
     return sums
 

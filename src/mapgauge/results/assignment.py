@@ -76,7 +76,8 @@ def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Prot
     """Yield the matches of one class. Indices continue after the instances of the classes before it."""
     lines, closed, (_, split, _) = groups.lines, groups.closed, groups.bounds[0].tolist()
     _, truth_of = kernels.pld.pld_of_lines(
-        *(lines, closed, groups.confidence, split, protocol.directed, cutoff, protocol.order)
+        *(lines, closed, groups.confidence, split, protocol.directed, cutoff, protocol.order),
+        kernels.sospa.is_long(lines, closed),
     )
     starts, stops = lines.span[:, 0], lines.span[:, 1]
     for i in np.flatnonzero(truth_of >= 0).tolist():

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mapgauge.arguments import check_length, check_power
+from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -220,8 +220,7 @@ class Results:
                 f"the protocol {self.protocol.name} has no cutoff",
                 remedy=Remedy("Pass cutoff= in metres", "Pass --cutoff in metres"),
             )
-        length = self.protocol.cutoffs[0] if cutoff is None else check_length("cutoff", cutoff)
-        check_power(length, self.protocol.order)
+        length = self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
         return match_frame(*data, data[1].index[token], self.protocol, length)
 
     def table(self) -> str:
