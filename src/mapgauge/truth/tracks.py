@@ -46,6 +46,8 @@ class Tracker:
 
 def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
     """Metres that a fragment and an interval have in common, also across the start of a closed element."""
-    laps = (-fragment.period, 0.0, fragment.period) if fragment.period else (0.0,)
     start, stop = fragment.along
+    if not fragment.period:
+        return max(0.0, min(stop, along[1]) - max(start, along[0]))
+    laps = (-fragment.period, 0.0, fragment.period)
     return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)
