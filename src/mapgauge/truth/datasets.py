@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.crossings import FRAME_MERGES
 from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
 from mapgauge.truth.cutting.layers import Layer
 from mapgauge.truth.cutting.lines import cut_lines
@@ -61,7 +61,7 @@ class MapLayers:
         crossings = cut_polygons(
             self.crossings,
             patches,
-            merge=MERGES[rules.crossing_merge],
+            merge=FRAME_MERGES[rules.crossing_merge],
             clockwise=rules.crossing_clockwise,
             holes=rules.crossing_holes,
             open_at=rules.crossing_cut,

@@ -5,16 +5,16 @@ bounding boxes are aligned with the frame, and the long side is that of the visi
 merge the polygons of many frames in one call, because a frame has few of them. Polygons are sorted by frame.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial, reduce
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import ranges
-from mapgauge.truth.cutting.polygons import ElementIds, Merge
+from mapgauge.truth.cutting.polygons import Crossings, ElementIds, FrameMerge, Merge
 from mapgauge.truth.cutting.rectangles import rectangle_sides
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
@@ -25,26 +25,6 @@ ALIGNED = 0.001  # the same for the rectangles around a polygon and around its u
 COMPACT = 0.8  # smallest share of the convex hull that a merged crossing fills
 SMALL = 20.0  # square metres; a smaller crossing is dropped if another covers it
 LEAST = 1.0  # square metres; a smaller crossing is always dropped
-
-
-class Crossings(NamedTuple):
-    """The crossings of many frames."""
-
-    polygons: Geometries  # (n,)
-    ids: ElementIds  # (n,)
-    frame: Indices  # (n,), sorted
-
-    def take(self, chosen: Indices) -> "Crossings":
-        """Return some of the crossings, in the given order."""
-        return Crossings(self.polygons[chosen], [self.ids[k] for k in chosen.tolist()], self.frame[chosen])
-
-    def parts(self) -> "Crossings":
-        """Return the single polygons of multipolygons."""
-        parts, owner = polygons_in(self.polygons)
-        return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
-
-
-FrameMerge: TypeAlias = Callable[[Crossings], Crossings]
 
 
 class _Pairs(NamedTuple):

@@ -1,11 +1,11 @@
 """Cuts polygons at the edges of patches."""
 
 from collections.abc import Callable
-from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.fragments import Fragment
@@ -18,11 +18,31 @@ ElementIds: TypeAlias = list[tuple[str, ...]]  # (n,): for each of n polygons, t
 Merge: TypeAlias = Callable[[Geometries, ElementIds], tuple[Geometries, ElementIds]]
 
 
+class Crossings(NamedTuple):
+    """The crossings of many frames, or other polygons."""
+
+    polygons: Geometries  # (n,)
+    ids: ElementIds  # (n,)
+    frame: Indices  # (n,), sorted
+
+    def take(self, chosen: Indices) -> "Crossings":
+        """Return some of the crossings, in the given order."""
+        return Crossings(self.polygons[chosen], [self.ids[k] for k in chosen.tolist()], self.frame[chosen])
+
+    def parts(self) -> "Crossings":
+        """Return the single polygons of multipolygons."""
+        parts, owner = polygons_in(self.polygons)
+        return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
+
+
+FrameMerge: TypeAlias = Callable[[Crossings], Crossings]
+
+
 def cut_polygons(
     layer: Layer,
     patches: Patches,
     *,
-    merge: Merge | None = None,
+    merge: FrameMerge | None = None,
     clockwise: bool = False,
     holes: bool = False,
     open_at: float | None = None,
@@ -32,7 +52,7 @@ def cut_polygons(
     Args:
         layer: Polygons.
         patches: Where to cut.
-        merge: Merges the polygons of one patch after cutting. It takes and returns polygons and their element ids.
+        merge: Merges the polygons of each patch after cutting.
         clockwise: The direction of outlines, seen from above. Holes run the other way.
         holes: Whether holes become fragments as well. Otherwise they are dropped.
         open_at: None keeps outlines closed; where a polygon was cut, its outline follows the edge of the patch. A
@@ -51,16 +71,14 @@ def cut_polygons(
     crossing = (corners[:, :2] < bounds[:2]).any(axis=1) | (corners[:, 2:] > bounds[2:]).any(axis=1)
     polygons[crossing] = shapely.intersection(polygons[crossing], shapely.box(*bounds))
     polygons, owners = polygons_in(polygons)
-    patch = patch[owners]
-    element_ids: ElementIds = [(layer.ids[i],) for i in near[owners].tolist()]
-    starts = np.searchsorted(patch, np.arange(len(patches) + 1)).tolist()
-    found: list[tuple[int, Fragment]] = []
-    for k, (start, stop) in enumerate(pairwise(starts)):
-        shown, ids = polygons[start:stop], element_ids[start:stop]
-        if merge is not None and len(shown):
-            shown, ids = merge(shown, ids)
-        for polygon, elements in zip(shown, ids, strict=True):
-            found += [(k, Fragment(points, elements)) for points in _outlines(polygon, clockwise, holes)]
+    shown = Crossings(polygons, [(layer.ids[i],) for i in near[owners].tolist()], patch[owners])
+    if merge is not None:
+        shown = merge(shown)
+    found = [
+        (k, Fragment(points, elements))
+        for polygon, elements, k in zip(shown.polygons, shown.ids, shown.frame.tolist(), strict=True)
+        for points in _outlines(polygon, clockwise, holes)
+    ]
     for k, fragment in found if open_at is None else _open(found, patches.bounds(open_at)):
         fragments[k].append(fragment)
     return fragments
