@@ -211,6 +211,8 @@ def _lacking_keys(labels_of: dict[str, set[int]], table: Mapping[int, str]) -> l
 def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     ids = ids_of(frames, CLASSES, classes, TRUTH.name)
     check_tokens_differ(frames, TRUTH.name)
+    for token in frames.tokens:
+        token.encode()  # a pickle could hold a token that cannot be printed, but it would not be read again
     known = range(len(CLASSES)) if classes is None else sorted(classes)
     document: dict[str, dict[int, list[Any]]] = {token: {number: [] for number in known} for token in frames.tokens}
     for points, frame, label in zip(frames.polylines, frames.frame.tolist(), frames.label.tolist(), strict=True):
