@@ -70,7 +70,7 @@ def allocate_band(n, m, runs, cells, closed, saved):
         np.empty(n, np.float64),
         np.empty(n + ONE, np.float64),
         np.empty(m + ONE, np.float64),
-        np.zeros(1, np.uint64),
+        np.empty(1, np.uint64),
         np.empty(cells, np.uint8),
         np.empty(runs * BLOCK * TWO, np.uint64),
         np.empty((min(n, m), 2), np.int64),
