@@ -168,7 +168,7 @@ def test_editing_one_kernel_recompiles_those_that_use_it(tmp_path: Path) -> None
 def test_kernels_work_where_nothing_can_be_written() -> None:
     code = (
         "from numba.core import caching; caching.CacheImpl._locator_classes = [];"
-        "import numpy as np; from mapgauge.kernels.assignment import assign; print(assign(np.ones((1, 1))))"
+        "import numpy as np; from mapgauge.kernels.assignment import assign; print(assign(np.ones((1, 1)))[0])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[0]"

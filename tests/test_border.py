@@ -131,10 +131,10 @@ class Unreadable:
         (lambda: api.resample(LINE, spacing=0), "spacing must be a positive length in metres, got 0"),
         (lambda: api.resample(LINE, count=1), "count must be a whole number of at least 2, got 1"),
         (lambda: api.resample(LINE, count=2.5), "count must be a whole number of at least 2, got 2.5"),
-        (lambda: api.resample([[0, 0], [1e300, 0]], spacing=1), "polyline 0 is inf m long, too long to resample"),
+        (lambda: api.resample([[0, 0], [1e300, 0]], spacing=1), "x is inf m long, too long to resample"),
         (
             lambda: api.resample([[0, 0], [1e12, 0]], spacing=0.5),
-            "polyline 0 is 1e+12 m long, too long to resample at a spacing",
+            "x is 1e+12 m long, too long to resample at a spacing",
         ),
         (lambda: api.Polylines.of("abc"), "polylines must be a sequence of polylines, got a str"),
     ],
