@@ -159,7 +159,8 @@ def _check_input(path: Path, source: Path, *, folder: bool) -> None:
     if folder and real in against.parents:
         raise MapgaugeError(f"{path}: this folder contains the input {source}", remedy="Give another folder")
     if not folder and _is_folder(source) and _is_part(path, real, against):
-        raise MapgaugeError(f"{path}: would overwrite a part of {source}, which this command uses", remedy=_ANOTHER)
+        what = "overwrite" if path.exists() else "become"
+        raise MapgaugeError(f"{path}: would {what} a part of {source}, which this command uses", remedy=_ANOTHER)
 
 
 def _is_part(path: Path, real: Path, folder: Path) -> bool:
@@ -167,7 +168,7 @@ def _is_part(path: Path, real: Path, folder: Path) -> bool:
 
     A new file beside the parts is allowed, for example results in the folder of the data set.
     """
-    from mapgauge.files.places import streams
+    from mapgauge.files.places import is_dataset, streams
     from mapgauge.results.folder import is_own
 
     exists = path.is_file()
@@ -176,7 +177,8 @@ def _is_part(path: Path, real: Path, folder: Path) -> bool:
     if folder not in real.parents:
         return False
     inside = real.relative_to(folder)
-    return inside.suffix == ".parquet" or is_own(inside) or (exists and len(inside.parts) > 1)
+    joins = inside.suffix == ".parquet" and is_dataset(folder)  # a new file would become a part
+    return joins or is_own(inside) or (exists and len(inside.parts) > 1)
 
 
 def _check_name(path: Path) -> None:
