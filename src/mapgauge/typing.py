@@ -11,6 +11,8 @@ Offsets: TypeAlias = NDArray[np.int64]  # (instances + 1,)
 Flags: TypeAlias = NDArray[np.bool_]  # (instances,)
 Confidences: TypeAlias = NDArray[np.float64]  # (instances,), in [0, 1]
 Pairs: TypeAlias = NDArray[np.int64]  # (k, 2)
+Indices: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 # A shapely geometry is anything with ``geom_type``. The package does not import shapely for its types.
 PolylineLike: TypeAlias = ArrayLike | Any

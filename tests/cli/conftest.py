@@ -59,7 +59,13 @@ def run(world: Path) -> Run:
 def call(world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Do the same in this process."""
 
-    def run_here(*arguments: object, cwd: Path = world) -> "subprocess.CompletedProcess[str]":
+    return caller(world, monkeypatch, capsys)
+
+
+def caller(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs ``mapgauge`` in this process, in a folder unless it is given another."""
+
+    def run_here(*arguments: object, cwd: Path = folder) -> "subprocess.CompletedProcess[str]":
         monkeypatch.chdir(cwd)
         monkeypatch.setattr("sys.argv", ["mapgauge", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:

@@ -1,12 +1,10 @@
-import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, caller
 from tests.streaming.worlds import small_groups, world
 
 import mapgauge as mg
-from mapgauge.cli import main
 from mapgauge.demo import demo_world
 
 __all__ = ["small_groups", "world"]
@@ -19,13 +17,4 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         predictions, truth = demo_world(20, quality=quality)
         mg.write(predictions, tmp_path / f"{quality}.json", "streammapnet")
         mg.write(truth, tmp_path / "truth.geojson")
-    monkeypatch.chdir(tmp_path)
-
-    def run_here(*arguments: object) -> "subprocess.CompletedProcess[str]":
-        monkeypatch.setattr("sys.argv", ["mapgauge", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
-
-    return run_here
+    return caller(tmp_path, monkeypatch, capsys)

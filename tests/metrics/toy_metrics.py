@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from mapgauge.frames.groups import Floats, Groups
+from mapgauge.frames.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.protocols import Protocol
+from mapgauge.typing import Floats
 
 
 def _lengths(groups: Groups, protocol: Protocol, setting: None) -> Floats:

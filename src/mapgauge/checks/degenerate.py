@@ -6,7 +6,8 @@ import numpy as np
 
 from mapgauge.checks.context import Context, examples, percent
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import Indices, MapFrames
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.typing import Indices
 
 
 def points(context: Context) -> Iterator[Finding]:

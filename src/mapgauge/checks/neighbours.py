@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Indices, MapFrames
-from mapgauge.typing import Points
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.typing import Indices, Points
 
 Motion: TypeAlias = Callable[[Points], Points]  # moves points (..., 2)
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from mapgauge.checks.context import ENOUGH, Context, examples, percent
 from mapgauge.checks.extent import Extent
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
-from mapgauge.frames.map_frames import Indices, MapFrames
-from mapgauge.typing import Bounds, Points
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.typing import Bounds, Indices, Points
 
 _MARGIN = 0.3  # metres; MapTR cuts its crossings 0.2 m outside the region
 _FEW = 0.05  # if a larger share of instances leaves the region, it is a warning

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapgauge.demo.streets import CROSSING, REGION, SCENE, Floats, Indices
+from mapgauge.demo.streets import CROSSING, REGION, SCENE
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
+from mapgauge.typing import Floats, Indices, Points
 
 POINTS = 20  # number of points of a prediction
 

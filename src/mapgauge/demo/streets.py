@@ -6,14 +6,11 @@ A map is drawn along a straight road, in metres along the road and to its left. 
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
+from mapgauge.typing import Floats, Indices, Points
 
-Indices: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 Line: TypeAlias = list[tuple[float, float]]  # metres along the road, and to its left
 
 CROSSING, DIVIDER, BOUNDARY = range(3)  # indices in mapgauge.protocols.CLASSES

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.map_frames import Indices, MapFrames
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines, as_points
-from mapgauge.typing import Confidences, Degenerate, Points
+from mapgauge.typing import Confidences, Degenerate, Indices, Points
 
 Batch: TypeAlias = Sequence[Mapping[str, Any]]
 

@@ -5,23 +5,19 @@ A group is one class of one frame: its predictions, then its truth. Kernels scor
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.frames.map_frames import MapFrames, Names, place_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Confidences, Flags
+from mapgauge.typing import Confidences, Flags, Floats, Indices
 
 if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
-
-Indices: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

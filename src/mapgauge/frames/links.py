@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, ranges
+from mapgauge.typing import Indices
 
-Indices: TypeAlias = NDArray[np.int64]
 Names: TypeAlias = NDArray[np.str_]
 Flags: TypeAlias = NDArray[np.bool_]
 

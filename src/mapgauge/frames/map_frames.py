@@ -22,9 +22,8 @@ from mapgauge.geometry.cropping import Region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, rotation_about_z
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.typing import Confidences, Points
+from mapgauge.typing import Confidences, Indices, Points
 
-Indices: TypeAlias = NDArray[np.int64]
 Names: TypeAlias = NDArray[np.str_]
 
 _OF_INSTANCES = ("frame", "label", "confidence", "track")  # columns with a row per instance, besides polylines

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Bounds, Points
+from mapgauge.typing import Bounds, Indices, Points
 
-Indices: TypeAlias = NDArray[np.int64]
 Region: TypeAlias = tuple[float, float] | Bounds
 
 

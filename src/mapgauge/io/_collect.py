@@ -10,11 +10,11 @@ from mapgauge.errors import Remedy
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
-from mapgauge.frames.map_frames import Indices, MapFrames
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._columns import EXAMPLES, InstanceColumns
 from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
-from mapgauge.typing import Confidences, Points
+from mapgauge.typing import Confidences, Indices, Points
 
 _OTHER_IDS = Remedy(
     "If the file uses other ids, pass classes= with their names",

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, kept_links
-from mapgauge.frames.map_frames import Indices, Names
+from mapgauge.frames.map_frames import Names
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Confidences, Degenerate, Points
+from mapgauge.typing import Confidences, Degenerate, Indices, Points
 
 EXAMPLES = 3  # number of places that a finding names
 

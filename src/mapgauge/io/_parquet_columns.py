@@ -11,10 +11,9 @@ from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
-from mapgauge.frames.map_frames import Indices
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
 from mapgauge.io._parquet_footer import check_size, footer_bytes, row_groups
-from mapgauge.typing import Points
+from mapgauge.typing import Indices, Points
 
 FRAME_ORDER = (
     "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and geometry",

@@ -10,8 +10,9 @@ import numpy as np
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.links import SUCCESSOR, Links
-from mapgauge.frames.map_frames import Indices, MapFrames
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.typing import Indices
 
 _REMEDY = "Number the instances of each frame from 0, in the order of their rows, or leave the column links out"
 

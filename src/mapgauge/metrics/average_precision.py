@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
+from mapgauge.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64]
 Interpolation: TypeAlias = Literal["area", "11-point"]
 

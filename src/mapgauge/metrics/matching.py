@@ -10,10 +10,11 @@ from functools import partial
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.frames.groups import Floats, Groups
+from mapgauge.frames.groups import Groups
 from mapgauge.geometry.buffering import buffers_meet
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
+from mapgauge.typing import Floats
 
 # ``distance(groups, protocol, limit)``: distances of all pairs of each group, prediction by prediction; infinity beyond
 # the limit.

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from mapgauge.frames.groups import Groups
 from mapgauge.protocols import Protocol
+from mapgauge.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "links"]
 # "frame": each frame is scored by itself. "scene": all frames of a scene are scored together.

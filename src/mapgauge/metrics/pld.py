@@ -13,9 +13,9 @@ from mapgauge.distances.pack import as_lines, check_sospa_arguments, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
-from mapgauge.metrics.metric import Floats, FrameMean, Metric, Setting, SumRows, Value
+from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Pairs, PolylinesLike
+from mapgauge.typing import Closed, Floats, Pairs, PolylinesLike
 
 
 class Parts(NamedTuple):

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
@@ -36,8 +35,7 @@ from mapgauge.plot.style import (
     word_of,
 )
 from mapgauge.results.results import Results
-
-Floats = NDArray[np.float64]
+from mapgauge.typing import Floats
 
 HEIGHT, LINE = 2.4, 0.13  # inches, of a figure and of a line of a legend
 

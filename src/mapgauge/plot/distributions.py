@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from mapgauge.display.colours import COLOURS, part_colours
 from mapgauge.display.tables import number
@@ -31,8 +30,7 @@ from mapgauge.plot.style import (
     word_of,
 )
 from mapgauge.results.results import Results
-
-Floats = NDArray[np.float64]
+from mapgauge.typing import Floats
 
 BAR = 0.155  # inches, of a row with a bar
 BINS = 30  # approximate maximum

@@ -1,14 +1,11 @@
 """Places numbers beside lines, so that they cover little of the drawing and do not overlap."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mapgauge.typing import Points
-
-Floats: TypeAlias = NDArray[np.float64]
+from mapgauge.typing import Floats, Points
 
 SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line; the middle comes first
 GAP = 1.2  # points between a line and its number

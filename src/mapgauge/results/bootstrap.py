@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Floats, Metric, SumRows
+from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
-
-Indices = NDArray[np.int64]
+from mapgauge.typing import Floats, Indices
 
 
 def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:

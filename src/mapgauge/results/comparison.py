@@ -17,9 +17,10 @@ from mapgauge.display.tables import text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import value_named
-from mapgauge.results.bootstrap import Indices, drawn_values, units_with_class
+from mapgauge.results.bootstrap import drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm
 from mapgauge.results.results import Results
+from mapgauge.typing import Indices
 
 Correction: TypeAlias = Literal["none", "holm"]
 Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]  # by methods, class and key

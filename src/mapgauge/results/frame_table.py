@@ -12,12 +12,12 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Floats
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.rows import Rows
 from mapgauge.results.values import lists_of_frames
 from mapgauge.scoring.scores import Scores
+from mapgauge.typing import Floats
 
 
 def frame_columns(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.metrics.metric import Floats
 from mapgauge.results.student import quantile, share_within
+from mapgauge.typing import Floats
 
 FEWEST = 5  # scenes or frames; with fewer, methods are not told apart
 _ROUNDING = 1e-12  # differences up to this size are rounding, because values are of the order of 1

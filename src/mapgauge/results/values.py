@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Floats, Metric, SumRows
+from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.table import METRICS, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.totals import Totals
+from mapgauge.typing import Floats
 
 Values: TypeAlias = dict[str, float | None]
 COUNTS = ("predictions", "truth")  # keys of counts, which have no mean

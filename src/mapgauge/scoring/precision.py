@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.average_precision import eleven_points, recall_and_precision
-from mapgauge.metrics.metric import Bits, Floats
+from mapgauge.metrics.metric import Bits
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.exact import exact_sums, rounded
 from mapgauge.scoring.totals import bits_of, by_metric, flags_of, precisions_of
+from mapgauge.typing import Floats
 
 LIMIT = 1 << 24  # predictions of one class in memory at once; sorting them takes half a gigabyte
 WINDOW = 1 << 18  # predictions of all runs together that are merged at once

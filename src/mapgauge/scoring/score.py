@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from mapgauge.frames.groups import Groups, Indices, group
+from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.metric import Floats, Metric, SumRows
+from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.scores import Scores
+from mapgauge.typing import Floats, Indices
 
 
 def score(

@@ -6,18 +6,16 @@ Every row belongs to one frame. Concatenating the rows of ranges gives the same 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.metrics.metric import Bits, Floats
+from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Confidences
-
-Indices: TypeAlias = NDArray[np.int64]
+from mapgauge.typing import Confidences, Floats, Indices
 
 _SUMS, _RINGS, _HITS = "sums/", "rings/", "hits/"
 _NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # names in files

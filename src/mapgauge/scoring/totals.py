@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge.metrics.average_precision import average_precisions
-from mapgauge.metrics.metric import Bits, Floats
+from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.exact import exact_sums, rounded
-from mapgauge.scoring.scores import Indices, Scores
-from mapgauge.typing import Flags
+from mapgauge.scoring.scores import Scores
+from mapgauge.typing import Flags, Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

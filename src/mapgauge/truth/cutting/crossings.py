@@ -12,13 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import ranges
 from mapgauge.truth.cutting.polygons import Crossings, ElementIds, FrameMerge, Merge
 from mapgauge.truth.cutting.rectangles import rectangle_sides
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
-from mapgauge.typing import Flags
+from mapgauge.typing import Flags, Indices
 
 PARALLEL = 0.01  # largest 1 - |cos| of two parallel sides: about 8 degrees
 ALIGNED = 0.001  # the same for the rectangles around a polygon and around its union with another: about 2.6 degrees

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.truth.cutting.line_index import LineIndex
 from mapgauge.truth.cutting.patches import Patches
 from mapgauge.truth.cutting.shapes import (
@@ -22,6 +21,7 @@ from mapgauge.truth.cutting.shapes import (
     shapely_module,
     spatial_index,
 )
+from mapgauge.typing import Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import ranges
 from mapgauge.truth.cutting.patches import Patches
 from mapgauge.truth.cutting.shapes import Geometries, query_index, shapely_module, spatial_index
-from mapgauge.typing import Flags, Points
+from mapgauge.typing import Flags, Indices, Points
 
 _RUN = 32  # segments of a line that share one entry of the index
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.truth.cutting.shapes import Geometries, shapely_module
-from mapgauge.typing import Flags, Points
+from mapgauge.typing import Flags, Indices, Points
 
 
 class NamedLine(NamedTuple):

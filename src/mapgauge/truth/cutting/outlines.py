@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module
-from mapgauge.typing import Points
+from mapgauge.typing import Indices, Points
 
 CLOSED = 1e-3  # metres: ends this close to each other need no closing
 _RELATIVE = 1e-5  # plus this share of a coordinate, as numpy's ``allclose`` adds it in the converters

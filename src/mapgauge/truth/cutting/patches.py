@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, shapely_module
-from mapgauge.typing import Bounds, Flags, Points
+from mapgauge.typing import Bounds, Flags, Indices, Points
 
 
 @dataclass(frozen=True, eq=False)

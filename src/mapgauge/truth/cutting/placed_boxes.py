@@ -12,9 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.truth.cutting.shapes import Geometries, shapely_module
-from mapgauge.typing import Points
+from mapgauge.typing import Indices, Points
 
 Forward = Literal["x", "y"]
 

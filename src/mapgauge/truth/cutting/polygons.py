@@ -5,14 +5,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.fragments import Fragment
 from mapgauge.truth.cutting.layers import Layer
 from mapgauge.truth.cutting.patches import Patches, outside
 from mapgauge.truth.cutting.shapes import Geometries, polygons_in, shapely_module
-from mapgauge.typing import Bounds, Points
+from mapgauge.typing import Bounds, Indices, Points
 
 ElementIds: TypeAlias = list[tuple[str, ...]]  # (n,): for each of n polygons, the sorted ids of its map elements
 Merge: TypeAlias = Callable[[Geometries, ElementIds], tuple[Geometries, ElementIds]]

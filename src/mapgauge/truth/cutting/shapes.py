@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.dependencies import require
-from mapgauge.frames.map_frames import Indices
+from mapgauge.typing import Indices
 
 Geometries: TypeAlias = NDArray[Any]  # (n,), shapely objects
 

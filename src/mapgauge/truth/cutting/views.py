@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, shapely_module
 from mapgauge.truth.rules import CutIn
-from mapgauge.typing import Flags, Points
+from mapgauge.typing import Flags, Indices, Points
 
 
 class Near(NamedTuple):

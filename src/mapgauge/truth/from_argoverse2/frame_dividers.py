@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.line_sets import (
     NamedLine,
@@ -25,7 +24,7 @@ from mapgauge.truth.cutting.views import Views, lines_in
 from mapgauge.truth.from_argoverse2.lane_paths import Borders, all_links, border, follow, one_way, same_lines, two_sets
 from mapgauge.truth.from_argoverse2.vector_map import Lane
 from mapgauge.truth.rules import Rules
-from mapgauge.typing import Flags, Points
+from mapgauge.typing import Flags, Indices, Points
 
 ALONG_EDGE = (0.3, 0.2)  # width of strips and least overlap of a divider along a boundary, as for painted copies
 

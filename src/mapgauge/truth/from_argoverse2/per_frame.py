@@ -5,7 +5,6 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
@@ -18,7 +17,7 @@ from mapgauge.truth.datasets import Frame, map_findings, skipped_polygons
 from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, points_of
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
 from mapgauge.truth.rules import Rules
-from mapgauge.typing import Flags, Points
+from mapgauge.typing import Flags, Indices, Points
 
 
 class Outlines:

@@ -14,7 +14,9 @@ ARCHIVE = "log_map_archive_*.json"
 UNPAINTED = ("NONE", "UNKNOWN")
 
 
-class _Point(msgspec.Struct, gc=False):
+class Point(msgspec.Struct, gc=False):
+    """A point in the coordinates of the city, metres."""
+
     x: float
     y: float
     z: float = 0.0
@@ -23,10 +25,10 @@ class _Point(msgspec.Struct, gc=False):
 class _LaneSegment(msgspec.Struct):
     id: int
     is_intersection: bool
-    left_lane_boundary: list[_Point]
+    left_lane_boundary: list[Point]
     left_lane_mark_type: str
     left_neighbor_id: int | None
-    right_lane_boundary: list[_Point]
+    right_lane_boundary: list[Point]
     right_lane_mark_type: str
     right_neighbor_id: int | None
     predecessors: list[int] = []
@@ -35,13 +37,13 @@ class _LaneSegment(msgspec.Struct):
 
 class _Crossing(msgspec.Struct):
     id: int
-    edge1: list[_Point]  # from one side of the road to the other
-    edge2: list[_Point]  # also, in the same direction
+    edge1: list[Point]  # from one side of the road to the other
+    edge2: list[Point]  # also, in the same direction
 
 
 class _Area(msgspec.Struct):
     id: int
-    area_boundary: list[_Point]
+    area_boundary: list[Point]
 
 
 class _Map(msgspec.Struct):
@@ -93,29 +95,35 @@ def find_map(log: Path) -> Path | None:
     return found[0] if found else None
 
 
-def read_vector_map(log: Path) -> VectorMap:
-    """Read the map of a log."""
+def map_of(log: Path) -> Path:
+    """Return the map file of a log, which must exist."""
     path = find_map(log)
     if path is None:
         raise UnreadableFile(
             f"{log / 'map' / ARCHIVE}: no such file. It is the map of the log",
             remedy="Download it with the sensor data set",
         )
+    return path
+
+
+def read_vector_map(log: Path) -> VectorMap:
+    """Read the map of a log."""
+    path = map_of(log)
     content = read_json(path, _Map, "a vector map of Argoverse 2")
     return VectorMap(
         log.name,
         tuple(_lane(one, path) for one in content.lane_segments.values()),
         tuple(_crossing(one, path) for one in content.pedestrian_crossings.values()),
         tuple(
-            Outline(one.id, _points(one.area_boundary, path, f"drivable area {one.id}"))
+            Outline(one.id, points_of(one.area_boundary, path, f"drivable area {one.id}"))
             for one in content.drivable_areas.values()
         ),
     )
 
 
 def _lane(one: _LaneSegment, path: Path) -> Lane:
-    def side(name: str, line: list[_Point], mark: str, neighbour: int | None) -> Side:
-        points = _points(line, path, f"{name} boundary of lane segment {one.id}")
+    def side(name: str, line: list[Point], mark: str, neighbour: int | None) -> Side:
+        points = points_of(line, path, f"{name} boundary of lane segment {one.id}")
         return Side(points, mark not in UNPAINTED, neighbour)
 
     return Lane(
@@ -130,11 +138,12 @@ def _lane(one: _LaneSegment, path: Path) -> Lane:
 
 def _crossing(one: _Crossing, path: Path) -> Outline:
     """Return the outline of a crossing. It follows one edge, and the other edge back."""
-    edges = [_points(edge, path, f"pedestrian crossing {one.id}") for edge in (one.edge1, one.edge2)]
+    edges = [points_of(edge, path, f"pedestrian crossing {one.id}") for edge in (one.edge1, one.edge2)]
     return Outline(one.id, np.concatenate([edges[0], edges[1][::-1]]))
 
 
-def _points(line: list[_Point], path: Path, where: str) -> Points:
+def points_of(line: list[Point], path: Path, where: str) -> Points:
+    """Return points as an array ``(n, 3)``. An error names the file and the element."""
     points = np.array([(point.x, point.y, point.z) for point in line], np.float64).reshape(-1, 3)
     if not np.isfinite(points).all():
         raise UnreadableFile(f"{path}: {where}: expected finite coordinates, found NaN or infinity")

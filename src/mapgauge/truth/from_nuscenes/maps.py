@@ -15,7 +15,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
 from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
-from mapgauge.truth.datasets import EXAMPLES, Cutter, MapLayers, map_findings
+from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, skipped_polygons
 from mapgauge.truth.from_nuscenes.per_frame import MapElements
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
@@ -178,15 +178,8 @@ class _MapReader:
             )
             remedy = Remedy.of(f"Download version {VERSION} of the map expansion")
             found.append(Finding("warning", "map-version", text, remedy=remedy))
-        if self.skipped:
-            count = len(self.skipped)
-            text = (
-                f"{self.location}: {count} invalid polygons (they cross or touch themselves) were left out, as in the "
-                "public converters"
-            )
-            remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
-            found.append(Finding("note", "polygons-skipped", text, count, tuple(self.skipped[:EXAMPLES]), remedy))
-        return found + map_findings(self.location, self.repaired, self.left_out)
+        skipped = skipped_polygons(self.location, self.skipped)
+        return [*found, *skipped, *map_findings(self.location, self.repaired, self.left_out)]
 
     def error(self, text: str) -> UnreadableFile:
         """Return an error about this file."""

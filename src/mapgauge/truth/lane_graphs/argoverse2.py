@@ -11,28 +11,21 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from mapgauge.errors import UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.truth.datasets import EXAMPLES
-from mapgauge.truth.from_argoverse2.vector_map import ARCHIVE, find_map
+from mapgauge.truth.from_argoverse2.vector_map import Point, map_of, points_of
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.lane_graphs.graph import RESOLUTION, Lane, LaneGraph
 from mapgauge.typing import Points
 
 
-class _Point(msgspec.Struct, gc=False):
-    x: float
-    y: float
-    z: float = 0.0
-
-
 class _LaneSegment(msgspec.Struct):
     id: int
-    left_lane_boundary: list[_Point]
-    right_lane_boundary: list[_Point]
-    centerline: list[_Point] | None = None
+    left_lane_boundary: list[Point]
+    right_lane_boundary: list[Point]
+    centerline: list[Point] | None = None
     is_intersection: bool = False
     lane_type: str = ""
     successors: list[int] = []
@@ -47,12 +40,7 @@ class _Map(msgspec.Struct):
 
 def read_lane_graph(log: Path) -> LaneGraph:
     """Read the lanes of a log, with height."""
-    path = find_map(log)
-    if path is None:
-        raise UnreadableFile(
-            f"{log / 'map' / ARCHIVE}: no such file. It is the map of the log",
-            remedy="Download it with the sensor data set",
-        )
+    path = map_of(log)
     lanes, left_out = [], []
     for segment in read_json(path, _Map, "a vector map of Argoverse 2").lane_segments.values():
         points = _centreline(segment, path)
@@ -85,23 +73,16 @@ def left_out_findings(map_name: str, ids: list[str]) -> list[Finding]:
 def _centreline(segment: _LaneSegment, path: Path) -> Points:
     """Return the centreline of a lane segment, or no points if it has no length."""
     if segment.centerline is not None:
-        return _distinct(_points(segment.centerline, f"{path}: centreline of lane segment {segment.id}"))
+        return _distinct(points_of(segment.centerline, path, f"centreline of lane segment {segment.id}"))
     sides = []
     for name, line in (("left", segment.left_lane_boundary), ("right", segment.right_lane_boundary)):
-        sides.append(_points(line, f"{path}: {name} boundary of lane segment {segment.id}"))
+        sides.append(points_of(line, path, f"{name} boundary of lane segment {segment.id}"))
     if not all(len(side) for side in sides):
         return np.empty((0, 3))
     longest = max(np.linalg.norm(np.diff(side, axis=0), axis=1).sum() for side in sides)
     count = max(2, math.ceil(longest / RESOLUTION) + 1)
     left, right = (resample_polylines(Polylines.of([side]), count=count).coords for side in sides)
     return _distinct((left + right) / 2)
-
-
-def _points(line: list[_Point], where: str) -> Points:
-    points = np.array([(point.x, point.y, point.z) for point in line], np.float64).reshape(-1, 3)
-    if not np.isfinite(points).all():
-        raise UnreadableFile(f"{where}: expected finite coordinates, found NaN or infinity")
-    return points
 
 
 def _distinct(points: Points) -> Points:

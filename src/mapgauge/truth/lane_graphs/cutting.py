@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.links import Links, cut_links
-from mapgauge.frames.map_frames import Indices
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.lane_graphs.graph import LaneGraph
-from mapgauge.typing import Points
+from mapgauge.typing import Indices, Points
 
 
 class CutLanes(NamedTuple):
