@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.typing import Closed, Confidences
+from mapgauge.typing import Closed, Confidences, Forward
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
 _HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
@@ -75,6 +75,15 @@ def check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InvalidInput(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def check_forward(forward: object) -> Forward | None:
+    """Return the axis that points forward, or None if it is unknown."""
+    if forward is None:
+        return None
+    if forward not in ("x", "y"):
+        raise InvalidInput(f'forward must be "x", "y", or None if it is unknown, got {forward!r}')
+    return forward
 
 
 def check_closed(closed: object, *, auto: bool = True) -> Closed:

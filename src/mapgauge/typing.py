@@ -19,4 +19,5 @@ PolylineLike: TypeAlias = ArrayLike | Any
 PolylinesLike: TypeAlias = Iterable[PolylineLike] | Any
 Closed: TypeAlias = bool | Literal["auto"]
 Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances that are not valid polylines
+Forward: TypeAlias = Literal["x", "y"]  # the axis that points forward; y to the left of x, x to the right of y
 Bounds: TypeAlias = tuple[float, float, float, float]  # x_min, y_min, x_max, y_max

@@ -62,6 +62,7 @@ def check(
         predictions: The predictions.
         truth: The truth.
         region: The region to compare: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)``, metres.
+            The length lies along the axis that points forward, or along x if it is unknown.
         classes: Names of the classes to compare; all if None.
 
     Returns:
@@ -76,7 +77,7 @@ def check(
     error: the sides have different names for the same class: contours for boundary. Use
     predictions.rename({'contours': 'boundary'})
     """
-    bounds = None if region is None else check_region(region)
+    bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
     context = Context.of(predictions, truth, bounds, classes)
     found = [*predictions.findings, *truth.findings]
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow

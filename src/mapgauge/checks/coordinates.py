@@ -31,7 +31,7 @@ def turned(context: Context) -> Iterator[Finding]:
             f"instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
             f"the correction{f'. {turn.explanation}' if turn.explanation else ''}"
         )
-        yield Finding("error", "axes-turned", text, neighbours.count, remedy=turn.remedy)
+        yield Finding("error", "axes-turned", text, neighbours.count, remedy=turn.remedy(context.predictions.name))
 
 
 def coordinates(context: Context) -> Iterator[Finding]:
@@ -57,7 +57,11 @@ def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             f"the predictions measure {x} m and the truth {y} m: x and y seem to be swapped. MapTR's nuScenes files "
             "have x to the right, StreamMapNet's have x forward"
         )
-        remedy = Remedy("Try predictions.rotate(-90) or predictions.rotate(90)", "Try --rotate -90 or --rotate 90")
+        name = context.predictions.name
+        remedy = Remedy(
+            "Try predictions.rotate(-90) or predictions.rotate(90)",
+            f"Try {f'{name},rotate=-90 or {name},rotate=90' if name else '--rotate -90 or --rotate 90'}",
+        )
         yield Finding("warning", "axes-exchanged", text, x.instances, remedy=remedy)
 
 
@@ -114,7 +118,7 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             )
             remedy = Remedy(
                 "Read the file with unshrink=True",
-                "Read the file in Python with unshrink=True and write it again; the command line has no option for it",
+                "Write FILE,unshrink for this file",
             )
             yield Finding("warning", "region-shrunk", text, mine.instances, remedy=remedy)
 

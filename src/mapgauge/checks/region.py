@@ -32,8 +32,8 @@ def asked_for(context: Context) -> Iterator[Finding]:
                 "are not cropped"
             )
             remedy = Remedy(
-                "To crop, give length and width in the order of the files, or call .rotate(-90) on both sides",
-                "To crop, turn both files first with mapgauge convert --rotate -90",
+                'To crop, say which axis points forward: .with_forward("y") on both sides',
+                "To crop, say which axis points forward: write FILE,forward=y for both files",
             )
             yield Finding("warning", "region-turned", text, extent.instances, remedy=remedy)
             return

@@ -24,7 +24,8 @@ class Turn:
 
     matrix: tuple[tuple[int, int], tuple[int, int]] = ((1, 0), (0, 1))
     what: str = ""  # what is wrong with the predictions
-    remedy: Remedy | None = None
+    degrees: int = 0  # of a turn; 0 for a mirroring
+    instead: str = ""  # what to do about a mirroring
     explanation: str = ""
 
     def __call__(self, points: Points) -> Points:
@@ -32,20 +33,23 @@ class Turn:
         turned: Points = points @ np.array(self.matrix).T
         return turned
 
-
-def _rotate(degrees: int) -> Remedy:
-    return Remedy(f"Use predictions.rotate({degrees})", f"Use --rotate {degrees}")
+    def remedy(self, file: str) -> Remedy:
+        """Return what to do about predictions that were read from this file."""
+        if not self.degrees:
+            return Remedy.of(self.instead)
+        only = f", or {file},rotate={self.degrees} to turn only this file" if file else ""
+        return Remedy(f"Use predictions.rotate({self.degrees})", f"Use --rotate {self.degrees}{only}")
 
 
 _MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"
 _TURNS = (
-    Turn(((0, -1), (1, 0)), "turned by 90 degrees", _rotate(90), _MAPTR),
-    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", _rotate(180)),
-    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", _rotate(-90), _MAPTR),
-    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", Remedy.of("Negate y on one side")),
-    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", Remedy.of("Negate x on one side")),
-    Turn(((0, 1), (1, 0)), "mirrored, x and y are swapped", Remedy.of("Swap x and y on one side")),
-    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", Remedy.of("Swap and negate x and y on one side")),
+    Turn(((0, -1), (1, 0)), "turned by 90 degrees", 90, explanation=_MAPTR),
+    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", 180),
+    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", -90, explanation=_MAPTR),
+    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", instead="Negate y on one side"),
+    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", instead="Negate x on one side"),
+    Turn(((0, 1), (1, 0)), "mirrored, x and y are swapped", instead="Swap x and y on one side"),
+    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", instead="Swap and negate x and y on one side"),
 )
 
 

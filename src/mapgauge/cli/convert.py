@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import progress, say, show_findings, warn
-from mapgauge.cli.parsing import path_or_url, refuse, valid
+from mapgauge.cli.parsing import refuse, valid
 from mapgauge.cli.reading import Reading, check_files, read_scenes
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
@@ -34,7 +35,7 @@ def convert(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN", help="File to read; several for a data set.", parser=path_or_url, show_default=False
+            metavar="IN", help="File to read; several for a data set.", parser=input_file, show_default=False
         ),
     ],
     target: Annotated[

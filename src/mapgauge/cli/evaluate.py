@@ -34,6 +34,7 @@ def evaluate(
     format: o.FormatOption = None,
     truth_format: o.TruthFormatOption = None,
     rotate: o.RotateOption = 0.0,
+    auto_axes: o.AutoAxesOption = False,
     rename: o.RenameOption = None,
     rename_truth: o.RenameTruthOption = None,
     planar: o.PlanarOption = False,

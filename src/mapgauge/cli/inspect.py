@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.output import paint, say, show_findings
-from mapgauge.cli.parsing import path_or_url
+from mapgauge.cli.inputs import input_file
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.summary import show_results
 
@@ -22,7 +22,7 @@ def inspect(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="File of predictions, truth or results.", parser=path_or_url, show_default=False
+            metavar="FILE", help="File of predictions, truth or results.", parser=input_file, show_default=False
         ),
     ],
     format: o.FormatOption = None,

@@ -5,7 +5,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from mapgauge.cli.parsing import Texts, at_least_one, one_of, path_or_url, refuse, valid
+from mapgauge.cli.inputs import input_file
+from mapgauge.cli.parsing import Texts, at_least_one, one_of, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 
 
@@ -51,13 +52,16 @@ def _engine(name: str | None) -> str | None:
 PredictionsArgument: TypeAlias = Annotated[
     list[Path],
     typer.Argument(
-        metavar="PREDICTIONS", help="One or more files of predictions.", parser=path_or_url, show_default=False
+        metavar="PREDICTIONS",
+        help="One or more files of predictions. Options of a single file follow its name: FILE,rotate=-90,name=MapTR.",
+        parser=input_file,
+        show_default=False,
     ),
 ]
 TruthArgument: TypeAlias = Annotated[
     Path,
     typer.Argument(
-        metavar="TRUTH", help="The file of the truth. It comes last.", parser=path_or_url, show_default=False
+        metavar="TRUTH", help="The file of the truth. It comes last.", parser=input_file, show_default=False
     ),
 ]
 ResultsArgument: TypeAlias = Annotated[
@@ -113,6 +117,13 @@ RotateOption: TypeAlias = Annotated[
         metavar="DEGREES",
         help="Rotate the predictions, counter-clockwise from above. Use -90 for MapTR's nuScenes axes.",
         show_default=False,
+    ),
+]
+AutoAxesOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--auto-axes",
+        help="Turn predictions to the axes of the truth where it is certain how, and say so.",
     ),
 ]
 FormatOption: TypeAlias = Annotated[

@@ -16,7 +16,7 @@ T = TypeVar("T")
 Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
-class _GivenPath(type(Path())):  # type: ignore[misc]
+class GivenPath(type(Path())):  # type: ignore[misc]
     """A path that keeps the URL it was given as. ``Path`` removes one of the two slashes of ``s3://``."""
 
     url: str | None = None
@@ -28,9 +28,8 @@ def path_or_url(text: str) -> Path:
     >>> path_or_url("file:///truth").url, path_or_url("truth").name
     ('file:///truth', 'truth')
     """
-    path: Path = _GivenPath(text)
-    if "://" in text:
-        path.url = text  # type: ignore[attr-defined]
+    path = GivenPath(text)
+    path.url = text if "://" in text else None
     return path
 
 
@@ -52,11 +51,11 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
         refuse(option, one_line(error))
 
 
-def one_of(option: str, *choices: str) -> Callable[[str], str]:
-    """Return a callback that accepts only some values of an option."""
+def one_of(option: str, *choices: str) -> Callable[[str | None], str | None]:
+    """Return a callback that accepts only some values of an option, or none at all."""
 
-    def check(value: str) -> str:
-        if value not in choices:
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in choices:
             refuse(option, f"must be {' or '.join(choices)}, got {value!r}")
         return value
 
@@ -148,7 +147,7 @@ def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
 
 
 def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
-    """Return a name for each file: from ``--name``, or the file name without suffixes.
+    """Return a name for each file: from ``--name``, from its option ``name=``, or the file name without suffixes.
 
     Files with the same name get as many folders in front as are needed to distinguish them.
 
@@ -160,12 +159,13 @@ def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
         if len(names) != len(paths) or len(set(names)) < len(names):
             refuse("--name", f"must be {len(paths)} different names, got {', '.join(names)}")
         return names
+    own = [getattr(path, "options", {}).get("name") for path in paths]
     parts = [(*path.absolute().parent.parts[1:], _stem(path)) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-depth:]) for part in parts]
+        names = [name or "/".join(part[-depth:]) for name, part in zip(own, parts, strict=True)]
         if len(set(names)) == len(names):
             return names
-    raise typer.BadParameter("the same file is given twice")
+    raise typer.BadParameter("two files have the same name, or the same file is given twice. Give names with --name")
 
 
 def _stem(path: Path) -> str:

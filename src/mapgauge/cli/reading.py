@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mapgauge.cli.parsing import Texts, listed, pairs, place
+from mapgauge.cli.inputs import options_of
+from mapgauge.cli.parsing import Texts, listed, pairs, place, refuse
 from mapgauge.errors import InvalidInput, UnreadableFile
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
-    from mapgauge.typing import Degenerate
 
 _SCENES = "expected a JSON object from token to scene, or frames with scenes"
 
@@ -29,6 +29,7 @@ class Reading:
     rename_truth: Mapping[str, str] = field(default_factory=dict)
     planar: bool = False
     certain: bool = False
+    auto_axes: bool = False
 
     @classmethod
     def of(cls, context: typer.Context) -> "Reading":
@@ -39,15 +40,24 @@ class Reading:
         return cls(**given)
 
     def predictions(self, path: Path) -> "MapFrames":
-        """Read a file of predictions."""
-        frames = self._read(path, self.format).rename(self.rename)
-        if self.certain:
-            frames = frames.with_confidence(1)
-        return frames.rotate(self.rotate) if self.rotate else frames
+        """Read a file of predictions. Options of the file come before those of the command."""
+        common = {"format": self.format, "rotate": self.rotate, "rename": self.rename, "certain": self.certain}
+        return self._read(path, common)
 
     def truth(self, path: Path) -> "MapFrames":
-        """Read a file of truth."""
-        return self._read(path, self.truth_format, truth=True).rename(self.rename_truth)
+        """Read a file of truth. Options of the file come before those of the command."""
+        unable = [key for key in ("name", "confidence", "certain") if key in options_of(path)]
+        if unable:
+            refuse(f"{path},{unable[0]}", f"truth has no option {unable[0]!r}, only predictions have it")
+        return self._read(path, {"format": self.truth_format, "rename": self.rename_truth}, truth=True)
+
+    def beside(self, predictions: "MapFrames", truth: "MapFrames") -> "MapFrames":
+        """Return the predictions on the axes of the truth, if this was asked for and it is certain how."""
+        if not self.auto_axes:
+            return predictions
+        from mapgauge.checks.axes import with_axes_of
+
+        return with_axes_of(predictions, truth)
 
     def each(
         self, names: Sequence[str], predictions: Sequence[Path], truth: Path, classes: Texts
@@ -56,18 +66,35 @@ class Reading:
         check_files(*predictions, truth)
         y = self.truth(truth)
         for name, path in zip(names, predictions, strict=True):
-            x = self.predictions(path)
+            x = self.beside(self.predictions(path), y)
             check_classes(classes, x.name, y.classes, x.classes)
             yield name, x, y
 
-    def _read(self, path: Path, format: str | None, *, truth: bool = False) -> "MapFrames":
+    def _read(self, path: Path, common: Mapping[str, Any], *, truth: bool = False) -> "MapFrames":
+        """Read a file.
+
+        Args:
+            path: The file, with its options.
+            common: The options of the command for this side.
+            truth: Whether it is the truth.
+        """
         from mapgauge.io import read
 
-        degenerate = cast("Degenerate", self.degenerate)
-        frames = read(place(path), format, degenerate=degenerate)
+        how = {"planar": self.planar, "degenerate": self.degenerate, **common, **options_of(path)}
+        unshrink = {"unshrink": True} if how.get("unshrink") else {}
+        frames = read(place(path), how["format"], degenerate=how["degenerate"], **unshrink)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
-            frames = read(path, frames.format, degenerate=degenerate, part="truth")
-        return frames.planar() if self.planar and frames.dimension == 3 else frames
+            frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **unshrink)
+        frames = frames.rename(how["rename"])
+        if how["planar"] and frames.dimension == 3:
+            frames = frames.planar()
+        if how.get("certain"):
+            frames = frames.with_confidence(1)
+        if "confidence" in how:
+            frames = frames.filter(how["confidence"])
+        if "forward" in how:
+            frames = frames.with_forward(how["forward"])
+        return frames.rotate(how["rotate"]) if how.get("rotate") else frames
 
 
 def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from mapgauge.errors import InvalidInput
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
+    from mapgauge.typing import Forward
 
 RANKS = ("worst", "best", "median")
 
@@ -38,11 +39,15 @@ def show(
     ] = "worst",
     side_by_side: Annotated[bool, typer.Option("--side-by-side", help="Draw the truth in a panel of its own.")] = False,
     forward: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--forward", metavar="x|y", help="Axis that points forward.", callback=one_of("--forward", "x", "y")
+            "--forward",
+            metavar="x|y",
+            help="Axis that points forward. Default: that of the files, or x if they do not say.",
+            callback=one_of("--forward", "x", "y"),
+            show_default=False,
         ),
-    ] = "x",
+    ] = None,
     protocol: o.ProtocolOption = "paper-60x30",
     cutoff: o.CutoffOption = None,
     spacing: o.SpacingOption = None,
@@ -52,6 +57,7 @@ def show(
     format: o.FormatOption = None,
     truth_format: o.TruthFormatOption = None,
     rotate: o.RotateOption = 0.0,
+    auto_axes: o.AutoAxesOption = False,
     rename: o.RenameOption = None,
     rename_truth: o.RenameTruthOption = None,
     planar: o.PlanarOption = False,
@@ -89,7 +95,7 @@ def show(
         title=token,
         values=corners,
         names=names,
-        forward=cast("Literal['x', 'y']", forward),
+        forward=cast("Forward | None", forward),
     )
     plot.save(figure, output)
     for called, corner in zip(names, corners, strict=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from mapgauge.cli.inputs import options_of
 from mapgauge.cli.output import progress, warn
 from mapgauge.cli.parsing import Texts, place, refuse
 from mapgauge.cli.reading import Reading, check_classes
@@ -43,14 +44,16 @@ class Streaming:
         """Whether all files are Parquet and no option needs them in memory as a whole."""
         from mapgauge.files.places import streams
 
-        changed = reading != Reading(degenerate=reading.degenerate)
+        changed = reading != Reading(degenerate=reading.degenerate) or any(
+            set(options_of(path)) - {"name"} for path in paths
+        )
         wanted = self.engine is not None or self.work is not None or self.on_error != "stop"
         parquet = all(streams(place(path)) for path in paths)
         if wanted and (changed or whole or not parquet):
             refuse(
                 "--engine, --scheduler, --work, --resume, --on-error",
                 "need Parquet on both sides. Convert the files first, with --rotate, --rename, --planar, --certain and "
-                "--scenes as needed: mapgauge convert IN OUT/"
+                "--scenes as needed, and without --auto-axes: mapgauge convert IN OUT/"
                 + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
             )
         return parquet and not changed and not whole

@@ -73,6 +73,7 @@ def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapF
         scenes=(name,) * SCENE,
         timestamps=_EPOCH + _APART * number + INTERVAL * np.arange(SCENE),
         poses=poses,
+        forward="x",
     )
     rng = np.random.default_rng([seed, number, 1 + list(QUALITIES).index(quality)])
     found = predict(rng, QUALITIES[quality], truth, element, streets.after, hardness, predictions)

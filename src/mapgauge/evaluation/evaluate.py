@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from mapgauge.arguments import check_workers
+from mapgauge.checks.axes import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
 from mapgauge.evaluation.in_memory import Progress, score_frames
@@ -38,6 +39,7 @@ def evaluate(
     work: str | os.PathLike[str] | None = None,
     resume: bool = False,
     on_error: Literal["stop", "skip"] = "stop",
+    axes: Literal["keep", "auto"] = "keep",
 ) -> Results:
     """Compare predictions with truth over all frames.
 
@@ -68,6 +70,10 @@ def evaluate(
         resume: Whether to continue the evaluation in ``work``. Changed inputs or settings are refused.
         on_error: What to do with a chunk that cannot be read. ``"stop"`` raises an error. ``"skip"`` leaves it out and
             reports it in the findings.
+        axes: What to do if predictions and truth have different axes, such as those of MapTR and StreamMapNet.
+            ``"keep"`` leaves them as they are. ``"auto"`` turns the predictions if it is certain how: both files say
+            which axis points forward, and nearest distances show the same turn. A finding says what was done, or why
+            nothing was. Both sides are read into memory.
 
     Returns:
         The scores of every frame and class, and the summary. Frames that the predictions lack count as frames without
@@ -84,9 +90,11 @@ def evaluate(
     chosen = chosen_metrics(settings, metrics)
     rings = check_rings(ranges, chosen)
     count = check_workers(workers)
+    if axes not in ("keep", "auto"):
+        raise InvalidInput(f'axes must be "keep" or "auto", got {axes!r}')
     sources = [given if isinstance(given, MapFrames) else opened(given) for given in (predictions, truth)]
     files = [source for source in sources if not isinstance(source, MapFrames)]
-    if len(files) == 2 and scenes is None and all(map(streams, files)):
+    if len(files) == 2 and scenes is None and axes == "keep" and all(map(streams, files)):
         return evaluate_stream(
             *(os.fspath(files[0]), os.fspath(files[1]), settings),
             metrics=chosen,
@@ -102,13 +110,16 @@ def evaluate(
         )
     if engine is not None or work is not None or resume or on_error != "stop":
         raise InvalidInput(
-            "engine, work, resume and on_error are for Parquet files on both sides, with scenes in the files",
+            "engine, work, resume and on_error are for Parquet files on both sides, with scenes in the files and the "
+            "same axes",
             remedy=Remedy(
                 "Write Parquet with mg.write(frames, 'OUT.parquet')", "Write it with: mapgauge convert IN OUT.parquet"
             ),
         )
     files.clear()  # the bytes of a file are not needed once it is read
     sides = loaded(sources.pop(0), degenerate), loaded(sources.pop(0), degenerate)
+    if axes == "auto":
+        sides = with_axes_of(*sides), sides[1]
     if scenes is not None:
         sides = sides[0], with_scenes(sides[1], scenes)
     x, y = prepare(*sides, settings, unknown)

@@ -1,6 +1,6 @@
 """Joins several ``MapFrames`` into one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +10,15 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.links import joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.typing import Forward
 
 
 def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
     """Join the frames of all parts, one part after the other.
 
     Classes are matched by name. All parts must be predictions or all must be truth, and all must have the same
-    dimension. Scenes, time stamps, poses, tracks and links are left out unless all parts have them.
+    dimension. Scenes, time stamps, poses, tracks and links are left out unless all parts have them. The forward axis is
+    the one that parts know, if they agree.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
@@ -59,8 +61,19 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
         links=None
         if any(part.links is None for part in same)
         else joined_links([part.links for part in same], [len(part.polylines) for part in same]),
+        forward=agreed_forward(part.forward for part in parts),
         findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
     )
+
+
+def agreed_forward(known: Iterable[Forward | None]) -> Forward | None:
+    """Return the axis that points forward in several sets of frames; None if they differ or none is known.
+
+    >>> agreed_forward(["y", None]), agreed_forward(["x", "y"])
+    ('y', None)
+    """
+    different = {forward for forward in known if forward is not None}
+    return different.pop() if len(different) == 1 else None
 
 
 def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:

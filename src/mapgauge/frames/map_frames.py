@@ -12,17 +12,17 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mapgauge.arguments import check_class_names, check_confidence
+from mapgauge.arguments import check_class_names, check_confidence, check_forward
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.frames.nested import columns_from_nested
 from mapgauge.frames.picking import check_sizes, pick_rows
-from mapgauge.geometry.cropping import Region, crop_polylines
+from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.geometry.poses import check_poses, move_polylines, rotation_about_z
+from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.typing import Confidences, Indices, Points
+from mapgauge.typing import Confidences, Forward, Indices, Points
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -67,6 +67,7 @@ class MapFrames:
     format: str = ""  # format of that file
     findings: tuple[Finding, ...] = ()  # findings of the reader
     links: Links | None = None  # between instances of the same frame; None if the file has none
+    forward: Forward | None = None  # axis that points forward: x (y to the left) or y (x to the right); None if unknown
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
@@ -82,6 +83,7 @@ class MapFrames:
         if count and not (self.label.min() >= 0 and self.label.max() < len(self.classes)):
             raise InvalidInput(f"label must be from 0 to {len(self.classes) - 1}, an index into classes")
         check_links(self.links, self.frame)
+        check_forward(self.forward)
 
     @classmethod
     def of(
@@ -232,15 +234,16 @@ class MapFrames:
         track. A link stays if the end of its source and the start of its target are inside (see ``cut_links``).
 
         Args:
-            region: ``(length, width)`` around the ego, or ``(x_min, y_min, x_max, y_max)``, in metres. The edge
-                belongs to the region.
+            region: ``(length, width)`` around the ego, or ``(x_min, y_min, x_max, y_max)``, in metres. The length lies
+                along the axis that points forward (``forward``), or along x if it is unknown. The edge belongs to the
+                region.
 
         >>> frames = MapFrames.of({"a": {"divider": [[[-50, 0], [50, 0]]]}})
         >>> frames.crop((60, 30))["a"][0].points
         array([[-30.,   0.],
                [ 30.,   0.]])
         """
-        polylines, sources = crop_polylines(self.polylines, region)
+        polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward))
         return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
@@ -273,7 +276,8 @@ class MapFrames:
         motion = check_poses(poses, len(self))
         moved = move_polylines(self.polylines, motion, self.frame)
         poses_after = None if self.poses is None else self.poses @ np.linalg.inv(motion)
-        return replace(self, polylines=moved, poses=poses_after)
+        forward = turned_forward(self.forward, quarter_turns(motion))
+        return replace(self, polylines=moved, poses=poses_after, forward=forward)
 
     def planar(self) -> "MapFrames":
         """Remove the height: points have two coordinates."""
@@ -287,6 +291,14 @@ class MapFrames:
             given = np.full(count, confidence) if np.ndim(confidence) == 0 else confidence
             confidence = check_confidence("confidence", given, count, "instance")
         return replace(self, confidence=confidence)
+
+    def with_forward(self, forward: Forward | None) -> "MapFrames":
+        """Set the axis that points forward, without moving the points.
+
+        Args:
+            forward: ``"x"`` (y to the left), ``"y"`` (x to the right), or None if it is unknown.
+        """
+        return replace(self, forward=forward)
 
     def _check_known(self, classes: Iterable[str]) -> None:
         unknown = [name for name in classes if name not in self.classes]

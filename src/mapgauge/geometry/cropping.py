@@ -7,19 +7,28 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Bounds, Indices, Points
+from mapgauge.typing import Bounds, Forward, Indices, Points
 
 Region: TypeAlias = tuple[float, float] | Bounds
 
 
-def check_region(region: object) -> Bounds:
-    """Return a region as ``(x_min, y_min, x_max, y_max)``. ``(length, width)`` has the ego at its centre."""
+def check_region(region: object, forward: Forward | None = None) -> Bounds:
+    """Return a region as ``(x_min, y_min, x_max, y_max)``.
+
+    Args:
+        region: Four bounds, which are returned as they are, or ``(length, width)`` with the ego at its centre.
+        forward: The axis that points forward, along which the length lies. If None, it is taken to be x.
+
+    >>> check_region((60, 30), "y")
+    (-15.0, -30.0, 15.0, 30.0)
+    """
     expected = "region must be (length, width) or (x_min, y_min, x_max, y_max) in metres"
     try:
         values = np.asarray(region, np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{expected}, got {region!r}") from error
     if values.shape == (2,):
+        values = values[::-1] if forward == "y" else values
         values = np.concatenate([-values / 2, values / 2])
     if values.shape != (4,) or not np.isfinite(values).all() or not (values[:2] < values[2:]).all():
         raise InvalidInput(f"{expected}, got {region!r}")

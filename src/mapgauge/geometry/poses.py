@@ -6,7 +6,12 @@ from numpy.typing import ArrayLike, NDArray
 from mapgauge.arguments import check_angle
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
+from mapgauge.typing import Forward, Points
+
+_SMALL_TURN = 0.1  # quarter turns; sensors are mounted within this angle
+_NEAR = 10.0  # metres; sensors of one vehicle are not farther apart
+_TURNS: dict[Forward, int] = {"x": 0, "y": 1}  # quarter turns from x to the forward axis
+_BY_TURNS = {turns: forward for forward, turns in _TURNS.items()}
 
 
 def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
@@ -40,6 +45,39 @@ def rotation_about_z(degrees: float) -> NDArray[np.float64]:
     motion = np.eye(4)
     motion[:2, :2] = (c, -s), (s, c)
     return motion
+
+
+def quarter_turns(motions: NDArray[np.float64]) -> int | None:
+    """Return the number of counter-clockwise quarter turns that all motions make, up to a small angle.
+
+    It is None if the motions turn by something else or differ from each other, or if one of them moves far, as poses
+    from frame to world coordinates do.
+    """
+    yaw = np.arctan2(motions[:, 1, 0], motions[:, 0, 0]) / (np.pi / 2)
+    turns = np.rint(yaw)
+    off = np.abs(yaw - turns).max(initial=0.0) > _SMALL_TURN or np.abs(motions[:, :2, 3]).max(initial=0.0) > _NEAR
+    found = set((turns % 4).astype(int).tolist())
+    return None if off or len(found) != 1 else found.pop()
+
+
+def turned_forward(forward: Forward | None, turns: int | None) -> Forward | None:
+    """Return the axis that points forward after quarter turns, or None if neither x nor y does.
+
+    >>> turned_forward("y", -1), turned_forward("x", 1), turned_forward("x", -1)
+    ('x', 'y', None)
+    """
+    if forward is None or turns is None:
+        return None
+    return _BY_TURNS.get((_TURNS[forward] + turns) % 4)
+
+
+def turns_between(first: Forward | None, second: Forward | None) -> int | None:
+    """Return the number of quarter turns from one forward axis to another; None if one of them is unknown.
+
+    >>> turns_between("y", "x"), turns_between("x", "y")
+    (-1, 1)
+    """
+    return None if first is None or second is None else _TURNS[second] - _TURNS[first]
 
 
 def move_polylines(polylines: Polylines, motions: NDArray[np.float64], owner: NDArray[np.int64]) -> Polylines:

@@ -15,6 +15,7 @@ from mapgauge.files.source import Content, check_path
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
+from mapgauge.io._axes import with_forward_of
 from mapgauge.io._format import Format
 from mapgauge.io._options import Classes, ReadOptions, class_table
 from mapgauge.io.dataset import open_dataset
@@ -99,7 +100,8 @@ def _read(
     if unknown:
         takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"
         raise InvalidInput(f"{content.path}: the format {row.name} has no option {', '.join(unknown)}; {takes}")
-    return row.read(content, ReadOptions(None if classes is None else class_table(classes), degenerate, options))
+    frames = row.read(content, ReadOptions(None if classes is None else class_table(classes), degenerate, options))
+    return with_forward_of(frames, row.forward)
 
 
 def recognise(content: Content) -> Format:

@@ -14,7 +14,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._columns import EXAMPLES, InstanceColumns
 from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
-from mapgauge.typing import Confidences, Indices, Points
+from mapgauge.typing import Confidences, Forward, Indices, Points
 
 _OTHER_IDS = Remedy(
     "If the file uses other ids, pass classes= with their names",
@@ -61,6 +61,7 @@ class Collector:
         self.timestamps: list[int] = []
         self.poses: list[NDArray[np.float64]] = []
         self.findings: list[Finding] = []
+        self.forward: Forward | None = None  # the axis that points forward, if the file says so
         self._dimension = 0  # of the points; 0 as long as there are none
         self._count = 0  # instances of the current frame so far
         self._columns: InstanceColumns | None = None  # instances added at once
@@ -208,6 +209,7 @@ class Collector:
             name=self.name,
             format=self.format_name,
             findings=tuple(findings),
+            forward=self.forward,
         )
 
     def _check_names(self) -> None:

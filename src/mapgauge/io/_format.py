@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io._axes import FormatForward
 from mapgauge.io._options import ReadOptions
 
 
@@ -19,3 +20,4 @@ class Format:
     write: Callable[[MapFrames, dict[int, str] | None], bytes] | None = None
     suffix: str = ""  # a suffix that only files of this format have
     options: tuple[str, ...] = ()  # further keywords of ``read``
+    forward: FormatForward = None  # the axis that points forward; None if the format does not say

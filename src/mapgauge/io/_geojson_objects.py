@@ -15,6 +15,7 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._geojson_links import FeatureLinks
+from mapgauge.typing import Forward
 
 PROPERTIES = ("frame", "class", "confidence", "track", "scene")
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
@@ -43,6 +44,7 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
         given = [called["confidence"] in properties for properties in features]
         collector.has_confidence = has_confidence(collector, document.get("predictions"), given, called["confidence"])
         collector.codes.update(listed_classes(collector, document.get("classes", [])))
+        collector.forward = stated_forward(collector, document.get("forward"))
         about = listed_frames(collector, document.get("frames", []))
         members: dict[str, list[int]] = {token: [] for token in about}
         for i, properties in enumerate(features):
@@ -141,6 +143,14 @@ def has_confidence(collector: Collector, stated: object, given: list[bool], name
     if not expected and any(given):
         raise collector.error(f"{_path(given.index(True), name)}: $.predictions is false, so expected no confidence")
     return expected
+
+
+def stated_forward(collector: Collector, stated: Any) -> Forward | None:
+    """Return the axis that points forward, as the file says, or None if it does not."""
+    if stated not in (None, "x", "y"):
+        raise collector.error(f'$.forward is {stated!r}, expected "x" or "y"')
+    found: Forward | None = stated
+    return found
 
 
 def listed_classes(collector: Collector, names: Any) -> dict[str, int]:

@@ -9,6 +9,7 @@ from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.frames.findings import Finding
+from mapgauge.typing import Forward
 
 VERSION = 1  # of the schema; files with a later version are refused
 REQUIRED = ("token", "class", "geometry")
@@ -29,6 +30,7 @@ class Metadata(_Version):
     name: str = ""  # of the frames that were written, and the format they came from
     format: str = ""
     findings: tuple[Finding, ...] = ()
+    forward: Forward | None = None
 
 
 def broken_errors() -> tuple[type[Exception], ...]:

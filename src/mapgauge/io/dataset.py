@@ -20,13 +20,14 @@ from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.places import is_url, open_file, parquet_files
-from mapgauge.frames.joining import join_frames
+from mapgauge.frames.joining import agreed_forward, join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
 from mapgauge.io._parquet_file import Metadata, about_of, broken, broken_errors, open_footer, read_group
 from mapgauge.io._parquet_footer import RowGroupInfo, check_size, footer_bytes, row_groups
 from mapgauge.io.parquet import frames_from_columns
+from mapgauge.typing import Forward
 
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
 
@@ -75,6 +76,7 @@ class DataSet:
     digest: str  # of all footers: a different digest means that the data changed
     stamps: Mapping[str, str]  # of each file, by its path in the data set: see ``stamp_of``
     findings: tuple[Any, ...]  # stored when the data set was written
+    forward: Forward | None = None  # the axis that points forward, if the files agree
 
     def read(self, options: ReadOptions | None = None) -> MapFrames:
         """Read the whole data set into memory."""
@@ -116,6 +118,7 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
         digest.hexdigest(),
         dict(zip(names, stamps, strict=True)),
         tuple(dict.fromkeys(finding for footer in footers for finding in footer.findings)),
+        agreed_forward(footer.forward for footer in footers),
     )
 
 
@@ -146,6 +149,7 @@ class _Footer(NamedTuple):
     scenes: bool
     digest: str
     findings: tuple[Any, ...]
+    forward: Forward | None
 
 
 def _footer(file: str) -> _Footer:
@@ -178,6 +182,7 @@ def _footer(file: str) -> _Footer:
         scenes,
         hashlib.blake2b(data, digest_size=16).hexdigest(),
         about.findings if about else (),
+        about.forward if about else None,
     )
 
 

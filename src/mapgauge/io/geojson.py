@@ -8,7 +8,7 @@
                    "geometry": {"type": "LineString", "coordinates": [[x, y], ...]},
                    "id": 7, "links": [{"target": 8, "weight": 0.9, "kind": "successor"}, ...]}, ...],
      "frames": [token, {"token": token, "scene": "s", "timestamp": 0, "pose": [[...], ...]}, ...],
-     "classes": ["divider", ...], "predictions": true}
+     "classes": ["divider", ...], "predictions": true, "forward": "x"}
 
 Only the features and their properties ``frame`` and ``class`` are required. Coordinates are metres in the frame of the
 ego vehicle, never longitude and latitude. ``docs/how-to/bring-your-own-data.md`` has the rules.
@@ -38,6 +38,7 @@ from mapgauge.io._geojson_objects import (
     listed_frames,
     property_names,
     read_objects,
+    stated_forward,
 )
 from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io._options import ReadOptions
@@ -64,7 +65,7 @@ def _schema(names: tuple[str, ...]) -> Any:
     fields += [(name, Any, msgspec.UNSET) for name in ("id", "links")]
     feature: Any = msgspec.defstruct("Feature", fields, gc=False)
     fields = [("type", Literal["FeatureCollection"]), ("features", list[feature])]
-    fields += [(name, Any, msgspec.UNSET) for name in ("frames", "classes", "predictions", "crs", "links")]
+    fields += [(name, Any, msgspec.UNSET) for name in ("frames", "classes", "predictions", "crs", "links", "forward")]
     return msgspec.defstruct("Lines", fields, gc=False)
 
 
@@ -105,13 +106,14 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         return None
     tokens, names, confidences, tracks, scenes = columns
     given = [value is not None for value in confidences]
-    stated, classes, frames = (
-        default if value is msgspec.UNSET else value
-        for value, default in ((document.predictions, None), (document.classes, []), (document.frames, []))
+    stated, classes, frames, forward = (
+        default if (value := getattr(document, name)) is msgspec.UNSET else value
+        for name, default in (("predictions", None), ("classes", []), ("frames", []), ("forward", None))
     )
     try:
         collector.has_confidence = has_confidence(collector, stated, given, called["confidence"])
         collector.codes.update(listed_classes(collector, classes))
+        collector.forward = stated_forward(collector, forward)
         about = listed_frames(collector, frames)
     except UnreadableFile:
         return None
@@ -157,7 +159,7 @@ def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
         document: The collection.
         properties: For each property its values, which are None or empty if it is absent.
     """
-    members = (document.frames, document.classes, document.predictions, document.crs)
+    members = (document.frames, document.classes, document.predictions, document.crs, document.forward)
     listed = document.frames if isinstance(document.frames, list) else []
     given = (len(values) - values.count("") - values.count(None) for values in properties)
     return (
@@ -240,6 +242,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))
     head = {"type": "FeatureCollection", "predictions": frames.confidence is not None, "classes": frames.classes}
     head |= {} if links is None else {"links": True}
+    head |= {} if frames.forward is None else {"forward": frames.forward}
     # Features before frames: the list of frames is long, and a file is recognised by its beginning.
     return (
         encoder.encode(head)[:-1]

@@ -81,4 +81,4 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     return b'{"meta":{"vector":true},"results":{' + b",\n".join(entries) + b"}}"
 
 
-RESULTS = Format("hdmapnet", "predictions: JSON of HDMapNet", _is_results, _read, _write)
+RESULTS = Format("hdmapnet", "predictions: JSON of HDMapNet", _is_results, _read, _write, forward="x")

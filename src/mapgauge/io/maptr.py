@@ -227,6 +227,7 @@ RESULTS = Format(
     _is_results,
     _read_results,
     _write_results,
+    forward="longer",
 )
 TRUTH = Format(
     "maptr-truth",
@@ -234,4 +235,5 @@ TRUTH = Format(
     _is_truth,
     _read_truth,
     _write_truth,
+    forward="longer",
 )

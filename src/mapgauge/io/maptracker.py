@@ -201,10 +201,12 @@ TRACKS = Format(
     "predictions with tracks: pos_predictions.pkl of MapTracker, and the output of its prepare_pred_tracks.py",
     _is_tracks,
     _read_tracks,
+    forward="x",
 )
 TRUTH_TRACKS = Format(
     "maptracker-truth-tracks",
     "ids of truth tracks without geometry: *_gt_tracks.pkl of MapTracker, for tracks= of streammapnet-truth",
     _is_truth_tracks,
     _read_truth_tracks,
+    forward="x",
 )

@@ -191,10 +191,12 @@ RESULTS = Format(
     "predictions: submissions of OpenLane-V2 (result.pkl), with centrelines or lane segments and areas, in 3-D",
     _is_results,
     _read_results,
+    forward="x",
 )
 TRUTH = Format(
     "openlanev2-truth",
     "truth: data_dict_*.pkl of OpenLane-V2, with centrelines or lane segments and areas, in 3-D",
     _is_truth,
     _read_truth,
+    forward="x",
 )

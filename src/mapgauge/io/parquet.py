@@ -73,7 +73,9 @@ def _schema(frames: MapFrames) -> Any:
         fields.append(pa.field("links", link_type()))
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
     fields.append(pa.field("geometry", line, metadata=extension))
-    about = Metadata(VERSION, frames.dimension, frames.classes, frames.name, frames.format, frames.findings)
+    about = Metadata(
+        VERSION, frames.dimension, frames.classes, frames.name, frames.format, frames.findings, frames.forward
+    )
     kind = "LineString" if frames.dimension == 2 else "LineString Z"
     # No reference system, because the coordinates are metres in the frame of the ego vehicle.
     column = {"encoding": "linestring", "geometry_types": [kind], "crs": None}
@@ -200,6 +202,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         name=name,
         format=(about.format if about else "") or "parquet",
         findings=(about.findings if about else ()) + tuple(findings),
+        forward=about.forward if about else None,
     )
 
 

@@ -226,6 +226,7 @@ RESULTS = Format(
     _is_results,
     _read_results,
     _write_results,
+    forward="x",
 )
 TRUTH = Format(
     "streammapnet-truth",
@@ -234,4 +235,5 @@ TRUTH = Format(
     _read_truth,
     _write_truth,
     options=("tracks",),
+    forward="x",
 )

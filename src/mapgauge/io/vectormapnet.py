@@ -69,7 +69,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         text = f"{collector.name}: coordinates are shrunk by 60/62 and 30/32, as VectorMapNet writes them"
         remedy = Remedy(
             "Pass unshrink=True before you compare them with other methods",
-            "Before you compare them with other methods, read the file in Python with unshrink=True, and convert it",
+            "Before you compare them with other methods, write FILE,unshrink",
         )
         collector.findings.append(Finding("note", "shrunk", text, len(chosen), remedy=remedy))
     frames = collector.finish()
@@ -100,4 +100,5 @@ RESULTS = Format(
     _is_results,
     _read,
     options=("part", "unshrink"),
+    forward="x",
 )

@@ -6,13 +6,13 @@ methods fit side by side.
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from mapgauge.arguments import check_forward
 from mapgauge.display.colours import colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.cropping import Region, check_region
@@ -28,6 +28,7 @@ from mapgauge.plot.panel import (
 )
 from mapgauge.plot.style import COLUMN, GREY, INK, NORMAL, PAGE, SMALL, columns_of, finished, word_of
 from mapgauge.results.assignment import Assignment
+from mapgauge.typing import Forward
 
 NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
 LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text
@@ -41,7 +42,7 @@ def frame(
     title: str | None = None,
     values: Values | Sequence[Values] | None = None,
     names: Sequence[str] | None = None,
-    forward: Literal["x", "y"] = "x",
+    forward: Forward | None = None,
 ) -> Figure:
     """Draw truth and predictions of one frame in bird's-eye view, forward upwards.
 
@@ -53,22 +54,22 @@ def frame(
     Args:
         assignment: From ``Results.assignment``; one for each method to draw them in columns.
         side_by_side: Whether truth has a panel of its own, beside those of predictions. Matched pairs are not drawn.
-        region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres; None shows
-            everything.
+        region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres. The length
+            lies forward. None shows everything.
         title: Title above the figure.
         values: Values to write in a corner, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
             assignment if there are several.
         names: Names of the methods.
-        forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR.
+        forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR. If None, the
+            axis that the data know, otherwise x.
 
     Returns:
         A figure as wide as a column of a paper, or as a page if there are several panels.
     """
     assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
     panels = _panels(assignments, side_by_side, values, names)
-    if forward not in ("x", "y"):
-        raise InvalidInput(f'forward must be "x" or "y", got {forward!r}')
-    shown = _extent(assignments) if region is None else check_region(region)
+    forward = check_forward(forward) or assignments[0].forward or "x"
+    shown = _extent(assignments) if region is None else check_region(region, forward)
     room = max(COLUMN if len(panels) == 1 else PAGE, LEFT + len(panels) * (NARROWEST + BETWEEN))
     view = View(forward, shown, (room - LEFT - RIGHT + BETWEEN) / len(panels) - BETWEEN)
     if view.height > TALLEST:

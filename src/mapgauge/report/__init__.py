@@ -88,7 +88,7 @@ def write_report(
         "drawn": drawn,
         "kinds": [chosen[frame] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
-        "region": first.protocol.region,
+        "region": _region(first),
         "arrays": directory,
     }
     drawing = _about_drawings(methods, comparison.names[0], drawn)
@@ -103,6 +103,13 @@ def _in_order_of(first: Results, method: Results) -> Results:
         return method
     place = {token: i for i, token in enumerate(method.tokens)}
     return method.of_frames([place[token] for token in first.tokens])
+
+
+def _region(results: Results) -> tuple[float, ...] | None:
+    """Return the region in the coordinates of the frames: its size along x and along y, or its bounds."""
+    region = results.protocol.region
+    forward = None if results.data is None else results.data[1].forward or results.data[0].forward
+    return region[::-1] if region is not None and len(region) == 2 and forward == "y" else region
 
 
 def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:

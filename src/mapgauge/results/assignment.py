@@ -10,7 +10,7 @@ from mapgauge.distances.sospa import align_two_lines
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import Instance, MapFrames
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Pairs
+from mapgauge.typing import Forward, Pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +37,7 @@ class Assignment:
     matches: list[Match]
     predictions_closed: list[bool] = field(default_factory=list)  # which predictions were compared as closed lines
     truth_closed: list[bool] = field(default_factory=list)
+    forward: Forward | None = None  # the axis that points forward; None if it is unknown
 
 
 def match_frame(
@@ -56,7 +57,7 @@ def match_frame(
     groups = group(x, y, protocol)
     ends = groups.polylines.offsets[1:] - groups.repeats
     points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
-    found = Assignment(truth.tokens[frame], [], [], [], [], [])
+    found = Assignment(truth.tokens[frame], [], [], [], [], [], truth.forward or predictions.forward)
     for c, (class_name, (begin, split, end)) in enumerate(zip(truth.classes, groups.bounds.tolist(), strict=True)):
         if cutoff is not None:
             found.matches.extend(_matches(found, class_name, groups.pick(np.array([c])), protocol, cutoff))

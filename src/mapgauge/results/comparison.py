@@ -106,8 +106,9 @@ def compare(
             classes, keys and pairs of methods. ``"none"`` tests each difference alone.
 
     Returns:
-        Estimates and differences. Scenes are drawn if one of the results has scenes, otherwise frames. With fewer than
-        5 of them, ``told_apart`` is None. With one, there are no intervals.
+        Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are those of
+        Argoverse 2, which begin with the log; otherwise frames are drawn. With fewer than 5 of them, ``told_apart`` is
+        None. With one, there are no intervals.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}
@@ -128,7 +129,8 @@ def compare(
         raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
     if correction not in CORRECTIONS:
         raise InvalidInput(f"correction must be 'none' or 'holm', got {correction!r}")
-    scenes = next((method.scenes for method in methods if method.scenes is not None), None)
+    known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
+    scenes = next(known, None) or methods[0].scenes  # those in the data before those in the tokens
     keys = methods[0].tokens if scenes is None else scenes
     units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
     unit_of_frame = np.array([units[key] for key in keys], np.int64)
@@ -215,7 +217,7 @@ def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
         yield f"warning: {units} {drawn}s are too few to tell methods apart. Evaluate at least {FEWEST}"
     if drawn == "frame" and units > 1:
         yield (
-            "note: the scenes are not known, so single frames were drawn. Frames of one scene are similar, so the "
+            "warning: the scenes are not known, so single frames were drawn. Frames of one scene are similar, so the "
             "intervals are too narrow if several frames are of one scene. Pass scenes= to evaluate (in the shell: "
             "--scenes)"
         )

@@ -12,6 +12,7 @@ from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.scenes import scenes_from_tokens
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, match_frame
 from mapgauge.results.frame_table import frame_columns, frame_rows
@@ -118,8 +119,8 @@ class Results:
 
     @property
     def scenes(self) -> tuple[str, ...] | None:
-        """The scene of each frame, if known."""
-        return self.rows.scenes
+        """The scene of each frame, if known: from the data, or from the tokens of Argoverse 2."""
+        return scenes_from_tokens(self.tokens) if self.rows.scenes is None else self.rows.scenes
 
     @property
     def scores(self) -> Scores:

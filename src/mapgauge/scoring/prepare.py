@@ -19,7 +19,7 @@ from mapgauge.io import read
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Degenerate
+from mapgauge.typing import Degenerate, Forward
 
 Frames: TypeAlias = MapFrames | str | os.PathLike[str]
 Unknown: TypeAlias = Literal["error", "ignore"]
@@ -88,11 +88,37 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
 
 
 def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return both sides, cropped to the region if the protocol says so."""
+    """Return both sides, cropped to the region if the protocol says so.
+
+    If one side does not know which axis points forward, it has the axes of the other side.
+    """
     if protocol.crop and protocol.region is not None:
-        region = check_region(protocol.region)
+        names = predictions.name or "predictions", truth.name or "truth"
+        check_axes(predictions.forward, truth.forward, protocol, names)
+        region = check_region(protocol.region, truth.forward or predictions.forward)
         return predictions.crop(region), truth.crop(region)
     return predictions, truth
+
+
+def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:
+    """Refuse to crop sides that are known to have different axes: no region is right for both.
+
+    Args:
+        predictions: The axis of the predictions that points forward.
+        truth: That of the truth.
+        protocol: The settings.
+        names: Names of both sides in the message.
+    """
+    if protocol.crop and protocol.region is not None and None not in (predictions, truth) and predictions != truth:
+        degrees = -90 if predictions == "y" else 90
+        raise InvalidInput(
+            f"{names[0]} has {predictions} forward and {names[1]} has {truth} forward: they cannot be cropped to the "
+            "same region",
+            remedy=Remedy(
+                f'Use predictions.rotate({degrees}), or pass axes="auto"',
+                f"Read the predictions with {names[0]},rotate={degrees}, or pass --auto-axes",
+            ),
+        )
 
 
 def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:

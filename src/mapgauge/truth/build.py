@@ -110,6 +110,7 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
         timestamps=np.array([one.timestamp for one in scene.frames], np.int64),
         poses=np.array([one.pose for one in scene.frames]).reshape(-1, 4, 4) if rules.tilt else patches.poses,
         name=scene.name,
+        forward="x",
         findings=cutter.findings,
     )
 

@@ -30,7 +30,7 @@ from mapgauge.results.merging import results_of
 from mapgauge.results.partial import Partial
 from mapgauge.results.results import Results
 from mapgauge.results.saving import finite_bounds
-from mapgauge.scoring.prepare import cropped, no_confidences
+from mapgauge.scoring.prepare import check_axes, cropped, no_confidences
 from mapgauge.scoring.score import score
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
@@ -179,8 +179,9 @@ def _job(
         raise no_confidences(predictions.path, truth_has_them=truth.confidence)
     if protocol.classes is None:
         protocol = protocol.replace(classes=tuple(dict.fromkeys(truth.classes + predictions.classes)))
-    classes = predictions.classes, truth.classes
-    return Job(protocol, metrics, rings, unknown, degenerate, plan.by_scene, classes)
+    check_axes(predictions.forward, truth.forward, protocol, (predictions.path, truth.path))
+    classes, forward = (predictions.classes, truth.classes), (predictions.forward, truth.forward)
+    return Job(protocol, metrics, rings, unknown, degenerate, plan.by_scene, classes, forward)
 
 
 def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], resume: bool) -> Folder:

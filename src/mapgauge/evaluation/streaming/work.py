@@ -23,7 +23,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
 from mapgauge.scoring.prepare import check_sides, cropped, findings_of
 from mapgauge.scoring.totals import Sums
-from mapgauge.typing import Degenerate
+from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
 
 
@@ -38,6 +38,7 @@ class Job:
     degenerate: Degenerate
     by_scene: bool
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
+    forward: tuple[Forward | None, Forward | None]  # axes of both; files that do not state theirs have these, too
     version: str = __version__  # version of mapgauge, which must be the same on all workers
 
 
@@ -94,8 +95,9 @@ def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict
 def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of a chunk."""
     both = []
-    for pieces, classes in zip((chunk.predictions, chunk.truth), job.classes, strict=True):
-        both.append(_owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes))
+    for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
+        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes)
+        both.append(side.with_forward(forward))
     predictions, truth = both
     if not chunk.predictions:
         predictions = predictions.with_confidence(1)
