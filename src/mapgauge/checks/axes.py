@@ -7,7 +7,6 @@ from mapgauge.checks.turns import Turn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.poses import turns_between
 
 
 def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
@@ -23,7 +22,7 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
     """
     context = Context.of(predictions, truth)
     turn = context.turn
-    known = turns_between(predictions.forward, truth.forward)
+    known = context.known_turns
     if not turn.what and not known:
         return predictions  # they fit, as far as can be told
     if known and turn.degrees == 90 * known:

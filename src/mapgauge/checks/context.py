@@ -14,6 +14,7 @@ from mapgauge.checks.labels import find_exchange
 from mapgauge.checks.neighbours import Neighbours, evenly, most_confident
 from mapgauge.checks.turns import Turn, find_turn
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.poses import turns_between
 from mapgauge.typing import Bounds
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
@@ -96,6 +97,11 @@ class Context:
     def turn(self) -> Turn:
         """The turn that moves the predictions onto the truth; usually none."""
         return find_turn(self.neighbours)
+
+    @property
+    def known_turns(self) -> int | None:
+        """Quarter turns from the axes of the predictions to those of the truth; None if one side does not say."""
+        return turns_between(self.predictions.forward, self.truth.forward)
 
     @cached_property
     def exchanged(self) -> dict[str, str]:

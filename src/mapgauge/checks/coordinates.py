@@ -31,7 +31,9 @@ def turned(context: Context) -> Iterator[Finding]:
             f"instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
             f"the correction{f'. {turn.explanation}' if turn.explanation else ''}"
         )
-        yield Finding("error", "axes-turned", text, neighbours.count, remedy=turn.remedy(context.predictions.name))
+        certain = context.known_turns is not None and 90 * context.known_turns == turn.degrees
+        remedy = turn.remedy(context.predictions.name, certain=certain)
+        yield Finding("error", "axes-turned", text, neighbours.count, remedy=remedy)
 
 
 def coordinates(context: Context) -> Iterator[Finding]:

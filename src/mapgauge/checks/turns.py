@@ -33,12 +33,18 @@ class Turn:
         turned: Points = points @ np.array(self.matrix).T
         return turned
 
-    def remedy(self, file: str) -> Remedy:
-        """Return what to do about predictions that were read from this file."""
+    def remedy(self, file: str, *, certain: bool) -> Remedy:
+        """Return what to do about the predictions.
+
+        Args:
+            file: The file that they were read from.
+            certain: Whether both sides know their axes, and these differ by this turn.
+        """
         if not self.degrees:
             return Remedy.of(self.instead)
         only = f", or {file},rotate={self.degrees} to turn only this file" if file else ""
-        return Remedy(f"Use predictions.rotate({self.degrees})", f"Use --rotate {self.degrees}{only}")
+        auto = ('. Or pass axes="auto" to evaluate', ". Or pass --auto-axes") if certain else ("", "")
+        return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use --rotate {self.degrees}{only}{auto[1]}")
 
 
 _MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"

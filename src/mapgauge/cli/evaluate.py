@@ -1,5 +1,6 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,21 +10,23 @@ from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import progress, show_findings, warn, warn_of
-from mapgauge.cli.parsing import file_names, metrics_of, numbers, settings_of, valid
+from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, refuse, settings_of, valid
+from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
 from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.targets import check_targets, result_files, work_folders
+from mapgauge.cli.targets import check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
+    from mapgauge.results.results import Results
 
 
 def evaluate(
     context: typer.Context,
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
-    protocol: o.ProtocolOption = "paper-60x30",
+    protocol: o.ProtocolsOption = None,
     metrics: o.MetricsOption = None,
     cutoff: o.CutoffOption = None,
     spacing: o.SpacingOption = None,
@@ -63,13 +66,18 @@ def evaluate(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the results to this file (.mg), or to this folder if there are several predictions.",
+            help="Write the results to this file (.mg). With several predictions or protocols, it is a folder.",
             show_default=False,
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", help="Also write a report (.html).", show_default=False),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
+            show_default=False,
+        ),
     ] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -81,21 +89,29 @@ def evaluate(
     folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-    chosen = metrics_of(settings, metrics)
+    given = listed(protocol) or ["paper-60x30"]
+    if len(set(given)) < len(given):
+        refuse("--protocol", f"must be different names, got {', '.join(given)}")
+    protocols = [
+        settings_of(one, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop) for one in given
+    ]
+    chosen = metrics_of_each(protocols, metrics)
 
-    from mapgauge.scoring.prepare import check_rings
+    from mapgauge.scoring.prepare import check_rings, has_rings
 
     rings = valid("--ranges", check_rings, numbers("--ranges", ranges))
     reading = Reading.of(context)
     names = file_names(predictions, name)
-    targets = result_files(output, names)
-    folders = work_folders(work, names)
+    runs = list(product(names, given))
+    labels = names if len(given) == 1 else [f"{called}-{one}" for called, one in runs]
+    targets = result_files(output, labels)
+    folders = work_folders(work, labels)
+    pages = [page and page_of(page, one if len(given) > 1 else "") for one in given]
     check_targets(
-        [*targets, page],
+        [*targets, *pages],
         [*predictions, truth, scenes],
         folders=folders,
-        new_folder=output if len(names) > 1 else None,
+        new_folder=output if len(labels) > 1 else None,
     )
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
@@ -109,27 +125,30 @@ def evaluate(
     y = None if streamed else reading.truth(truth)
     if y is not None and not quiet:
         tell_frames("truth", f"{y.name} ({y.format})", y)
-    results = []
+    results: list[Results] = []
     told: set[Finding] = set()
-    for called, path, target, folder in zip(names, predictions, targets, folders, strict=True):
-        common: dict[str, Any] = {"metrics": chosen, "unknown": unknown, "workers": workers}
+    x = None
+    for path, (k, settings) in product(predictions, enumerate(protocols)):
+        target, folder = targets[len(results)], folders[len(results)]
+        in_rings = rings if len(given) == 1 or has_rings(chosen[k]) else ()
+        common: dict[str, Any] = {"metrics": chosen[k], "unknown": unknown, "workers": workers, "ranges": in_rings}
         if y is None:
             found = streaming.evaluate(
-                *(path, truth, called if len(names) > 1 else "", folder, settings),
+                *(path, truth, labels[len(results)] if len(labels) > 1 else "", folder, settings),
                 **common,
-                ranges=rings,
                 degenerate=degenerate,
                 classes=classes,
             )
-            if not quiet:
+            if not quiet and k == 0:
                 tell_inputs(found)
         else:
-            x = reading.predictions(path)
-            check_classes(classes, x.name, y.classes, x.classes)
-            if not quiet:
-                tell_frames("predictions", f"{x.name} ({x.format})", x)
-            with progress(f"evaluating {called}") as advance:
-                found = evaluate_frames(x, y, settings, **common, ranges=rings, scenes=scene_of, progress=advance)
+            if x is None or k == 0:
+                x = reading.beside(reading.predictions(path), y)
+                check_classes(classes, x.name, y.classes, x.classes)
+                if not quiet:
+                    tell_frames("predictions", f"{x.name} ({x.format})", x)
+            with progress(f"evaluating {labels[len(results)]}") as advance:
+                found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
         if quiet:
@@ -139,7 +158,10 @@ def evaluate(
         if target is not None:
             found.save(target)
         results.append(found if page or streamed else found.with_data(None))
-    show_results(form, results, names)
+    if len(given) == 1:
+        show_results(form, results, names)
+    else:
+        show_protocols(form, results, [called for called, _ in runs])
     errors = sum(finding.level == "error" for finding in told)
     if errors and not quiet:
         warn(
@@ -148,8 +170,9 @@ def evaluate(
     for target in targets:
         if target is not None:
             warn(f"results in {target}")
-    if page is not None:
-        from mapgauge.report import write_report
+    for k, written in enumerate(pages):
+        if written is not None:
+            from mapgauge.report import write_report
 
-        write_report(results, page, names=names)
-        warn(f"report in {page}")
+            write_report(results[k :: len(given)], written, names=names)
+            warn(f"report in {written}")

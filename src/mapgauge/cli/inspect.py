@@ -9,8 +9,8 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
-from mapgauge.cli.output import paint, say, show_findings
 from mapgauge.cli.inputs import input_file
+from mapgauge.cli.output import paint, say, show_findings
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.summary import show_results
 

@@ -73,6 +73,18 @@ ProtocolOption: TypeAlias = Annotated[
     str,
     typer.Option("--protocol", "-p", help="Name of the settings; see `mapgauge protocols`.", autocompletion=_protocols),
 ]
+ProtocolsOption: TypeAlias = Annotated[
+    Texts,
+    typer.Option(
+        "--protocol",
+        "-p",
+        metavar="NAME,...",
+        help="Names of the settings; see `mapgauge protocols`. With several, the files are read once, and there is one "
+        "table.  [default: paper-60x30]",
+        autocompletion=_protocols,
+        show_default=False,
+    ),
+]
 MetricsOption: TypeAlias = Annotated[
     Texts,
     typer.Option(

@@ -146,6 +146,19 @@ def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
     return valid("--metrics", chosen_metrics, protocol, None if metrics is None else listed(metrics))
 
 
+def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tuple[str, ...]]:
+    """Return the metrics to compute with each protocol: of the given ones, those that it has settings for."""
+    from mapgauge.metrics.table import METRICS
+
+    def able(protocol: "Protocol") -> Texts:
+        wanted = listed(metrics)
+        known = all(name in METRICS for name in wanted)
+        there = [name for name in wanted if known and METRICS[name].settings(protocol)]
+        return there if there and len(protocols) > 1 else metrics  # an error names what is missing
+
+    return [metrics_of(protocol, able(protocol)) for protocol in protocols]
+
+
 def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
     """Return a name for each file: from ``--name``, from its option ``name=``, or the file name without suffixes.
 

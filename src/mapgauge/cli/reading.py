@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mapgauge.cli.inputs import options_of
+from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import Texts, listed, pairs, place, refuse
 from mapgauge.errors import InvalidInput, UnreadableFile
 
@@ -67,6 +68,9 @@ class Reading:
         y = self.truth(truth)
         for name, path in zip(names, predictions, strict=True):
             x = self.beside(self.predictions(path), y)
+            for finding in x.findings:
+                if finding.code == "axes-corrected":  # a note, which commands that only draw do not print
+                    warn(finding.message)
             check_classes(classes, x.name, y.classes, x.classes)
             yield name, x, y
 
@@ -81,7 +85,7 @@ class Reading:
         from mapgauge.io import read
 
         how = {"planar": self.planar, "degenerate": self.degenerate, **common, **options_of(path)}
-        unshrink = {"unshrink": True} if how.get("unshrink") else {}
+        unshrink: dict[str, Any] = {"unshrink": True} if how.get("unshrink") else {}
         frames = read(place(path), how["format"], degenerate=how["degenerate"], **unshrink)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
             frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **unshrink)

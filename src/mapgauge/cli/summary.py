@@ -31,7 +31,7 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str])
             [
                 {"name": name, "class": class_name} | values
                 for name, one in zip(names, results, strict=True)
-                for class_name, values in _rows(one)
+                for class_name, values in rows_of(one)
             ]
         )
     elif form == "latex":
@@ -42,10 +42,11 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str])
             show_table(_table(metric, results, names))
         say()
         for name, one in zip(names, results, strict=True):
-            say((f"{name}: " if len(names) > 1 else "") + _frames(one), indent="  ")
+            say((f"{name}: " if len(names) > 1 else "") + frames_in_words(one), indent="  ")
 
 
-def _rows(results: "Results") -> list[tuple[str, dict[str, Any]]]:
+def rows_of(results: "Results") -> list[tuple[str, dict[str, Any]]]:
+    """Return the values of each class and the means, with their names."""
     return [*results.classes.items(), ("mean", results.mean)]
 
 
@@ -63,7 +64,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
             *(number(values[key]) for key in keys),
         ]
         for name, one in zip(names, results, strict=True)
-        for class_name, values in _rows(one)
+        for class_name, values in rows_of(one)
     ]
     header = [*(["name"] if several else []), "class", "predictions", "truth", *map(column_title, keys)]
     return Table(_title(METRICS[metric], results[0].protocol), header, rows, 2 if several else 1)
@@ -79,7 +80,7 @@ def _count(value: float | None) -> str:
     return "" if value is None else f"{value:.0f}"
 
 
-def _frames(results: "Results") -> str:
+def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
     frames = results.to_dict()["frames"]
     return (
@@ -99,7 +100,7 @@ def _latex(name: str, results: Sequence["Results"], names: Sequence[str]) -> Non
         *([one.classes[class_name][key] for one in results] for class_name in classes),
         [one.mean[key] for one in results],
     ]
-    best = [_best(metric, column) for column in columns]
+    best = [best_of(metric, column) for column in columns]
     rows = [
         [
             called,
@@ -112,7 +113,7 @@ def _latex(name: str, results: Sequence["Results"], names: Sequence[str]) -> Non
     write_latex(header, rows, _title(metric, results[0].protocol))
 
 
-def _best(metric: "Metric", column: Sequence[float | None]) -> float | None:
+def best_of(metric: "Metric", column: Sequence[float | None]) -> float | None:
     """Return the best value, or None if there are fewer than two."""
     there = [value for value in column if value is not None]
     if len(there) < 2:

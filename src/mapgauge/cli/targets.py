@@ -95,8 +95,13 @@ def result_files(output: Path | None, names: Sequence[str]) -> list[Path | None]
     if len(names) == 1:
         return [output]
     if output.suffix == SUFFIX:
-        refuse("--output", f"must be a folder if there are several predictions, got the file {output}")
+        refuse("--output", f"must be a folder if there are several predictions or protocols, got the file {output}")
     return [output / f"{stem}{SUFFIX}" for stem in _stems(names)]
+
+
+def page_of(page: Path, protocol: str) -> Path:
+    """Return the file of the report of one of several protocols: ``report-maptr.html``. "" is for the only one."""
+    return page.with_name(f"{page.stem}-{protocol}{page.suffix}") if protocol else page
 
 
 def work_folders(work: Path | None, names: Sequence[str]) -> list[Path | None]:

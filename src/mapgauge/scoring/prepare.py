@@ -43,10 +43,16 @@ def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -
         raise InvalidInput(f"ranges must be rising distances in metres, got {ranges!r}") from error
     if rings and (len(rings) < 2 or rings[0] < 0 or not all(a < b for a, b in pairwise(rings))):
         raise InvalidInput(f"ranges must be at least two rising distances in metres, got {ranges!r}")
-    able = [row.title for row in METRICS.values() if isinstance(row.rows, SumRows) and row.rows.rings]
-    if rings and metrics is not None and not any(METRICS[name].title in able for name in metrics):
-        raise InvalidInput(f"ranges need a metric with values in rings ({', '.join(able)}), got {', '.join(metrics)}")
+    if rings and metrics is not None and not has_rings(metrics):
+        able = ", ".join(METRICS[name].title for name in METRICS if has_rings([name]))
+        raise InvalidInput(f"ranges need a metric with values in rings ({able}), got {', '.join(metrics)}")
     return rings
+
+
+def has_rings(metrics: Sequence[str]) -> bool:
+    """Whether one of the metrics has values in rings."""
+    rows = (METRICS[name].rows for name in metrics)
+    return any(isinstance(row, SumRows) and row.rings for row in rows)
 
 
 def prepare(

@@ -1,0 +1,79 @@
+"""Prints results of several protocols: one table with a row per protocol and method."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mapgauge.cli.documents import Form, cell, latex, write_csv, write_json, write_latex
+from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.summary import best_of, frames_in_words, rows_of, titled
+from mapgauge.display.tables import number
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
+
+_TITLE = "Means over classes"
+
+
+def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
+    """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
+
+    Args:
+        form: The form of the output.
+        results: Those of the first method with each protocol, then those of the second, and so on.
+        names: The name of the method of each result.
+    """
+    if form == "json":
+        write_json([{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)])
+        return
+    if form == "csv":
+        write_csv(
+            [
+                {"name": name, "protocol": one.protocol.name, "class": class_name} | values
+                for name, one in zip(names, results, strict=True)
+                for class_name, values in rows_of(one)
+            ]
+        )
+        return
+    keys = _keys(results)
+    order = {name: k for k, name in enumerate(dict.fromkeys(one.protocol.name for one in results))}
+    pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[pair[1].protocol.name])
+    several = len(set(names)) > 1
+    header = ["protocol", *(["name"] if several else []), *map(titled, keys)]
+    if form == "latex":
+        rows = [
+            [one.protocol.name, *([latex(name)] if several else []), *(_cell(key, one, results) for key in keys)]
+            for name, one in pairs
+        ]
+        write_latex(header, rows, _TITLE)
+        return
+    rows = [
+        [
+            one.protocol.name,
+            *([name] if several else []),
+            *("-" if (value := one.mean.get(key)) is None else number(value) for key in keys),
+        ]
+        for name, one in pairs
+    ]
+    show_table(Table(_TITLE, header, rows, len(header) - len(keys)))
+    say()
+    for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
+        say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")
+
+
+def _keys(results: Sequence["Results"]) -> list[str]:
+    """Return the main and headline values of all metrics, in the order of the table of metrics."""
+    from mapgauge.metrics.table import METRICS
+
+    there = {metric for one in results for metric in one.metrics}
+    found = [value.key for name, row in METRICS.items() if name in there for value in row.with_role("main", "headline")]
+    return [key for key in found if any(key in one.mean for one in results)]
+
+
+def _cell(key: str, one: "Results", results: Sequence["Results"]) -> str:
+    """Return a cell for LaTeX. The best main value of a protocol is bold."""
+    from mapgauge.metrics.table import METRICS
+
+    value = one.mean.get(key)
+    metric = next((row for row in METRICS.values() if row.main.key == key), None)
+    same = [other.mean.get(key) for other in results if other.protocol == one.protocol]
+    return cell(value, bold=metric is not None and value is not None and value == best_of(metric, same))
