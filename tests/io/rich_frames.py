@@ -35,7 +35,7 @@ def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
         frames = replace(frames, poses=draw(arrays(np.float64, (count, 4, 4), elements=NUMBER)))
     if draw(st.booleans()):
         frames = replace(frames, links=draw(links_of(frames)))
-    return frames
+    return frames.with_forward(draw(st.sampled_from(["x", "y", None])))
 
 
 @st.composite
@@ -54,6 +54,7 @@ def assert_same(again: MapFrames, frames: MapFrames) -> None:
     assert again.classes == frames.classes
     assert again.scenes == frames.scenes
     assert again.dimension == frames.dimension
+    assert again.forward == frames.forward
     for name in ("frame", "label", "confidence", "track", "timestamps", "poses"):
         assert _plain(getattr(again, name)) == _plain(getattr(frames, name)), name
     assert (again.links is None) == (frames.links is None)

@@ -15,6 +15,8 @@ _MARGIN = 0.3  # metres; MapTR cuts its crossings 0.2 m outside the region
 _FEW = 0.05  # if a larger share of instances leaves the region, it is a warning
 _BEYOND = 3.0  # an instance is far away if it is this many times as far from the origin as the truth reaches,
 _SINGLE = 0.2  # and at most this share of the instances is; with more, the coordinates are of another kind
+_LONGER = 1.3  # one side of a region or an extent is longer than the other by at least this factor
+_AXES = ((0, 1), (1, 0))
 _COVERED = 0.7  # truth that was made for a region covers at least this share of it along each axis
 
 
@@ -26,15 +28,19 @@ def asked_for(context: Context) -> Iterator[Finding]:
         extent = context.extents[1]
         size = np.array(context.region[2:]) - context.region[:2]
         text = f"the region is {size[0]:g} x {size[1]:g} m and the truth measures {extent} m"
-        if (extent.size < _COVERED * size).any() and _fits(extent, size[::-1]):
+        known = context.truth.forward or context.predictions.forward
+        turned = (extent.size < _COVERED * size).any() and _fits(extent, size[::-1])
+        if turned or (known is None and _crosswise(context.region, extent)):
             text += (
                 ": x and y seem to be swapped. Results do not depend on the axes if both sides have the same axes and "
                 "are not cropped"
             )
-            remedy = Remedy(
-                'To crop, say which axis points forward: .with_forward("y") on both sides',
-                "To crop, say which axis points forward: write FILE,forward=y for both files",
-            )
+            remedy = Remedy.of("Give the region as length and width: forward first, then sideways")
+            if known is None:
+                remedy = Remedy(
+                    'To crop, say which axis points forward: .with_forward("y") on both sides',
+                    "To crop, say which axis points forward: write FILE,forward=y for both files",
+                )
             yield Finding("warning", "region-turned", text, extent.instances, remedy=remedy)
             return
         if (extent.size < _COVERED * size).any():
@@ -75,6 +81,15 @@ def far_away(context: Context) -> Iterator[Finding]:
             )
             remedy = Remedy("Use .crop(region) if they should not count", "Use --crop if they should not count")
             yield Finding("warning", "instances-far-away", text, len(rows), examples(side, rows), remedy)
+
+
+def _crosswise(region: Bounds, extent: Extent) -> bool:
+    """Whether a region around the ego is long along one axis, and the instances along the other."""
+    size = np.array(region[2:]) - region[:2]
+    centred = region[0] == -region[2] and region[1] == -region[3]
+    return centred and any(
+        size[i] >= _LONGER * size[j] and extent.size[j] >= _LONGER * extent.size[i] for i, j in _AXES
+    )
 
 
 def _fits(extent: Extent, size: Points) -> bool:

@@ -9,7 +9,7 @@ import typer
 from mapgauge.cli import gate
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
-from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.output import Table, say, show_table, warn
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse
 from mapgauge.cli.summary import titled
 from mapgauge.errors import InvalidInput
@@ -119,6 +119,9 @@ def show_comparison(
         if form == "text":
             for note in filter(None, (comparison.tests, *comparison.notes)):
                 say(note)
+    if form in ("csv", "latex"):
+        for note in comparison.notes:
+            warn(note)
 
 
 def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:

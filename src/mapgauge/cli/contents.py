@@ -34,7 +34,8 @@ def in_words(frames: "MapFrames") -> list[str]:
     empty = f" ({found['empty_frames']} empty)" if found["empty_frames"] else ""
     spread, points, extent = found["confidence"], found["points_per_instance"], found["extent"]
     bounds = [f"{axis} {ends[0]:.1f} to {ends[1]:.1f} m" for axis, ends in extent.items() if ends]
-    measured = [", ".join(bounds)] if bounds else []
+    forward = [] if frames.forward is None else [f"{frames.forward} forward"]
+    measured = [", ".join([*bounds, *forward])] if bounds else forward
     if points:
         least, most = points["least"], points["most"]
         measured.append(f"{least} points each" if least == most else f"{least} to {most} points each")

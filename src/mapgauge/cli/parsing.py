@@ -126,6 +126,8 @@ def settings_of(
     from mapgauge.protocols import protocol as protocol_of
 
     found = valid("--protocol", protocol_of, protocol)
+    if crop and found.region is None:
+        refuse("--crop", f"the protocol {protocol} has no region to crop to. Choose a protocol with a region")
     if spacing is not None and count is not None:
         refuse("--spacing", "give --spacing or --count, not both")
     for option, settings in (

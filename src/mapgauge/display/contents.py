@@ -35,6 +35,7 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
         "scenes": None if frames.scenes is None else len(set(frames.scenes)),
         "timestamps": frames.timestamps is not None,
         "poses": frames.poses is not None,
+        "forward": frames.forward,
     }
 
 
