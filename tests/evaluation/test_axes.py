@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import mapgauge as mg
@@ -18,8 +17,8 @@ def test_a_crop_along_the_axes_gives_the_numbers_of_turned_files() -> None:
     assert mg.evaluate(*TURNED, SMALL).classes == straight.classes
     one_unknown = TURNED[0].with_forward(None), TURNED[1]
     assert mg.evaluate(*one_unknown, SMALL).classes == straight.classes
-    across = [side.with_forward(None) for side in TURNED]  # as x is forward
-    found = mg.evaluate(*across, SMALL)
+    unknown = TURNED[0].with_forward(None), TURNED[1].with_forward(None)  # cropped as if x were forward
+    found = mg.evaluate(*unknown, SMALL)
     assert found.classes != straight.classes
     assert "region-turned" in {finding.code for finding in found.findings}
 
@@ -47,7 +46,7 @@ def test_sides_with_different_axes_cannot_be_cropped() -> None:
 def test_predictions_are_turned_if_axes_and_distances_agree(degrees: int) -> None:
     sides = (TURNED[0], TRUTH) if degrees == -90 else (PREDICTIONS, TURNED[1])
     found = mg.evaluate(*sides, SMALL, axes="auto")
-    np.testing.assert_allclose(found.mean["pld"], mg.evaluate(PREDICTIONS, TRUTH, SMALL).mean["pld"], rtol=1e-12)
+    assert found.classes == mg.evaluate(PREDICTIONS, TRUTH, SMALL).classes
     (note,) = [finding for finding in found.findings if finding.code.startswith("axes")]
     assert (note.level, note.code) == ("note", "axes-corrected")
     assert f"turned by {degrees} degrees" in note.message
