@@ -137,7 +137,7 @@ def evaluate(
             show_findings(new)
         if target is not None:
             found.save(target)
-        results.append(found if page or streamed else found.with_data(None))
+        results.append(found if page or streamed else found.without_data())
     show_results(form, results, names)
     errors = sum(finding.level == "error" for finding in told)
     if errors and not quiet:

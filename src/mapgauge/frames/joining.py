@@ -60,6 +60,7 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
         if any(part.links is None for part in same)
         else joined_links([part.links for part in same], [len(part.polylines) for part in same]),
         findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
+        history=None,
     )
 
 
@@ -89,4 +90,5 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
         **columns,
         polylines=pair[0].polylines.and_then(pair[1].polylines).pick(order),
         links=kept_links(joined_links([part.links for part in pair], counts), order, sum(counts)),
+        history=None,
     )

@@ -11,6 +11,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.findings import Finding
 from mapgauge.protocols import Protocol
+from mapgauge.results.geometry import Sides, geometry_of
 from mapgauge.results.rows import MemoryRows, Rows
 from mapgauge.results.summary import Input, Summary
 from mapgauge.scoring.scores import Scores
 
-LAYOUT = 1  # later layouts are refused
+LAYOUT = 2  # later layouts are refused; 2 added the history of inputs and the geometry
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
@@ -64,13 +66,16 @@ class _Header(_Layout):
     findings: tuple[Finding, ...]
 
 
-def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write results, without the geometry, to one file.
+def save_results(
+    summary: Summary, rows: Rows, path: str | os.PathLike[str], geometry: Mapping[str, Any] | None = None
+) -> None:
+    """Write results to one file.
 
     Args:
         summary: The summary.
         rows: The scores of all frames.
         path: The file.
+        geometry: The arrays of ``geometry_arrays``; None for a file without geometry.
     """
     header = _Header(
         LAYOUT,
@@ -87,12 +92,12 @@ def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> 
         summary.findings,
     )
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
+    np.savez_compressed(buffer, **archive_arrays(header, rows.scores), **(geometry or {}))
     save(Path(path), buffer.getvalue())
 
 
-def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
-    """Read a file that ``save_results`` wrote."""
+def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Callable[[], Sides] | None]:
+    """Read a file that ``save_results`` wrote. If it has the geometry, the last value is a function that reads it."""
     content = Content(path)
     data = content.data  # read completely, so that no file stays open after an error
     try:
@@ -100,7 +105,9 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
         written = msgspec.json.decode(text, type=_Layout)
         if written.layout > LAYOUT:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
-        return _parsed(msgspec.json.decode(text, type=_Header), arrays)
+        header = msgspec.json.decode(text, type=_Header)
+        geometry = geometry_of(arrays, header.tokens, header.class_names, content.error)
+        return *_parsed(header, arrays), geometry
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
