@@ -34,8 +34,8 @@ def show(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PREDICTIONS... TRUTH | RESULTS...",
-            help="Files of predictions, and the file of the truth as the last. Or files of results.",
+            metavar="FILE",
+            help="Files of predictions and, as the last, the file of the truth. Or files of results.",
             parser=path_or_url,
             show_default=False,
         ),

@@ -61,7 +61,7 @@ STEPS: Mapping[str, type[msgspec.Struct]] = {
         _row("crop", region=tuple[float, ...]),
         _row(
             "resample",
-            spacing=Annotated[float, msgspec.Meta(ge=0.001)] | None,
+            spacing=Annotated[float, msgspec.Meta(ge=0.01)] | None,
             count=Annotated[int, msgspec.Meta(le=10_000)] | None,
         ),
     )

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.files.errors import MakeError
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.io.dataset import RowGroups
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.scoring.prepare import check_sides
 
@@ -51,7 +52,7 @@ def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
 
 
 def geometry_of(
-    arrays: dict[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], error: MakeError
+    arrays: dict[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path
 ) -> Callable[[], Sides] | None:
     """Return a function that reads the geometry, or None if there is none. The arrays are removed from ``arrays``.
 
@@ -59,22 +60,21 @@ def geometry_of(
         arrays: All arrays of the file, by name.
         tokens: Frames of the results.
         classes: Classes of the results.
-        error: Creates the error for the file.
+        path: The file, for errors.
     """
     found = {name: arrays.pop(name) for name in NAMES if name in arrays}
     if not found:
         return None
     if len(found) < len(NAMES) or any(array.dtype != np.uint8 or array.ndim != 1 for array in found.values()):
         raise ValueError("its geometry is not complete")
-    return partial(_read_sides, found, tokens, classes, error)
+    return partial(_read_sides, found, tokens, classes, path)
 
 
-def _read_sides(
-    arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], error: MakeError
-) -> Sides:
+def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path) -> Sides:
+    error = RowGroups(f"{path}: its geometry", ()).error
     columns = [ParquetColumns.of_bytes(arrays[name].tobytes(), error) for name in NAMES]
-    x, y = (replace(frames_from_columns(one, ReadOptions(), "the geometry of the results"), name="") for one in columns)
+    x, y = (replace(frames_from_columns(one, ReadOptions(), str(path)), name="") for one in columns)
     if any(side.tokens != tokens or side.classes != classes or side.dimension != y.dimension for side in (x, y)):
-        raise error("its geometry has other frames or classes than its results")
+        raise error("other frames or classes than its results")
     check_sides(x, y)
     return x, y

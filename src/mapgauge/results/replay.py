@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
+from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
+from mapgauge.files.kinds import is_folder, is_plain_file
 from mapgauge.files.places import is_url
 from mapgauge.frames.content_hash import content_hash, hash_text
 from mapgauge.frames.history import READ, Step, arguments_of, replay
@@ -21,7 +22,7 @@ from mapgauge.scoring.prepare import Frames
 _SIDES = ("predictions", "truth")
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
-    "Give --predictions and --truth to mapgauge report, or files of predictions and truth to mapgauge show",
+    "Give --predictions and --truth to report, or the files of predictions and truth to show",
 )
 
 
@@ -70,7 +71,10 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     if given is None and is_url(paths[0]):
         raise InvalidInput(f"{name}: the {side} came from {paths[0]}. A URL is only read if it is given", remedy=_GIVE)
     failed: list[MapgaugeError] = []
-    there = [path for path in paths if Path(path).exists()] or paths[:1]
+    there = [path for path in paths if given is not None or is_plain_file(path) or is_folder(path)]
+    if not there:
+        beside = f", neither here nor beside {name}" if len(paths) > 1 else ""
+        raise UnreadableFile(f"{paths[0]}: no such file{beside}", remedy=_GIVE)
     for way in _ways(recorded, there):
         try:
             frames = _read(way)

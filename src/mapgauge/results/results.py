@@ -153,7 +153,7 @@ class Results:
         >>> len(mg.load_results(folder / "results.mg").with_data().assignment("a").matches)
         1
         """
-        if predictions is None and truth is None and self.sides is not None:
+        if predictions is None and truth is None and self.data is not None:
             return self
         x, y = read_again(self.inputs, (predictions, truth), self.origin)
         return replace(self, sides=prepare(x, y, self.protocol, "ignore"))

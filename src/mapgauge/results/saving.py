@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.files.json_documents import has_doubled_keys
 from mapgauge.files.limits import RAISE, most_bytes
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
@@ -106,7 +107,9 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Cal
         if written.layout > LAYOUT:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
         header = msgspec.json.decode(text, type=_Header)
-        geometry = geometry_of(arrays, header.tokens, header.class_names, content.error)
+        if has_doubled_keys(text):
+            raise ValueError("a key of its header occurs twice")
+        geometry = geometry_of(arrays, header.tokens, header.class_names, content.path)
         return *_parsed(header, arrays), geometry
     except UnreadableFile:
         raise
@@ -144,9 +147,12 @@ def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:
 def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
     """The arrays of an archive, and the text of its header."""
     with zipfile.ZipFile(io.BytesIO(data)) as members:
+        names = members.namelist()
         size, limit = sum(member.file_size for member in members.infolist()), most_bytes(len(data))
     if size > limit:
         raise InvalidInput(f"it has {len(data)} bytes, and its arrays {size}, expected at most {limit}", remedy=RAISE)
+    if len(set(names)) < len(names):
+        raise ValueError("an array occurs twice")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
     return arrays, arrays.pop("header").tobytes()
