@@ -8,16 +8,16 @@ bits, so that ``.half()``, ``.to(torch.bfloat16)`` or a device without float64 c
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, MissingDependency
-from mapgauge.evaluation.accumulator import Accumulator, Repeated, texts
+from mapgauge.evaluation.accumulator import Accumulator, Repeated
 from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings
 from mapgauge.frames.batches import Batch
+from mapgauge.frames.content_hash import HASH_BYTES
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
@@ -91,17 +91,9 @@ class _PolylineMetric(Metric):
             tokens: The name of each frame, needed to detect frames that a sampler repeats.
             scenes: The scene of each frame.
         """
-        batch = self._empty.fresh()
-        if isinstance(targets, MapFrames):
-            batch.update(predictions, targets, tokens, scenes)
-        else:
-            # Tokens are checked when all frames are together, because only then all repeated frames are known.
-            batch.update(predictions, targets)
-        if len(batch):
-            rows = batch.rows()
-            if not isinstance(targets, MapFrames):
-                count = len(batch)
-                rows = replace(rows, tokens=texts("tokens", tokens, count), scenes=texts("scenes", scenes, count))
+        # Repeated tokens are detected when all frames are together, because only then all of them are known.
+        rows = self._empty.score(predictions, targets, tokens, scenes)
+        if rows.tokens:
             for name, array in zip(self._states, _packed(rows), strict=True):
                 getattr(self, name).append(torch.from_numpy(array).to(self.device))
 
@@ -201,18 +193,21 @@ class PolylineAveragePrecision(_PolylineMetric):
         super().__init__(chosen, wanted, classes, degenerate, repeated, **settings)
 
 
-# Rows are packed into three arrays of integers. The first has a row per frame: its tally, its counts and the bits of
-# its sums. The second has a row per prediction: the bits of its confidence, and its hits. The third has the token and
-# the scene of each frame in UTF-8, each followed by 0.
+# Rows are packed into three arrays of integers. The first has a row per frame: its tally, its hashes, its counts and
+# the bits of its sums. The second has a row per prediction: the bits of its confidence, and its hits. The third has the
+# token and the scene of each frame in UTF-8, each followed by 0.
+
+_HASHES = 2 * HASH_BYTES // 8  # columns of the hashes of both sides, as 64-bit integers
 
 
 def _packed(rows: BatchRows) -> list[NDArray[Any]]:
     scores = rows.scores
     blocks = [np.moveaxis(block, 1, 0).reshape(len(rows.tokens), -1) for block in scores.sums.values()]
     bits = [np.ascontiguousarray(block).view(np.int64) for block in blocks]
+    hashes = np.ascontiguousarray(rows.hashes).reshape(len(rows.tokens), -1).view(np.int64)
     names = "".join(f"{token}\0{scene}\0" for token, scene in zip(rows.tokens, rows.scenes, strict=True))
     return [
-        np.concatenate([rows.tally, scores.predicted, scores.true, *bits], axis=1),
+        np.concatenate([rows.tally, hashes, scores.predicted, scores.true, *bits], axis=1),
         np.stack([scores.confidence.view(np.int64), *(hits.astype(np.int64) for hits in scores.hits.values())], axis=1),
         np.array(bytearray(names.encode()), np.uint8),
     ]
@@ -222,8 +217,8 @@ def _unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRow
     frames, records, names = arrays
     _, metrics, classes = settings
     shapes = _shapes(settings)
-    sizes = [TALLIES, len(classes), len(classes), *(math.prod(shape) for shape in shapes.values())]
-    tally, predicted, true, *bits = np.split(frames, np.cumsum(sizes)[:-1], axis=1)
+    sizes = [TALLIES, _HASHES, len(classes), len(classes), *(math.prod(shape) for shape in shapes.values())]
+    tally, hashes, predicted, true, *bits = np.split(frames, np.cumsum(sizes)[:-1], axis=1)
     sums = {}
     for (name, shape), block in zip(shapes.items(), bits, strict=True):
         numbers = np.ascontiguousarray(block).view(np.float64).reshape(len(frames), *shape)
@@ -243,7 +238,8 @@ def _unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRow
         {name: records[:, k].astype(np.uint16) for k, name in enumerate(hits, 1)},
     )
     texts = names.tobytes().decode().split("\0")[:-1]
-    return BatchRows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]))
+    bits_of_hashes = np.ascontiguousarray(hashes).view(np.uint8).reshape(len(frames), 2, HASH_BYTES)
+    return BatchRows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]), bits_of_hashes)
 
 
 def _shapes(settings: ScoringSettings) -> dict[str, tuple[int, int, int]]:
@@ -259,4 +255,4 @@ def _widths(settings: ScoringSettings) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of the three arrays for no frames."""
     sums = sum(math.prod(shape) for shape in _shapes(settings).values())
     hits = sum(1 for _ in hit_metrics(settings.metrics))
-    return (0, TALLIES + 2 * len(settings.classes) + sums), (0, 1 + hits), (0,)
+    return (0, TALLIES + _HASHES + 2 * len(settings.classes) + sums), (0, 1 + hits), (0,)

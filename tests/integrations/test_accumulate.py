@@ -320,6 +320,41 @@ def test_other_settings_do_not_merge() -> None:
         Accumulator().merge({})  # type: ignore[arg-type]
 
 
+def hashes_of(results: mg.Results) -> list[str]:
+    return [read.hash for read in results.inputs]
+
+
+def test_inputs_have_the_hash_of_evaluate(rng: np.random.Generator) -> None:
+    expected = hashes_of(mg.evaluate(PREDICTIONS, TRUTH))
+    assert hashes_of(fill(Accumulator(), TOKENS).results()) == expected
+    order = [TOKENS[i] for i in rng.permutation(FRAMES)]
+    first, second = (fill(Accumulator(repeated="drop"), tuple(some)) for some in (order[:9], order[6:]))
+    first.merge(pickle.loads(pickle.dumps(second)))
+    assert hashes_of(first.results()) == expected
+    columns = Accumulator()
+    fewer = PREDICTIONS.at([i for i in range(FRAMES) if i % 4])
+    for start in range(0, FRAMES, 5):
+        some = TOKENS[start : start + 5]
+        columns.update(
+            fewer.at([fewer.index[token] for token in some if token in fewer.index]),
+            TRUTH.at([TRUTH.index[token] for token in some]),
+        )
+    assert hashes_of(columns.results()) == hashes_of(mg.evaluate(fewer, TRUTH))
+
+
+def test_other_content_has_another_hash() -> None:
+    batch = batch_of(PREDICTIONS, TOKENS[:3]), batch_of(TRUTH, TOKENS[:3])
+    found = [Accumulator() for _ in range(3)]
+    found[0].update(*batch, TOKENS[:3])
+    found[1].update(*batch, TOKENS[3:6])
+    found[2].update(*batch)
+    assert len({tuple(hashes_of(one.results())) for one in found}) == 3
+    again = Accumulator()
+    for k in (2, 0, 1):  # frames without tokens in another order
+        again.update([batch[0][k]], [batch[1][k]])
+    assert hashes_of(again.results()) == hashes_of(found[2].results())
+
+
 def test_it_survives_pickling_and_goes_on() -> None:
     accumulator = pickle.loads(pickle.dumps(fill(Accumulator(), TOKENS[:9])))
     assert fill(accumulator, TOKENS[9:]).compute() == flat(mg.evaluate(PREDICTIONS, TRUTH))

@@ -171,6 +171,11 @@ def test_columns_are_taken_too(of_pld: dict[str, float]) -> None:
     metric.update(PREDICTIONS, TRUTH)
     assert plain(metric.compute()) == of_pld
     assert metric.results().tokens == TOKENS
+    named = PolylineLocalisationDetection(classes=MAPTR, repeated="drop")
+    for some in (TOKENS[:9], TOKENS[5:]):
+        named.update(batch_of(PREDICTIONS, some), batch_of(TRUTH, some), some)
+    expected = [read.hash for read in mg.evaluate(PREDICTIONS, TRUTH, metrics=["pld"]).inputs]
+    assert [[read.hash for read in one.results().inputs] for one in (metric, named)] == [expected, expected]
     with pytest.raises(mg.InvalidInput, match="tokens and scenes are not allowed with MapFrames"):
         metric.update(PREDICTIONS, TRUTH, TOKENS)
 

@@ -455,7 +455,7 @@ def test_results_without_data_pld_or_scenes_can_be_explored(show: Show, tmp_path
     page.locator(".panel svg").focus()
     page.keyboard.press("n")
     assert page.locator(".tip").inner_text().startswith("truth 0, ")
-    write_report(results.with_data(None), tmp_path / "bare.html")
+    write_report(results.without_data(), tmp_path / "bare.html")
     page = show(tmp_path / "bare.html")
     page.keyboard.press("j")
     assert chosen(page) == tokens(page)[1]

@@ -295,7 +295,7 @@ def test_classes_and_parts_have_the_colours_of_the_figures(one: Path) -> None:
 
 
 def test_results_without_data_are_reported_without_drawings(methods: list[mg.Results], tmp_path: Path) -> None:
-    write_report(methods[0].with_data(None), tmp_path / "report.html")
+    write_report(methods[0].without_data(), tmp_path / "report.html")
     meta, arrays = contents(tmp_path / "report.html")
     assert meta["drawn"] == []
     assert not any("coords" in name for name in arrays)

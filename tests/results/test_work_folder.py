@@ -75,8 +75,10 @@ def test_a_work_folder_refuses_other_data(folder: Path, sides: Sides) -> None:
         mg.load_results(folder / "work", predictions, truth.rotate(90))
     with pytest.raises(mg.InvalidInput, match="not the predictions"):
         mg.load_results(folder / "work", folder / "y.parquet", folder / "x.parquet")
-    with pytest.raises(mg.InvalidInput, match="predictions and truth must be given together"):
-        mg.load_results(folder / "work", predictions)
+
+
+def test_a_side_that_is_not_given_is_read_from_its_recorded_file(folder: Path, sides: Sides) -> None:
+    check_loaded(mg.load_results(folder / "work", sides[0]), sides)
 
 
 def test_data_with_dropped_instances_loads(sides: Sides, tmp_path: Path) -> None:

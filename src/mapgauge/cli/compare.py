@@ -11,6 +11,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
 from mapgauge.cli.output import Table, say, show_table, warn
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse
+from mapgauge.cli.results_files import check_one_protocol, each_results
 from mapgauge.cli.summary import titled
 from mapgauge.errors import InvalidInput
 
@@ -58,6 +59,7 @@ def compare(
     The intervals of values and differences come from a bootstrap over scenes, or over frames if the scenes are unknown.
     """
     form = form_of(json=json, csv=csv, latex=latex)
+    results = each_results(results)
     names = file_names(results, name)
     if samples < 1 or not 0 < level < 1 or seed < 0:
         refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
@@ -69,6 +71,7 @@ def compare(
     from mapgauge import load_results
 
     methods = [load_results(path) for path in results]
+    check_one_protocol(names, methods)
     comparison = compare_results(
         methods,
         names=names,

@@ -15,7 +15,7 @@ from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
 from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.targets import check_targets, page_of, result_files, work_folders
+from mapgauge.cli.targets import check_geometry, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -70,6 +70,13 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    with_geometry: Annotated[
+        bool,
+        typer.Option(
+            "--with-geometry",
+            help="Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
+        ),
+    ] = False,
     page: Annotated[
         Path | None,
         typer.Option(
@@ -113,6 +120,8 @@ def evaluate(
         folders=folders,
         new_folder=output if len(labels) > 1 else None,
     )
+    if with_geometry:
+        check_geometry(output)
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     quiet = form != "text"
@@ -156,8 +165,8 @@ def evaluate(
         else:
             show_findings(new)
         if target is not None:
-            found.save(target)
-        results.append(found if page or streamed else found.with_data(None))
+            found.save(target, geometry="original" if with_geometry else None)
+        results.append(found if page or streamed else found.without_data())
     if len(given) == 1:
         show_results(form, results, names)
     else:

@@ -12,9 +12,8 @@ from mapgauge.cli.documents import write_json
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import paint, say, show_findings
 from mapgauge.cli.reading import Reading
+from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
-
-_ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 
 
 def inspect(
@@ -33,7 +32,7 @@ def inspect(
 
     Prints the format, frames, classes, confidences, extents, and what the reader found. For results, prints the tables.
     """
-    if format is None and _is_results(file):
+    if format is None and is_results(file):
         _inspect_results(file, json)
         return
     frames = Reading.of(context).predictions(file)
@@ -47,18 +46,6 @@ def inspect(
 
     tell_frames(frames.name, f"({frames.format}: {FORMATS[frames.format].about})", frames)
     show_findings(frames.findings)
-
-
-def _is_results(file: Path) -> bool:
-    try:
-        if file.is_dir():
-            from mapgauge.results.folder import is_folder
-
-            return is_folder(file)
-        with file.open("rb") as stream:
-            return stream.read(len(_ZIP)) == _ZIP
-    except OSError:
-        return False  # reading the file raises a better error
 
 
 def _inspect_results(file: Path, json: bool) -> None:

@@ -66,7 +66,9 @@ TruthArgument: TypeAlias = Annotated[
 ]
 ResultsArgument: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(metavar="RESULTS", help="Files written by `mapgauge evaluate -o`.", show_default=False),
+    typer.Argument(
+        metavar="RESULTS", help="Files written by `mapgauge evaluate -o`, or folders of them.", show_default=False
+    ),
 ]
 
 ProtocolOption: TypeAlias = Annotated[

@@ -7,8 +7,9 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.output import warn
-from mapgauge.cli.parsing import file_names, path_or_url, refuse
+from mapgauge.cli.parsing import file_names, path_or_url, place, refuse
 from mapgauge.cli.reading import Reading
+from mapgauge.cli.results_files import check_one_protocol, each_results
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mapgauge.results.results import Results
+    from mapgauge.results.summary import Input
 
 
 def report(
@@ -58,8 +60,10 @@ def report(
 ) -> None:
     """Write results as an HTML page.
 
-    The page draws frames if the evaluated files still exist, or are given.
+    The page draws frames if the results have the geometry (`evaluate --with-geometry`), if the evaluated files still
+    exist, or if they are given. The results say how the files were read.
     """
+    results = each_results(results)
     if predictions and len(predictions) != len(results):
         refuse("--predictions", f"must be given once per RESULTS, {len(results)} times, got {len(predictions)}")
     if frames < 0:
@@ -72,34 +76,39 @@ def report(
 
     given: Sequence[Path | None] = predictions or [None] * len(results)
     methods = [_with_data(path, reading, x, truth) for path, x in zip(results, given, strict=True)]
-    recorded = [path_or_url(read.name) for method in methods for read in method.inputs if read.name]
+    check_one_protocol(names, methods)
+    recorded = [path_or_url(one) for method in methods for read in method.inputs for one in _paths(read, method)]
     check_targets([output], recorded)
     write_report(methods, output, names=names, frames=frames, title=title)
     warn(f"report in {output}")
 
 
+def _paths(read: "Input", method: "Results") -> list[str]:
+    from mapgauge.results.replay import recorded_paths
+
+    return recorded_paths(read, method.origin)
+
+
 def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> "Results":
     """Load results with the geometry that they were computed from.
 
-    Files given as options must be the evaluated ones. Files that the results name may be missing or may have changed:
-    then there is a warning, and the results have no geometry.
+    The results say how their files were read. Options of this command replace that. Files given as options must be the
+    evaluated ones. Files that the results name may be missing or may have changed: then there is a warning, and the
+    results have no geometry.
     """
     from mapgauge import load_results
 
     results = load_results(path)
     try:
-        if predictions is None and truth is None and results.data is not None:
-            return results  # a work folder refers to its files
+        if reading == Reading():
+            return results.with_data(*(None if one is None else place(one) for one in (predictions, truth)))
         x, y = (
             path_or_url(recorded.name) if given is None else given
             for given, recorded in zip((predictions, truth), results.inputs, strict=True)
         )
-        return load_results(path, reading.predictions(x), reading.truth(y))
+        return results.with_data(reading.predictions(x), reading.truth(y))
     except MapgaugeError as error:
         if predictions is not None or truth is not None:
             raise
-        warn(
-            f"{path}: frames are not drawn: {error.for_shell()}. "
-            "Give --predictions and --truth, with the options used originally"
-        )
-        return results.with_data(None)
+        warn(f"{path}: frames are not drawn: {error.for_shell()}")
+        return results.without_data()

@@ -1,6 +1,7 @@
 """``mapgauge show``: draws one frame with its matches."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -9,24 +10,37 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.output import progress, say, warn, warn_of
-from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of
+from mapgauge.cli.parsing import Texts, file_names, one_of, path_or_url, refuse, settings_of
 from mapgauge.cli.reading import Reading
+from mapgauge.cli.results_files import all_results, check_one_protocol, each_results
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.typing import Forward
 
 RANKS = ("worst", "best", "median")
+_OF_EVALUATION = (
+    *(known.name for known in fields(Reading)),
+    *("protocol", "cutoff", "spacing", "count", "classes", "crop", "ignore_unknown"),
+)
 
 
 def show(
     context: typer.Context,
-    predictions: o.PredictionsArgument,
-    truth: o.TruthArgument,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Files of predictions and, as the last, the file of the truth. Or files of results.",
+            parser=path_or_url,
+            show_default=False,
+        ),
+    ],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="File to write (.png, .svg or .pdf).", show_default=False),
@@ -67,31 +81,32 @@ def show(
     name: o.NamesOption = None,
     workers: o.WorkersOption = None,
 ) -> None:
-    """Draw one frame with its matches."""
-    settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-    if not settings.cutoffs:
-        refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
-    reading = Reading.of(context)
-    names = file_names(predictions, name)
-    check_targets([output], [*predictions, truth])
+    """Draw one frame with its matches.
+
+    From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
+    """
+    from_results = all_results(files)
+    if from_results:
+        files = each_results(files)
+    elif len(files) < 2:
+        refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+    names = file_names(files if from_results else files[:-1], name)
+    check_targets([output], files)
     check_figure(output)
+    if from_results:
+        methods = _loaded(context, files, names)
+    else:
+        settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
+        methods = _evaluated(settings, Reading.of(context), files, names, frame, classes, ignore_unknown, workers)
 
-    from mapgauge import evaluate, plot
+    from mapgauge import plot
 
-    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
-    methods = []
-    for called, x, y in reading.each(names, predictions, truth, classes):
-        if frame not in RANKS:
-            x, y = _only(x, frame), _only(y, frame, needed=True)
-        with progress(f"evaluating {called}") as advance:
-            methods.append(evaluate(x, y, settings, unknown=unknown, workers=workers, progress=advance))
-        warn_of(methods[-1].findings)
-    token = _chosen(methods[0], frame)
+    token = _chosen(methods, frame)
     corners = corners_of(methods, token)
     figure = plot.frame(
         [method.assignment(token) for method in methods],
         side_by_side=side_by_side,
-        region=settings.region,
+        region=methods[0].protocol.region,
         title=token,
         values=corners,
         names=names,
@@ -104,6 +119,56 @@ def show(
             indent="  ",
         )
     warn(f"figure in {output}")
+
+
+def _evaluated(
+    settings: "Protocol",
+    reading: Reading,
+    files: Sequence[Path],
+    names: Sequence[str],
+    frame: str,
+    classes: Texts,
+    ignore_unknown: bool,
+    workers: int | None,
+) -> list["Results"]:
+    """Evaluate predictions: all frames for a rank, or only the frame to draw."""
+    if not settings.cutoffs:
+        refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
+
+    from mapgauge import evaluate
+
+    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
+    methods = []
+    for called, x, y in reading.each(names, files[:-1], files[-1], classes):
+        if frame not in RANKS:
+            x, y = _only(x, frame), _only(y, frame, needed=True)
+        with progress(f"evaluating {called}") as advance:
+            methods.append(evaluate(x, y, settings, unknown=unknown, workers=workers, progress=advance))
+        warn_of(methods[-1].findings)
+    return methods
+
+
+def _loaded(context: typer.Context, files: Sequence[Path], names: Sequence[str]) -> list["Results"]:
+    """Load results with their geometry. Options that change how files are read or compared are refused."""
+    given = [
+        option
+        for option in _OF_EVALUATION
+        if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT"
+    ]
+    if given:
+        options = ", ".join(f"--{option.replace('_', '-')}" for option in given)
+        refuse(options, "cannot be given with results, which have been read and compared already")
+
+    from mapgauge import load_results
+
+    methods = [load_results(path) for path in files]
+    check_one_protocol(names, methods)
+    if not methods[0].protocol.cutoffs:
+        raise InvalidInput(
+            f"{files[0]}: the protocol {methods[0].protocol.name} has no cutoff to match points by",
+            remedy="Give the files of predictions and truth, and --cutoff 1.5",
+        )
+    return [method.with_data() for method in methods]
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
@@ -121,21 +186,27 @@ def _only(frames: "MapFrames", token: str, *, needed: bool = False) -> "MapFrame
     if token in frames.index:
         return frames.at([frames.index[token]])
     if needed:
-        near = get_close_matches(token, frames.tokens, 3, 0.6)
-        hint = (
-            f"; did you mean {' or '.join(near)}?" if near else f"; the first is {frames.tokens[0]}" if frames else ""
-        )
-        remedy = f"Give the token of a frame, or one of {', '.join(RANKS)}"
-        raise InvalidInput(f"{frames.name}: no frame {token!r}{hint}", remedy=remedy)
+        raise _no_frame(frames.name, token, frames.tokens)
     return frames.at([])
 
 
-def _chosen(results: "Results", frame: str) -> str:
-    """Return the token of the frame to draw, which may be given by its rank."""
-    if frame not in RANKS:
-        return frame
-    from mapgauge.metrics.pld import PLD
+def _no_frame(name: str, token: str, tokens: Sequence[str]) -> InvalidInput:
+    """Return the error for a token that does not exist."""
+    near = get_close_matches(token, tokens, 3, 0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; the first is {tokens[0]}" if tokens else ""
+    remedy = f"Give the token of a frame, or one of {', '.join(RANKS)}"
+    return InvalidInput(f"{name}: no frame {token!r}{hint}", remedy=remedy)
 
-    rows = results.frames(sort=PLD.main.key)
-    place = {"worst": 0, "median": len(rows) // 2, "best": -1}[frame]
-    return str(rows[place]["token"])
+
+def _chosen(methods: Sequence["Results"], frame: str) -> str:
+    """Return the token of the frame to draw, which may be given by its rank. All methods must have it."""
+    token = frame
+    if frame in RANKS:
+        from mapgauge.metrics.pld import PLD
+
+        rows = methods[0].frames(sort=PLD.main.key)
+        token = str(rows[{"worst": 0, "median": len(rows) // 2, "best": -1}[frame]]["token"])
+    for method in methods:
+        if token not in method.tokens:
+            raise _no_frame(str(method.origin or "the results"), token, method.tokens)
+    return token

@@ -80,6 +80,15 @@ def check_figure(path: Path | None) -> None:
         suffix_of(path)
 
 
+def check_geometry(output: Path | None) -> None:
+    """Refuse to write the geometry nowhere, or without pyarrow."""
+    from mapgauge.dependencies import pyarrow_modules
+
+    if output is None:
+        refuse("--with-geometry", "needs a file to write to: -o FILE")
+    pyarrow_modules()
+
+
 def make_folder(path: Path) -> None:
     """Create a folder if it does not exist."""
     try:

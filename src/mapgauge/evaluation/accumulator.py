@@ -7,19 +7,20 @@ processes do not change any bit of the result.
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings, picked
+from mapgauge.evaluation.accumulator_settings import by_frame, names_of_numbers
+from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings, hashes_of, picked
 from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.frames.alignment import align
 from mapgauge.frames.batches import Batch, frames_from_batch
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.table import METRICS, chosen_metrics
+from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
@@ -32,6 +33,17 @@ from mapgauge.version import __version__
 
 Repeated: TypeAlias = Literal["error", "drop"]
 SIDES = ("predictions", "targets")
+
+
+class _Batch(NamedTuple):
+    """A batch after its checks. The columns are those of ``BatchRows``."""
+
+    x: MapFrames  # aligned
+    y: MapFrames
+    tally: NDArray[np.int64]
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...]
+    hashes: NDArray[np.uint8]
 
 
 class Accumulator:
@@ -76,11 +88,11 @@ class Accumulator:
             if value not in get_args(kind):
                 raise InvalidInput(f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {value!r}")
         settings = protocol_of(protocol)
-        self.numbers = _names_of_numbers(classes, settings)
+        self.numbers = names_of_numbers(classes, settings)
         if settings.classes is None:
             settings = settings.replace(classes=self.numbers)
         assert settings.classes is not None
-        self.settings = ScoringSettings(settings, _by_frame(chosen_metrics(settings, metrics)), settings.classes)
+        self.settings = ScoringSettings(settings, by_frame(chosen_metrics(settings, metrics)), settings.classes)
         self.degenerate: Degenerate = degenerate
         self.repeated: Repeated = repeated
         self.reset()
@@ -124,6 +136,41 @@ class Accumulator:
                 by frame. ``MapFrames`` have their own tokens.
             scenes: The scene of each frame, for intervals over scenes.
         """
+        batch = self._batch(predictions, targets, tokens, scenes)
+        new = self._new(batch.tokens)
+        if new:
+            self._rows.append(self._scored(batch, new))
+        self._count(batch.tokens, new)
+
+    def score(
+        self,
+        predictions: Batch | MapFrames,
+        targets: Batch | MapFrames,
+        tokens: Sequence[str] | None = None,
+        scenes: Sequence[str] | None = None,
+    ) -> BatchRows:
+        """Score a batch without keeping its rows. Repeated tokens are not detected; the arguments are as in ``update``.
+
+        ``add`` of an accumulator with the same settings takes the rows.
+        """
+        batch = self._batch(predictions, targets, tokens, scenes)
+        return self._scored(batch, list(range(len(batch.tokens))))
+
+    def _scored(self, batch: "_Batch", new: list[int]) -> BatchRows:
+        protocol, metrics, _ = self.settings
+        x, y = cropped(batch.x.at(new), batch.y.at(new), protocol)
+        scores = score_frames(x, y, protocol, metrics, (), workers=None)
+        texts_of_new = picked(batch.tokens, new), picked(batch.scenes, new)
+        return BatchRows(scores, batch.tally[new], *texts_of_new, batch.hashes[new])
+
+    def _batch(
+        self,
+        predictions: Batch | MapFrames,
+        targets: Batch | MapFrames,
+        tokens: Sequence[str] | None,
+        scenes: Sequence[str] | None,
+    ) -> "_Batch":
+        """Return a batch after checking it."""
         if isinstance(predictions, MapFrames) or isinstance(targets, MapFrames):
             if not (isinstance(predictions, MapFrames) and isinstance(targets, MapFrames)):
                 raise InvalidInput("predictions and targets must both be MapFrames, or both lists of dicts")
@@ -139,14 +186,8 @@ class Accumulator:
         else:
             x, y, tally = self._frames(predictions, targets)
             names, places = texts("tokens", tokens, len(y)), texts("scenes", scenes, len(y))
-        x, y = align(x, y, classes=self.settings.classes)
-        new = self._new(names)
-        if new:
-            protocol, metrics, _ = self.settings
-            x, y = cropped(x.at(new), y.at(new), protocol)
-            scores = score_frames(x, y, protocol, metrics, (), workers=None)
-            self._rows.append(BatchRows(scores, tally[new], picked(names, new), picked(places, new)))
-        self._count(names, new)
+        aligned = align(x, y, classes=self.settings.classes)
+        return _Batch(*aligned, tally, names, places, hashes_of(x, y, names))
 
     def _frames(self, predictions: Batch, targets: Batch) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
         """Return both sides of a batch of dictionaries, and the number of dropped instances."""
@@ -220,7 +261,10 @@ class Accumulator:
     def _results(self, rows: BatchRows) -> Results:
         protocol, metrics, classes = self.settings
         counts = [side.sum(axis=0).tolist() for side in (rows.scores.predicted, rows.scores.true)]
-        inputs = [Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), "") for count in counts]
+        inputs = [
+            Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), rows.hash_of(side))
+            for side, count in enumerate(counts)
+        ]
         summary = Summary(
             protocol,
             metrics,
@@ -247,38 +291,6 @@ class Accumulator:
             text = f"{self._repeats} frames dropped because their tokens were seen before"
             found.append(Finding("note", "dropped-repeated", text, self._repeats))
         return found
-
-
-def _names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tuple[str, ...] | None:
-    """Return the class names of integer labels. They must contain every class that is evaluated."""
-    if classes is None:
-        if protocol.classes is None:
-            raise InvalidInput(
-                f"the protocol {protocol.name} has no classes", remedy="Pass classes= with the names of all classes"
-            )
-        return None
-    if isinstance(classes, str) or not isinstance(classes, Sequence) or not all(isinstance(c, str) for c in classes):
-        raise InvalidInput(f"classes must be a list of names, got {classes!r}")
-    if not classes or len(set(classes)) < len(classes):
-        raise InvalidInput(f"classes must be one or more different names, got {list(classes)!r}")
-    lacking = [name for name in protocol.classes or () if name not in classes]
-    if lacking:
-        raise InvalidInput(
-            f"classes lacks {', '.join(lacking)}, which the protocol {protocol.name} evaluates",
-            remedy=f'Choose other classes with mg.protocol("{protocol.name}", classes=(...))',
-        )
-    return tuple(classes)
-
-
-def _by_frame(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse metrics that need whole scenes: a batch may hold a part of one."""
-    lacking = [name for name in metrics if METRICS[name].level != "frame"]
-    if lacking:
-        raise InvalidInput(
-            f"{', '.join(lacking)} cannot be accumulated: a scene may be spread over several batches",
-            remedy="Evaluate whole scenes with mg.evaluate, or name other metrics",
-        )
-    return metrics
 
 
 def texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.frames.content_hash import HASH_BYTES, added_hashes, frame_hashes, hash_text
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.scores import Scores
 
@@ -29,6 +31,7 @@ class BatchRows:
     tally: NDArray[np.int64]  # (frames, 3): predictions dropped, targets dropped, whether predictions lacked the frame
     tokens: tuple[str, ...]  # "" for a frame without a token
     scenes: tuple[str, ...]  # "" for an unknown scene
+    hashes: NDArray[np.uint8]  # (frames, 2, 16): content hash of predictions and truth; zeros for a frame without any
 
     @classmethod
     def concatenate(cls, parts: Sequence["BatchRows"]) -> "BatchRows":
@@ -38,6 +41,7 @@ class BatchRows:
             np.concatenate([part.tally for part in parts]),
             tuple(token for part in parts for token in part.tokens),
             tuple(scene for part in parts for scene in part.scenes),
+            np.concatenate([part.hashes for part in parts]),
         )
 
     def at(self, frames: Sequence[int]) -> "BatchRows":
@@ -47,7 +51,30 @@ class BatchRows:
             self.tally[list(frames)],
             picked(self.tokens, frames),
             picked(self.scenes, frames),
+            self.hashes[list(frames)],
         )
+
+    def hash_of(self, side: int) -> str:
+        """Return the content hash of the predictions (0) or of the truth (1), in the same form as ``Input.hash``."""
+        data = self.hashes[:, side].tobytes()
+        parts = [data[i : i + HASH_BYTES] for i in range(0, len(data), HASH_BYTES)]
+        return hash_text(added_hashes([int.from_bytes(part, "little") for part in parts]))
+
+
+def hashes_of(predictions: MapFrames, truth: MapFrames, tokens: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the content hashes of the frames of a batch.
+
+    Args:
+        predictions: The predictions, before they are aligned. Frames of the truth may be missing.
+        truth: The truth.
+        tokens: The tokens of the frames of the truth, which may differ from those in ``truth``: "" for none.
+    """
+    at = [truth.index[token] for token in predictions.tokens]
+    hashes = np.zeros((len(truth), 2, HASH_BYTES), np.uint8)
+    for side, frames, places in ((0, predictions, at), (1, truth, range(len(truth)))):
+        found = b"".join(frame_hashes(frames, picked(tuple(tokens), places)))
+        hashes[list(places), side] = np.frombuffer(found, np.uint8).reshape(-1, HASH_BYTES)
+    return hashes
 
 
 def picked(texts: tuple[str, ...], frames: Sequence[int]) -> tuple[str, ...]:

@@ -5,12 +5,13 @@ hashes of the parts of a data set add up to the hash of the whole.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 
 from mapgauge.frames.map_frames import MapFrames
 
-_BYTES = 16
+HASH_BYTES = 16
 
 
 def content_hash(frames: MapFrames) -> int:
@@ -20,30 +21,40 @@ def content_hash(frames: MapFrames) -> int:
     >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
     True
     """
-    total = 0
+    return added_hashes([int.from_bytes(digest, "little") for digest in frame_hashes(frames)])
+
+
+def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None) -> list[bytes]:
+    """Return the hash of each frame, 16 bytes. ``content_hash`` is their sum as little-endian numbers.
+
+    Args:
+        frames: The frames.
+        tokens: Replace the tokens of the frames.
+    """
+    hashes = []
     coords, points = frames.polylines.coords, frames.polylines.offsets
     sizes = np.diff(points)
     width = frames.dimension.to_bytes(1, "little")
     names = [name.encode() for name in frames.classes]
     labels = frames.label.tolist()
     instances = frames.offsets.tolist()
-    for token, begin, end in zip(frames.tokens, instances, instances[1:], strict=False):
-        digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=_BYTES)
+    for token, begin, end in zip(tokens or frames.tokens, instances, instances[1:], strict=False):
+        digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES)
         if end > begin:
             digest.update(b"\0" + width + b"\0".join([names[label] for label in labels[begin:end]]))
             digest.update(sizes[begin:end].tobytes())
             digest.update(np.ascontiguousarray(coords[points[begin] : points[end]]).data)
             if frames.confidence is not None:
                 digest.update(frames.confidence[begin:end].tobytes())
-        total += int.from_bytes(digest.digest(), "little")
-    return total % (1 << (8 * _BYTES))
+        hashes.append(digest.digest())
+    return hashes
 
 
-def added_hashes(hashes: "list[int]") -> int:
+def added_hashes(hashes: Sequence[int]) -> int:
     """Return the hash of several sets of frames together."""
-    return sum(hashes) % (1 << (8 * _BYTES))
+    return sum(hashes) % (1 << (8 * HASH_BYTES))
 
 
 def hash_text(total: int) -> str:
     """Return a hash as hexadecimal text."""
-    return f"{total:0{2 * _BYTES}x}"
+    return f"{total:0{2 * HASH_BYTES}x}"

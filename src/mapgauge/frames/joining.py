@@ -63,6 +63,7 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
         else joined_links([part.links for part in same], [len(part.polylines) for part in same]),
         forward=agreed_forward(part.forward for part in parts),
         findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
+        history=None,
     )
 
 
@@ -102,4 +103,5 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
         **columns,
         polylines=pair[0].polylines.and_then(pair[1].polylines).pick(order),
         links=kept_links(joined_links([part.links for part in pair], counts), order, sum(counts)),
+        history=None,
     )

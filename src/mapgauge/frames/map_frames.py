@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from mapgauge.arguments import check_class_names, check_confidence, check_forward
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.history import History, recorded
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.frames.nested import columns_from_nested
 from mapgauge.frames.picking import check_sizes, pick_rows
@@ -68,6 +69,7 @@ class MapFrames:
     findings: tuple[Finding, ...] = ()  # findings of the reader
     links: Links | None = None  # between instances of the same frame; None if the file has none
     forward: Forward | None = None  # axis that points forward: x (y to the left) or y (x to the right); None if unknown
+    history: History = None  # how to read them again; None if that is not possible
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
@@ -186,8 +188,9 @@ class MapFrames:
     def _take(self, rows: Indices | slice, polylines: Polylines, **columns: Any) -> "MapFrames":
         """Return the instance columns at ``rows`` with the polylines given; ``columns`` override others."""
         picked = {name: pick_rows(getattr(self, name), rows) for name in _OF_INSTANCES}
-        return replace(self, polylines=polylines, **(picked | columns))
+        return replace(self, polylines=polylines, history=None, **(picked | columns))
 
+    @recorded
     def select(self, classes: Sequence[str]) -> "MapFrames":
         """Select classes, in the order given.
 
@@ -198,6 +201,7 @@ class MapFrames:
         self._check_known(wanted)
         return self.as_classes(wanted)
 
+    @recorded
     def as_classes(self, classes: Sequence[str]) -> "MapFrames":
         """Set the classes and their order. New classes have no instances; instances of other classes are left out."""
         wanted = check_class_names(classes)
@@ -207,6 +211,7 @@ class MapFrames:
         kept = self.keep(code[self.label] >= 0)
         return replace(kept, classes=wanted, label=code[kept.label])
 
+    @recorded
     def rename(self, names: Mapping[str, str]) -> "MapFrames":
         """Rename classes. Classes that get the same name become one.
 
@@ -220,6 +225,7 @@ class MapFrames:
         code = np.array([classes.index(name) for name in new], np.int64)
         return replace(self, classes=classes, label=code[self.label])
 
+    @recorded
     def filter(self, confidence: float) -> "MapFrames":
         """Keep instances with at least this confidence. The package never filters unasked: it changes results."""
         if self.confidence is None:
@@ -227,6 +233,7 @@ class MapFrames:
         least = check_confidence("confidence", [confidence], 1, "filter")[0]
         return self.keep(self.confidence >= least)
 
+    @recorded
     def crop(self, region: Region) -> "MapFrames":
         """Crop all polylines to a region; they are cut at its edge.
 
@@ -246,11 +253,13 @@ class MapFrames:
         polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward))
         return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
+    @recorded
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
         polylines = resample_polylines(self.polylines, spacing=spacing, count=count, locate=partial(place_of, self))
         return replace(self, polylines=polylines)
 
+    @recorded
     def rotate(self, degrees: float) -> "MapFrames":
         """Rotate all points about the origin, counter-clockwise seen from above. Quarter turns are exact.
 
@@ -277,13 +286,15 @@ class MapFrames:
         moved = move_polylines(self.polylines, motion, self.frame)
         poses_after = None if self.poses is None else self.poses @ np.linalg.inv(motion)
         forward = turned_forward(self.forward, quarter_turns(motion))
-        return replace(self, polylines=moved, poses=poses_after, forward=forward)
+        return replace(self, polylines=moved, poses=poses_after, forward=forward, history=None)
 
+    @recorded
     def planar(self) -> "MapFrames":
         """Remove the height: points have two coordinates."""
         coords = np.ascontiguousarray(self.polylines.coords[:, :2])
         return replace(self, polylines=Polylines(coords, self.polylines.offsets))
 
+    @recorded
     def with_confidence(self, confidence: ArrayLike | None) -> "MapFrames":
         """Set the confidences: one number for all, one per instance, or None for truth."""
         if confidence is not None:

@@ -5,6 +5,7 @@ A format is recognised by the content of the file, never by its name.
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mapgauge.files.garbage import gc_paused
 from mapgauge.files.places import is_dataset
 from mapgauge.files.source import Content, check_path
 from mapgauge.files.writing import save
+from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
 from mapgauge.io._axes import with_forward_of
@@ -77,7 +79,9 @@ def read(
     if degenerate not in ("strict", "drop"):
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
     try:
-        return _read(path, format, classes, degenerate, options)
+        table = None if classes is None else class_table(classes)
+        frames = _read(path, format, table, degenerate, options)
+        return replace(frames, history=read_history(path, format, table, degenerate, options))
     except MemoryError as error:
         raise UnreadableFile(
             f"{os.fspath(path)}: not enough memory to read this file",
@@ -88,7 +92,7 @@ def read(
 def _read(
     path: str | os.PathLike[str],
     format: str | None,
-    classes: Classes | None,
+    classes: dict[int, str] | None,
     degenerate: Degenerate,
     options: dict[str, Any],
 ) -> MapFrames:
@@ -100,8 +104,7 @@ def _read(
     if unknown:
         takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"
         raise InvalidInput(f"{content.path}: the format {row.name} has no option {', '.join(unknown)}; {takes}")
-    frames = row.read(content, ReadOptions(None if classes is None else class_table(classes), degenerate, options))
-    return with_forward_of(frames, row.forward)
+    return with_forward_of(row.read(content, ReadOptions(classes, degenerate, options)), row.forward)
 
 
 def recognise(content: Content) -> Format:

@@ -46,24 +46,29 @@ class ParquetColumns:
     @classmethod
     def of(cls, content: Content) -> "ParquetColumns":
         """Read all rows of a file."""
+        return cls.of_bytes(content.data, content.error)
+
+    @classmethod
+    def of_bytes(cls, file: bytes, error: MakeError) -> "ParquetColumns":
+        """Read all rows of a file in memory."""
         pa, _ = pyarrow_modules()
-        data = pa.py_buffer(content.data)
-        footer, schema = open_footer(content.error, pa.BufferReader(data))
+        data = pa.py_buffer(file)
+        footer, schema = open_footer(error, pa.BufferReader(data))
 
         def group(index: int) -> Any:
             return read_group(pa.BufferReader(data), footer, schema, index)
 
         try:
             infos = row_groups(footer_bytes(pa.BufferReader(data)))
-            check_size(infos, len(content.data), content.error)
+            check_size(infos, len(file), error)
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
         except UnreadableFile:
             raise
-        except broken_errors() as error:
-            raise broken(content.error, error) from error
-        return cls(content.error, schema, groups)
+        except broken_errors() as cause:
+            raise broken(error, cause) from cause
+        return cls(error, schema, groups)
 
     def has(self, name: str) -> bool:
         """Whether the file has a column."""

@@ -1,17 +1,20 @@
 """Merges the chunks of a streamed evaluation. The summary is computed at once, rows are read when they are needed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.content_hash import added_hashes, content_hash, hash_text
 from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.history import read_history
 from mapgauge.io._options import ReadOptions
 from mapgauge.io.dataset import open_dataset
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.folder import Folder, records_of
-from mapgauge.results.results import Results, Sides
+from mapgauge.results.geometry import Sides
+from mapgauge.results.results import Results
 from mapgauge.results.summary import Input, Summary
 from mapgauge.scoring.precision import LIMIT, Records, precisions
 from mapgauge.scoring.prepare import prepare
@@ -125,7 +128,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         about.metrics,
         about.settings.classes or (),
         about.rings,
-        (inputs := _inputs(folder, frames, counts, hashes)),
+        (inputs := _inputs(folder, frames, counts, hashes, complete=not lost)),
         missing,
         ignored,
         (*_skipped(lost, about.chunks), *summed(noticed, "chunks")),
@@ -138,7 +141,12 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
 
 
 def _inputs(
-    folder: Folder, frames: Sequence[int], counts: Sequence[Sequence[int]], hashes: Sequence[tuple[int, int] | None]
+    folder: Folder,
+    frames: Sequence[int],
+    counts: Sequence[Sequence[int]],
+    hashes: Sequence[tuple[int, int] | None],
+    *,
+    complete: bool,
 ) -> tuple[Input, Input]:
     about = folder.about
     known = [pair for pair in hashes if pair is not None]
@@ -149,6 +157,7 @@ def _inputs(
             frames[k],
             dict(zip(about.classes[k], counts[k], strict=True)),
             hash_text(added_hashes([pair[k] for pair in known])) if len(known) == len(hashes) else "",
+            read_history(about.paths[k], None, None, "drop", {}) if complete else None,
         )
         for k in range(2)
     ]
@@ -172,4 +181,4 @@ def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:
 def load_folder(path: Path) -> Results:
     """Return the results of a finished work folder. Chunks that could not be evaluated are reported as a finding."""
     folder = Folder(path)
-    return results_of(folder, failed=folder.failures)
+    return replace(results_of(folder, failed=folder.failures), origin=path)

@@ -11,6 +11,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,18 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.files.json_documents import has_doubled_keys
 from mapgauge.files.limits import RAISE, most_bytes
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.findings import Finding
 from mapgauge.protocols import Protocol
+from mapgauge.results.geometry import Sides, geometry_of
 from mapgauge.results.rows import MemoryRows, Rows
 from mapgauge.results.summary import Input, Summary
 from mapgauge.scoring.scores import Scores
 
-LAYOUT = 1  # later layouts are refused
+LAYOUT = 2  # later layouts are refused; 2 added the history of inputs and the geometry
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
@@ -64,13 +67,16 @@ class _Header(_Layout):
     findings: tuple[Finding, ...]
 
 
-def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write results, without the geometry, to one file.
+def save_results(
+    summary: Summary, rows: Rows, path: str | os.PathLike[str], geometry: Mapping[str, Any] | None = None
+) -> None:
+    """Write results to one file.
 
     Args:
         summary: The summary.
         rows: The scores of all frames.
         path: The file.
+        geometry: The arrays of ``geometry_arrays``; None for a file without geometry.
     """
     header = _Header(
         LAYOUT,
@@ -87,12 +93,12 @@ def save_results(summary: Summary, rows: Rows, path: str | os.PathLike[str]) -> 
         summary.findings,
     )
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
+    np.savez_compressed(buffer, **archive_arrays(header, rows.scores), **(geometry or {}))
     save(Path(path), buffer.getvalue())
 
 
-def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
-    """Read a file that ``save_results`` wrote."""
+def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Callable[[], Sides] | None]:
+    """Read a file that ``save_results`` wrote. If it has the geometry, the last value is a function that reads it."""
     content = Content(path)
     data = content.data  # read completely, so that no file stays open after an error
     try:
@@ -100,7 +106,11 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
         written = msgspec.json.decode(text, type=_Layout)
         if written.layout > LAYOUT:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
-        return _parsed(msgspec.json.decode(text, type=_Header), arrays)
+        header = msgspec.json.decode(text, type=_Header)
+        if has_doubled_keys(text):
+            raise ValueError("a key of its header occurs twice")
+        geometry = geometry_of(arrays, header.tokens, header.class_names, content.path)
+        return *_parsed(header, arrays), geometry
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
@@ -137,9 +147,12 @@ def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:
 def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
     """The arrays of an archive, and the text of its header."""
     with zipfile.ZipFile(io.BytesIO(data)) as members:
+        names = members.namelist()
         size, limit = sum(member.file_size for member in members.infolist()), most_bytes(len(data))
     if size > limit:
         raise InvalidInput(f"it has {len(data)} bytes, and its arrays {size}, expected at most {limit}", remedy=RAISE)
+    if len(set(names)) < len(names):
+        raise ValueError("an array occurs twice")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
     return arrays, arrays.pop("header").tobytes()

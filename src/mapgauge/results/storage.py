@@ -3,12 +3,10 @@
 import os
 from pathlib import Path
 
-from mapgauge.errors import InvalidInput
-from mapgauge.frames.content_hash import content_hash, hash_text
 from mapgauge.results.merging import load_folder
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
-from mapgauge.scoring.prepare import Frames, loaded, prepare
+from mapgauge.scoring.prepare import Frames
 
 
 def load_results(
@@ -18,8 +16,9 @@ def load_results(
 
     Args:
         path: The file or the folder.
-        predictions: The evaluated predictions, needed for assignments. Their content must be the same; the file format
-            may differ.
+        predictions: The evaluated predictions, for assignments and figures. They are not needed if the file has the
+            geometry, or if ``Results.with_data`` finds the evaluated files. Their content must be the same; the file
+            format may differ.
         truth: The truth of the evaluation.
 
     >>> import mapgauge as mg
@@ -31,15 +30,6 @@ def load_results(
     >>> mg.load_results(file).mean["pld"]
     0.0
     """
-    results = load_folder(Path(path)) if Path(path).is_dir() else Results(*read_results(path))
-    if predictions is None and truth is None:
-        return results
-    if predictions is None or truth is None:
-        raise InvalidInput("predictions and truth must be given together, got one of them")
-    # The evaluated data had no degenerate instances, or they were dropped. Dropping gives the same content either way.
-    sides = loaded(predictions, "drop"), loaded(truth, "drop")
-    wrong = "these are not the predictions that were evaluated", "this is not the truth that was evaluated"
-    for side, recorded, message in zip(sides, results.inputs, wrong, strict=True):
-        if recorded.hash != hash_text(content_hash(side)):
-            raise InvalidInput(f"{path}: {message} ({recorded.name or 'from memory'})")
-    return results.with_data(prepare(*sides, results.protocol, "ignore"))
+    file = Path(path)
+    results = load_folder(file) if file.is_dir() else Results(*read_results(path), file)
+    return results if predictions is None and truth is None else results.with_data(predictions, truth)

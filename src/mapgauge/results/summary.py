@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mapgauge.display.tables import number, text_table
 from mapgauge.frames.content_hash import content_hash, hash_text
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.history import History
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS, value_keys
 from mapgauge.protocols import Protocol
@@ -24,11 +25,18 @@ class Input(NamedTuple):
     frames: int
     counts: dict[str, int]  # number of instances by class
     hash: str  # content hash, the same for every file format and for streamed data; see ``frames.content_hash``
+    history: History = None  # how the frames were read and changed; None if they cannot be read again
 
     @classmethod
     def of(cls, frames: MapFrames) -> "Input":
         """Return the record of frames in memory."""
-        return cls(frames.name, frames.format, len(frames), frames.counts, hash_text(content_hash(frames)))
+        return cls(
+            frames.name, frames.format, len(frames), frames.counts, hash_text(content_hash(frames)), frames.history
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain Python values."""
+        return self._asdict() | {"history": None if self.history is None else [s._asdict() for s in self.history]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,7 @@ class Summary:
         return {
             "mapgauge": self.version,
             "protocol": self.protocol.to_dict(),
-            "inputs": {"predictions": self.inputs[0]._asdict(), "truth": self.inputs[1]._asdict()},
+            "inputs": {"predictions": self.inputs[0].to_dict(), "truth": self.inputs[1].to_dict()},
             "frames": {
                 "evaluated": self.totals.frames,
                 "missing": self.frames_missing,

@@ -1,0 +1,81 @@
+"""Files of results on the command line: which files are results, and the results in a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mapgauge.cli.parsing import place, refuse
+from mapgauge.cli.targets import SUFFIX
+from mapgauge.errors import InvalidInput, UnreadableFile
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
+
+_ZIP = b"PK\x03\x04"  # the first bytes of a file of results
+
+
+def is_results(file: Path) -> bool:
+    """Whether a path is a file of results, or the work folder of a streamed evaluation."""
+    try:
+        if file.is_dir():
+            from mapgauge.results.folder import is_folder
+
+            return is_folder(file)
+        with file.open("rb") as stream:
+            return stream.read(len(_ZIP)) == _ZIP
+    except OSError:
+        return False  # reading the file raises a better error
+
+
+def all_results(paths: Sequence[Path]) -> bool:
+    """Whether all paths are results or folders of results. Results together with other files are refused."""
+    there = [is_results(path) or _is_folder_of_results(path) for path in paths]
+    if any(there) and not all(there):
+        results, other = paths[there.index(True)], paths[there.index(False)]
+        refuse("RESULTS", f"give results or predictions and truth, not both. {results} is results, {other} is not")
+    return all(there)
+
+
+def _is_folder_of_results(path: Path) -> bool:
+    from mapgauge.files.places import is_dataset
+
+    return path.is_dir() and not is_dataset(place(path)) and bool(_inside(path))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return the files of results and the work folders in a folder, sorted by name."""
+    found = [file for file in folder.iterdir() if not file.name.startswith(".")]
+    mine = [
+        file for file in found if (file.suffix == SUFFIX and file.is_file()) or (file.is_dir() and is_results(file))
+    ]
+    return sorted(mine, key=lambda file: file.name)
+
+
+def each_results(paths: Sequence[Path]) -> list[Path]:
+    """Return the files of results. A folder stands for all results in it, sorted by name."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir() or is_results(path):
+            found.append(path)
+            continue
+        inside = _inside(path)
+        if not inside:
+            raise UnreadableFile(
+                f"{path}: no results ({SUFFIX}) in this folder",
+                remedy="Give a folder that mapgauge evaluate -o wrote, or files",
+            )
+        found += inside
+    return found
+
+
+def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:
+    """Refuse results of several protocols, and name the results of each."""
+    by_protocol: dict[str, list[str]] = {}
+    for name, method in zip(names, methods, strict=True):
+        by_protocol.setdefault(method.protocol.name, []).append(name)
+    if len(by_protocol) > 1:
+        listed = "; ".join(f"{protocol}: {', '.join(found)}" for protocol, found in by_protocol.items())
+        raise InvalidInput(
+            f"the results come from {len(by_protocol)} protocols and cannot be compared. {listed}",
+            remedy="Name the files of one protocol",
+        )

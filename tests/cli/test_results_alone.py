@@ -1,0 +1,132 @@
+"""``report``, ``show`` and ``compare`` with results only: read again, with the geometry inside, and from a folder."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+
+TURNED = ("--rotate", "-90", "--rename", "lane_divider=divider", "--metrics", "pld,ap_chamfer")
+
+
+@pytest.fixture
+def folder(world: Path, tmp_path: Path) -> Path:
+    """A folder with predictions of other axes and names, and the truth."""
+    mg.write(mg.read(world / "good.json").rotate(90).rename({"divider": "lane_divider"}), tmp_path / "turned.geojson")
+    shutil.copy(world / "poor.json", tmp_path)
+    shutil.copy(world / "truth.geojson", tmp_path)
+    return tmp_path
+
+
+def evaluated(call: Run, folder: Path, *options: str) -> None:
+    done = call("evaluate", "turned.geojson", "truth.geojson", *TURNED, "-o", "run.mg", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_options_need_not_be_given_again(call: Run, folder: Path) -> None:
+    evaluated(call, folder)
+    (folder / "sub").mkdir()
+    for place, file in ((folder, "run.mg"), (folder / "sub", "../run.mg")):
+        report = call("report", file, "-o", "page.html", cwd=place)
+        assert (report.returncode, report.stderr) == (0, "mapgauge: report in page.html\n")
+        assert "All 20 frames can be drawn" in (place / "page.html").read_text(encoding="utf-8")
+        show = call("show", file, "-o", "frame.svg", cwd=place)
+        assert (show.returncode, show.stderr) == (0, "mapgauge: figure in frame.svg\n")
+    row = mg.load_results(folder / "run.mg").frames()[0]
+    assert show.stdout.startswith(f"{row['token']}, run: pld {row['pld']:.3f}, ap_chamfer ")
+    moved = (folder / "turned.geojson").rename(folder / "moved.geojson")
+    given = call("report", "run.mg", "--predictions", moved, "-o", "page.html", cwd=folder)
+    assert given.stderr == "mapgauge: report in page.html\n"
+    lost = call("show", "run.mg", "-o", "frame.svg", cwd=folder)
+    assert lost.returncode == 1
+    assert lost.stderr == (
+        "mapgauge: turned.geojson: no such file. Give --predictions and --truth to report, or the files of predictions "
+        "and truth to show\n"
+    )
+
+
+def test_with_geometry_no_other_file_is_needed(call: Run, folder: Path) -> None:
+    evaluated(call, folder, "--with-geometry")
+    (folder / "turned.geojson").unlink()
+    (folder / "truth.geojson").unlink()
+    report = call("report", "run.mg", "-o", "page.html", cwd=folder)
+    assert report.stderr == "mapgauge: report in page.html\n"
+    assert "All 20 frames can be drawn" in (folder / "page.html").read_text(encoding="utf-8")
+    assert call("show", "run.mg", "--frame", "median", "-o", "frame.png", cwd=folder).returncode == 0
+
+
+def test_geometry_needs_a_file_to_go_to(call: Run) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--with-geometry")
+    assert done.returncode == 2
+    assert "needs a file to write to: -o FILE" in done.stderr
+
+
+def test_a_folder_stands_for_the_results_in_it(call: Run, world: Path, tmp_path: Path) -> None:
+    single = call("compare", world / "good.mg", world / "poor.mg", "--samples", "10")
+    assert call("compare", world, "--samples", "10").stdout == single.stdout
+    report = call("report", world, "-o", tmp_path / "page.html", "--frames", "2")
+    assert report.stderr == f"mapgauge: report in {tmp_path / 'page.html'}\n"
+    show = call("show", world, "-o", tmp_path / "frame.png")
+    assert re.findall(r", (\w+): pld", show.stdout) == ["good", "poor"]
+    empty = call("compare", tmp_path)
+    assert empty.returncode == 1
+    assert f"{tmp_path}: no results (.mg) in this folder" in empty.stderr
+
+
+def test_a_folder_with_results_of_several_protocols_is_refused_by_name(call: Run, world: Path, tmp_path: Path) -> None:
+    shutil.copy(world / "good.mg", tmp_path)
+    shutil.copy(world / "poor.mg", tmp_path)
+    mg.evaluate(world / "good.json", world / "truth.geojson", "maptr").save(tmp_path / "other.mg")
+    for command in (("compare",), ("report", "-o", tmp_path / "page.html"), ("show", "-o", tmp_path / "frame.png")):
+        done = call(command[0], tmp_path, *command[1:])
+        assert done.returncode == 1
+        assert "the results come from 2 protocols" in done.stderr
+        assert "paper-60x30: good, poor; maptr: other. Name the files of one protocol" in done.stderr
+
+
+def test_work_folders_in_a_folder_are_results_too(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.json", "poor.json", "truth.geojson"):
+        mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
+    files = ("good.parquet", "poor.parquet", "truth.parquet")
+    assert call("evaluate", *files, "--metrics", "pld", "--work", "work", cwd=tmp_path).returncode == 0
+    done = call("compare", "work", "--samples", "10", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "poor minus good, mean" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("good.json",), 2, "give predictions and truth, or results. good.json is no file of results"),
+        (("good.mg", "truth.geojson"), 2, "not both. good.mg is results, truth.geojson is not"),
+        (("good.mg", "--cutoff", "1"), 2, "cannot be given with results"),
+        (("good.mg", "--rotate", "90"), 2, "cannot be given with results"),
+        (("good.mg", "--frame", "nowhere"), 1, "good.mg: no frame 'nowhere'"),
+    ],
+)
+def test_show_refuses_what_does_not_fit_results(
+    call: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    done = call("show", *arguments, "-o", tmp_path / "frame.png")
+    assert done.returncode == code
+    assert message in " ".join(done.stderr.split())
+
+
+def test_show_of_results_on_other_frames_names_the_file(call: Run, world: Path, tmp_path: Path) -> None:
+    results = mg.evaluate(world / "poor.json", world / "truth.geojson")
+    results.of_frames([3, 4]).save(tmp_path / "few.mg", geometry="original")
+    token = results.tokens[7]
+    done = call("show", world / "good.mg", tmp_path / "few.mg", "--frame", token, "-o", tmp_path / "frame.png")
+    assert done.returncode == 1
+    assert f"few.mg: no frame '{token}'" in done.stderr
+
+
+def test_outputs_never_overwrite_a_recorded_file_beside_the_results(call: Run, folder: Path) -> None:
+    evaluated(call, folder)
+    (folder / "sub").mkdir()
+    done = call("report", "../run.mg", "-o", "../truth.geojson", cwd=folder / "sub")
+    assert done.returncode == 1
+    assert "would overwrite an input" in done.stderr
