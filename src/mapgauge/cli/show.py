@@ -17,6 +17,7 @@ from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.plot.style import Style
     from mapgauge.results.results import Results
 
 RANKS = ("worst", "best", "median")
@@ -43,6 +44,19 @@ def show(
             "--forward", metavar="x|y", help="Axis that points forward.", callback=one_of("--forward", "x", "y")
         ),
     ] = "x",
+    confidence: Annotated[
+        float,
+        typer.Option(
+            "--confidence",
+            metavar="SHARE",
+            help="Do not draw predictions with a lower confidence. Matches and values do not change.",
+        ),
+    ] = 0.0,
+    title: Annotated[
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Title above the figure. Default: the token.", show_default=False),
+    ] = None,
+    style: o.StyleOption = "paper",
     protocol: o.ProtocolOption = "paper-60x30",
     cutoff: o.CutoffOption = None,
     spacing: o.SpacingOption = None,
@@ -65,6 +79,8 @@ def show(
     settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
     if not settings.cutoffs:
         refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
+    if not 0 <= confidence <= 1:
+        refuse("--confidence", f"must be from 0 to 1, got {confidence}")
     reading = Reading.of(context)
     names = file_names(predictions, name)
     check_targets([output], [*predictions, truth])
@@ -86,10 +102,12 @@ def show(
         [method.assignment(token) for method in methods],
         side_by_side=side_by_side,
         region=settings.region,
-        title=token,
+        title=token if title is None else title,
         values=corners,
         names=names,
         forward=cast("Literal['x', 'y']", forward),
+        confidence=confidence,
+        style=cast("Style", style),
     )
     plot.save(figure, output)
     for called, corner in zip(names, corners, strict=True):
