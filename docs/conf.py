@@ -48,6 +48,7 @@ LISTS = re.compile(r"^`[\w.]+`(?:,\s`[\w.]+`)*$", re.M)  # of names, on the page
 
 def setup(app: "Sphinx") -> None:
     """Register what these pages need beyond Sphinx, so that the same Markdown also reads well on a code host."""
+    app.connect("config-inited", _write_interface)
     app.connect("source-read", _add_contents)
     app.connect("source-read", _add_interface)
     app.connect("source-read", _name_files)
@@ -78,25 +79,62 @@ def _add_contents(app: "Sphinx", name: str, source: list[str]) -> None:
             source[0] += "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
 
 
+def _write_interface(app: "Sphinx", config: Any) -> None:
+    """Write a page for each public name to ``reference/api/``. Pages that have not changed are left alone."""
+    folder = Path(app.srcdir) / "reference" / "api"
+    folder.mkdir(exist_ok=True)
+    pages = {}
+    for names in LISTS.findall((folder.parent / "api.md").read_text(encoding="utf-8")):
+        for name in re.findall(r"`([\w.]+)`", names):
+            if (thing := _found(name)) is not None:
+                pages[_page_of(name)] = _page(name, isinstance(thing, type))
+    for file in folder.glob("*.md"):
+        if file.stem not in pages:
+            file.unlink()
+    for stem, text in pages.items():
+        file = folder / f"{stem}.md"
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+def _page_of(name: str) -> str:
+    """The file name of the page of a public name. Some file systems do not tell ``Sweep`` from ``sweep``."""
+    return f"class.{name}" if name.rpartition(".")[2][0].isupper() else name
+
+
+def _page(name: str, is_class: bool) -> str:
+    # Brackets keep Sphinx from looking for a signature, which it cannot find for errors.
+    directive = f".. autoclass:: mapgauge.{name}()" if is_class else f".. autofunction:: mapgauge.{name}"
+    members = "   :members:\n" if is_class else ""
+    return f"# {name}\n\n```{{eval-rst}}\n{directive}\n{members}```\n\n[All public names](../api.md)\n"
+
+
+def _found(name: str) -> Any:
+    """The public name itself, or None if a package is missing: torch, for example, is not needed for these pages."""
+    module, _, thing = f"mapgauge.{name}".rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), thing)
+    except MissingDependency:
+        return None
+
+
 def _add_interface(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Add the documentation of the names below each list on the page of the interface."""
+    """Replace each list of names by a table, with a link to the page of each name and its first sentence."""
     if name == "reference/api":
-        source[0] = LISTS.sub(lambda found: found[0] + _directives(found[0]), source[0])
+        source[0] = LISTS.sub(_table_of, source[0])
 
 
-def _directives(names: str) -> str:
-    lines = ["", "", "```{eval-rst}"]
-    for name in re.findall(r"`([\w.]+)`", names):
-        module, _, thing = f"mapgauge.{name}".rpartition(".")
-        try:
-            importlib.import_module(module)
-        except MissingDependency:  # torch, for example, is not needed to build these pages
+def _table_of(names: re.Match[str]) -> str:
+    rows, pages = ["| name | |", "| --- | --- |"], []
+    for name in re.findall(r"`([\w.]+)`", names[0]):
+        thing = _found(name)
+        if thing is None:
+            rows.append(f"| `{name}` | its package is not installed |")
             continue
-        # Brackets keep Sphinx from looking for a signature, which it cannot find for errors.
-        is_class = thing[0].isupper()
-        lines.append(f".. autoclass:: {module}.{thing}()" if is_class else f".. autofunction:: {module}.{thing}")
-        lines += ["   :members:", ""] if is_class else [""]
-    return "\n".join([*lines, "```"])
+        first = (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ").replace("``", "`").replace("|", "\\|")
+        rows.append(f"| [`{name}`](api/{_page_of(name)}.md) | {first} |")
+        pages.append(f"{name} <api/{_page_of(name)}>")
+    return "\n".join([*rows, "", "```{toctree}", ":hidden:", "", *pages, "```"])
 
 
 def _name_files(app: "Sphinx", name: str, source: list[str]) -> None:

@@ -33,6 +33,20 @@ def test_a_frame_is_drawn_by_its_token_for_several_methods(call: Run, world: Pat
     assert token in figure.read_text()
 
 
+def test_faint_predictions_and_the_title_can_be_chosen(call: Run, tmp_path: Path) -> None:
+    figure = tmp_path / "figure.svg"
+    chosen = ["--confidence", "0.3", "--title", "A frame", "--style", "slides"]
+    done = call("show", "good.json", "truth.geojson", "-o", figure, *chosen)
+    assert done.returncode == 0, done.stderr
+    assert "prediction (confidence from 0.3)" in figure.read_text(encoding="utf-8")
+    assert "A frame" in figure.read_text(encoding="utf-8")
+    plain = call("show", "good.json", "truth.geojson", "-o", tmp_path / "plain.svg")
+    assert plain.stdout == done.stdout
+    wrong = call("show", "good.json", "truth.geojson", "-o", figure, "--confidence", "2")
+    assert wrong.returncode == 2
+    assert "must be from 0 to 1, got 2" in wrong.stderr
+
+
 def test_a_report_draws_the_recorded_files(call: Run, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = call("report", "good.mg", "poor.mg", "-o", page, "--title", "Two methods", "--frames", "5")

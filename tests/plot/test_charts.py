@@ -80,6 +80,13 @@ def test_lines_over_the_cutoff_have_the_values_of_the_rows(studies: list[mg.Swee
     assert axes.get_xlabel() == "cutoff (m)"
 
 
+def test_cutoffs_can_be_drawn_from_results(methods: list[mg.Results]) -> None:
+    lines = plot.cutoffs(methods, names=NAMES).axes[0].get_lines()
+    for line, method in zip(lines[::3], methods, strict=True):
+        expected = [[0.5, 1.5], [method.mean["pld@0.5"], method.mean["pld@1.5"]]]
+        np.testing.assert_array_equal(np.array(line.get_data()), expected)
+
+
 def test_values_differ_in_style_and_methods_in_colour(studies: list[mg.Sweep]) -> None:
     lines = plot.cutoffs(studies, names=NAMES).axes[0].get_lines()
     assert len({(line.get_linestyle(), line.get_marker()) for line in lines[:3]}) == 3
@@ -120,9 +127,13 @@ def test_precision_and_recall_are_those_behind_the_average_precision(methods: li
                 recall, precision = np.array(line.get_data())
                 area = values[f"ap_chamfer@{threshold}"]
                 assert np.sum(np.diff(recall) * precision[1:]) == pytest.approx(area)
-                assert line.get_label() == f"{class_name.replace('_', ' ')}, {name} {area:.3f}"
+                assert line.get_label() == f"{class_name.replace('_', ' ')}, {name}"
                 assert line.get_drawstyle() == "steps-pre"
                 assert recall[0] == 0
+        listed = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
+        areas = [[method.classes[name][f"ap_chamfer@{threshold}"] for method in methods] for name in methods[0].classes]
+        assert [words.split()[-3:] for words in listed] == [[f"{a:.3f}", "|", f"{b:.3f}"] for a, b in areas]
+    assert legend(figure) == NAMES
 
 
 def test_equal_confidences_are_one_step() -> None:
@@ -140,7 +151,8 @@ def test_a_class_without_predictions_has_an_empty_line_and_one_without_anything_
     results = mg.evaluate(truth.keep(truth.frame > 0).with_confidence(1), truth, settings, metrics=["ap_chamfer"])
     (line,) = plot.precision_recall(results, threshold=1).axes[0].get_lines()
     assert len(np.asarray(line.get_xdata())) == 0
-    assert line.get_label() == "divider 0.000"
+    (listed,) = plot.precision_recall(results, threshold=1).axes[0].get_legend().get_texts()  # type: ignore[union-attr]
+    assert listed.get_text() == "divider 0.000"
 
 
 def test_lines_against_the_range_have_the_values_of_the_rings(good: mg.Results) -> None:
@@ -286,5 +298,106 @@ def test_nothing_and_other_things_are_refused(good: mg.Results) -> None:
     for sweep in ([], [mg.Sweep(())]):
         with pytest.raises(mg.InvalidInput, match="sweep: expected at least one result, got none"):
             plot.cutoffs(sweep)
-    with pytest.raises(mg.InvalidInput, match="expected a Sweep from mapgauge.sweep\\(\\), got Results"):
-        plot.cutoffs([good])  # type: ignore[list-item]
+    with pytest.raises(mg.InvalidInput, match="expected a Sweep from mapgauge.sweep\\(\\), got int"):
+        plot.cutoffs([3])  # type: ignore[list-item]
+
+
+def test_a_reliability_diagram_has_the_share_of_hits_of_each_bin() -> None:
+    lines = [[[0, y], [9, y]] for y in (0, 5, 10)]
+    far = [[[0, y], [9, y]] for y in (50, 60)]
+    truth = mg.MapFrames.of({"a": {"divider": lines}})
+    confidence = {"a": {"divider": [0.95, 0.55, 0.51, 0.59, 1.0]}}
+    predictions = mg.MapFrames.of({"a": {"divider": [*lines, *far]}}, confidence=confidence)
+    results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]))
+    diagonal, line = plot.calibration(results, threshold=1).axes[0].get_lines()
+    np.testing.assert_array_equal(np.array(diagonal.get_data()), [[0, 1], [0, 1]])
+    np.testing.assert_allclose(np.array(line.get_data()), [[0.55, 0.975], [2 / 3, 1 / 2]])
+    coarse = plot.calibration(results, threshold=1, bins=2).axes[0].get_lines()[1]
+    np.testing.assert_allclose(np.array(coarse.get_data()), [[0.72], [3 / 5]])
+
+
+def test_calibration_shows_classes_or_methods(methods: list[mg.Results]) -> None:
+    assert legend(plot.calibration(methods[0])) == ["ped crossing", "divider", "boundary", "calibrated"]
+    figure = plot.calibration(methods, names=NAMES, metric="ap_frechet")
+    assert sorted(legend(figure)) == sorted([*NAMES, "calibrated"])
+    assert [axes.get_title() for axes in figure.axes] == [f"Fréchet-AP@{value} m" for value in ("1.0", "2.0", "3.0")]
+    with pytest.raises(mg.InvalidInput, match="count must be"):
+        plot.calibration(methods, bins=0)
+
+
+LONG = ["StreamMapNet-baseline-epoch24-nuscenes-newsplit", "MapTRv2_r50_110ep_with_centerline_aux", "MapTracker" * 12]
+CHARTS = {
+    "parts": plot.parts,
+    "cutoffs": plot.cutoffs,
+    "ranges": plot.ranges,
+    "histogram": plot.histogram,
+    "precision_recall": plot.precision_recall,
+    "calibration": plot.calibration,
+}
+
+
+@pytest.mark.parametrize("style", ["paper", "slides"])
+@pytest.mark.parametrize("chart", CHARTS)
+def test_three_long_names_and_a_long_title_fit_on_the_page(methods: list[mg.Results], chart: str, style: str) -> None:
+    three = [*methods, methods[0]]
+    figure = CHARTS[chart](three, names=LONG, title="A long title of many words " * 9, style=style)  # type: ignore[arg-type]
+    figure.draw_without_rendering()
+    legends = [*figure.legends, *(found for axes in figure.axes if (found := axes.get_legend()))]
+    texts = [*figure.texts, *(text for found in legends for text in found.get_texts())]
+    for axes in figure.axes:
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label]
+        texts += axes.get_yticklabels() if chart == "parts" else []  # others may have labels outside their limits
+    assert figure.get_suptitle()
+    texts = [text for text in texts if text.get_text().strip()]
+    boxes = [text.get_window_extent() for text in texts]
+    for text, box in zip(texts, boxes, strict=True):
+        assert box.x0 >= -1, text
+        assert box.x1 <= figure.bbox.x1 + 1, text
+        assert box.y0 >= -1, text
+        assert box.y1 <= figure.bbox.y1 + 1, text
+    inner = [box.padded(-0.2 * box.height) for box in boxes]
+    lapping = [
+        (texts[k].get_text(), texts[j].get_text())
+        for k, a in enumerate(inner)
+        for j, b in enumerate(inner[:k])
+        if a.overlaps(b) and texts[k].get_text() != texts[j].get_text()
+    ]
+    assert not lapping
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_charts_are_drawn_into_axes_of_the_caller(methods: list[mg.Results], chart: str) -> None:
+    mine = Figure()
+    count = 3 if chart in ("precision_recall", "calibration") else 1
+    axes = mine.subplots(1, count + 1)
+    size = mine.get_size_inches().tolist()
+    given = axes[0] if count == 1 else axes[:count]
+    assert CHARTS[chart](methods, ax=given, title="mine") is mine
+    assert axes[0].get_title() == "mine"
+    assert axes[0].has_data()
+    assert not axes[-1].has_data()
+    assert not mine.legends
+    assert mine.get_size_inches().tolist() == size
+    with pytest.raises(mg.InvalidInput, match=f"ax: this figure has {count} panels, got {count + 1} axes"):
+        CHARTS[chart](methods, ax=axes)
+    with pytest.raises(mg.InvalidInput, match="ax: expected matplotlib Axes, got str"):
+        CHARTS[chart](methods, ax=["axes"])  # type: ignore[list-item]
+
+
+def test_slides_have_larger_text_and_lines(good: mg.Results) -> None:
+    paper, slides = (plot.ranges(good, style=style) for style in ("paper", "slides"))
+    for of in (
+        lambda figure: figure.get_figwidth(),
+        lambda figure: figure.axes[0].xaxis.label.get_fontsize(),
+        lambda figure: figure.axes[0].get_lines()[0].get_linewidth(),
+        lambda figure: figure.legends[0].get_texts()[0].get_fontsize(),
+    ):
+        assert of(slides) > 1.5 * of(paper)
+    with pytest.raises(mg.InvalidInput, match="style must be one of paper, slides, got 'poster'"):
+        plot.ranges(good, style="poster")  # type: ignore[arg-type]
+    assert plot.ranges(good).get_figwidth() == paper.get_figwidth()
+
+
+def test_figures_show_themselves_in_a_notebook(good: mg.Results) -> None:
+    figure = plot.parts(good)
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]

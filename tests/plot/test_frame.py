@@ -144,9 +144,58 @@ def test_the_legend_names_what_is_there() -> None:
     assert not {"missed truth", "false prediction", "boundary"} & set(legend(plot.frame(alone)))
 
 
-def test_values_are_written_into_a_corner() -> None:
-    (axes,) = plot.frame(assigned(), values={"pld": 0.71234, "ap_chamfer@0.5": None}).axes
-    assert texts(axes)[:4] == ["PLD", "0.712", "Chamfer-AP@0.5", "-"]
+def test_values_are_written_above_the_panel() -> None:
+    figure = plot.frame(assigned(), values={"pld": 0.71234, "ap_chamfer@0.5": None}, names=["good"])
+    (axes,) = figure.axes
+    assert texts(axes)[0] == "PLD 0.712   Chamfer-AP@0.5 -"
+    figure.draw_without_rendering()
+    values, name, panel = axes.texts[0].get_window_extent(), axes.title.get_window_extent(), axes.get_window_extent()
+    assert panel.y1 <= values.y0 < values.y1 <= name.y0 + 1
+
+
+def test_faint_predictions_can_be_left_out() -> None:
+    everything, few = plot.frame(assigned()), plot.frame(assigned(), confidence=0.1)
+    assert sorted(named(everything.axes[0], "prediction")) == ["prediction-0-0", "prediction-1-0"]
+    assert sorted(named(few.axes[0], "prediction")) == ["prediction-0-0"]
+    assert len(pairs_in(few.axes[0])) == 1
+    assert "prediction (confidence from 0.1)" in legend(few)
+    none = plot.frame(assigned(), confidence=0.8).axes[0]
+    assert not named(none, "prediction")
+    assert not named(none, "unmatched-prediction")
+    assert not pairs_in(none)
+    assert sorted(named(none, "truth")) == ["truth-0-0", "truth-1-0"]
+
+
+def test_a_frame_is_drawn_into_axes_of_the_caller() -> None:
+    mine = Figure()
+    axes = mine.subplots(1, 2)
+    assert plot.frame(assigned(), ax=axes[0], values={"pld": 0.5}, title="mine") is mine
+    assert named(axes[0], "prediction")
+    assert axes[0].get_title() == "mine"
+    assert not axes[1].has_data()
+    plot.frame([assigned(), assigned()], ax=axes)
+    assert named(axes[1], "prediction")
+    with pytest.raises(mg.InvalidInput, match="ax: this figure has 2 panels, got 1 axes"):
+        plot.frame([assigned(), assigned()], ax=axes[0])
+
+
+@pytest.mark.parametrize("style", ["paper", "slides"])
+def test_long_tokens_and_names_fit_on_the_page(good: mg.Results, style: str) -> None:
+    figure = plot.frame(
+        [good.assignment(good.tokens[0])] * 3,
+        title="0123456789abcdef-" * 12,
+        names=["a_very_long_name_of_a_method_" * 3, "another_long_name_of_a_method_" * 3, "short"],
+        values=[{"pld": 0.5, "ap_chamfer": 0.5, "ap_frechet": 0.5}] * 3,
+        region=(60, 30),
+        style=style,  # type: ignore[arg-type]
+    )
+    figure.draw_without_rendering()
+    above = [figure.texts[0], *(axes.title for axes in figure.axes), *(axes.texts[0] for axes in figure.axes)]
+    boxes = [text.get_window_extent() for text in above]
+    for box in boxes:
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
+    assert not any(a.padded(-1).overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
 
 
 def test_several_methods_become_columns() -> None:
@@ -154,7 +203,7 @@ def test_several_methods_become_columns() -> None:
         [assigned(), assigned(moved=0.5)], names=["good", "poor"], values=[{"pld": 0.1}, {"pld": 0.2}], title="a frame"
     )
     assert [axes.get_title() for axes in figure.axes] == ["good", "poor"]
-    assert [texts(axes)[1] for axes in figure.axes] == ["0.100", "0.200"]
+    assert [texts(axes)[0] for axes in figure.axes] == ["PLD 0.100", "PLD 0.200"]
     assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
     assert [text.get_text() for text in figure.texts] == ["a frame"]
     assert [axes.get_title() for axes in plot.frame([assigned(), assigned()]).axes] == ["method 0", "method 1"]
@@ -212,7 +261,7 @@ def test_numbers_do_not_cover_each_other(good: mg.Results) -> None:
         figure.draw_without_rendering()
         boxes = [text.get_window_extent().padded(-1) for text in figure.axes[0].texts]
         predictions = good.assignment(token).predictions
-        assert len(boxes) <= 2 + sum((line.confidence or 0) >= NUMBERED for line in predictions)
+        assert len(boxes) <= 1 + sum((line.confidence or 0) >= NUMBERED for line in predictions)
         assert len(boxes) > 4
         assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
 

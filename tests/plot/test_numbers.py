@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mapgauge.plot.numbers import Box, emptiest_corner, place_beside
+from mapgauge.plot.numbers import Box, place_beside
 from mapgauge.typing import Points
 
 PANEL = Box(50, 100, 100, 200)
@@ -52,12 +52,3 @@ def test_a_line_of_one_point_has_a_number_too() -> None:
     (box,) = place_beside([np.array([[50.0, 50.0]])], SIZE, *NOTHING, PANEL, [])
     assert box.x == 50
     assert abs(box.y - 50) == pytest.approx(3.7)
-
-
-@pytest.mark.parametrize(("x", "y"), [(10, 190), (90, 190), (10, 10), (90, 10)])
-def test_the_emptiest_corner_is_the_one_without_ink(x: float, y: float) -> None:
-    corners = np.array([[10.0, 190], [90, 190], [10, 10], [90, 10]])
-    ink = corners[(corners != (x, y)).any(axis=1)]
-    box = emptiest_corner((20, 20), ink, np.ones(3), PANEL)
-    assert abs(box.x - x) < 10
-    assert abs(box.y - y) < 10

@@ -23,6 +23,7 @@ DRAWINGS: dict[str, Callable[[mg.Results], Figure]] = {
     "precision and recall": lambda results: plot.precision_recall(results, threshold=1),
     "ranges": plot.ranges,
     "histogram": plot.histogram,
+    "calibration": lambda results: plot.calibration(results, threshold=1),
 }
 SUFFIXES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -41,7 +42,7 @@ def test_text_stays_text(good: mg.Results, tmp_path: Path) -> None:
     plot.save(DRAWINGS["frame"](good), tmp_path / "frame.svg")
     tree = ElementTree.parse(tmp_path / "frame.svg")
     words = {"".join(node.itertext()).strip() for node in tree.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"x forward (m)", "one", "PLD", "0.500", "ped crossing"} <= words
+    assert {"x forward (m)", "one", "PLD 0.500", "ped crossing"} <= words
     plot.save(DRAWINGS["frame"](good), tmp_path / "frame.pdf")
     assert b"/Type42" in (tmp_path / "frame.pdf").read_bytes() or b"/FontFile2" in (tmp_path / "frame.pdf").read_bytes()
 

@@ -10,6 +10,7 @@ from mapgauge.cli.demo import demo
 from mapgauge.cli.evaluate import evaluate
 from mapgauge.cli.inspect import inspect
 from mapgauge.cli.lists import formats, protocols
+from mapgauge.cli.plot import plot
 from mapgauge.cli.report import report
 from mapgauge.cli.show import show
 from mapgauge.cli.sweep import sweep
@@ -41,6 +42,6 @@ def about(
     """Evaluate online HD maps: compare predicted polylines with the truth."""
 
 
-for _command in (evaluate, compare, sweep, show, report, inspect, convert, formats, protocols, demo):
+for _command in (evaluate, compare, sweep, show, plot, report, inspect, convert, formats, protocols, demo):
     app.command()(_command)
 app.add_typer(truth)

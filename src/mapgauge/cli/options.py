@@ -246,6 +246,16 @@ NamesOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+StyleOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--style",
+        metavar="paper|slides",
+        help="Size of the figure and of its text.",
+        callback=one_of("--style", "paper", "slides"),
+        autocompletion=lambda: ["paper", "slides"],
+    ),
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 CsvOption: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV instead of text.")]
 LatexOption: TypeAlias = Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs) instead of text.")]

@@ -19,6 +19,7 @@ from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.plot.style import Style
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.typing import Forward
@@ -62,6 +63,19 @@ def show(
             show_default=False,
         ),
     ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            "--confidence",
+            metavar="SHARE",
+            help="Do not draw predictions with a lower confidence. Matches and values do not change.",
+        ),
+    ] = 0.0,
+    title: Annotated[
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Title above the figure. Default: the token.", show_default=False),
+    ] = None,
+    style: o.StyleOption = "paper",
     protocol: o.ProtocolOption = "paper-60x30",
     cutoff: o.CutoffOption = None,
     spacing: o.SpacingOption = None,
@@ -90,6 +104,8 @@ def show(
         files = each_results(files)
     elif len(files) < 2:
         refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+    if not 0 <= confidence <= 1:
+        refuse("--confidence", f"must be from 0 to 1, got {confidence}")
     names = file_names(files if from_results else files[:-1], name)
     check_targets([output], files)
     check_figure(output)
@@ -107,10 +123,12 @@ def show(
         [method.assignment(token) for method in methods],
         side_by_side=side_by_side,
         region=methods[0].protocol.region,
-        title=token,
+        title=token if title is None else title,
         values=corners,
         names=names,
         forward=cast("Forward | None", forward),
+        confidence=confidence,
+        style=cast("Style", style),
     )
     plot.save(figure, output)
     for called, corner in zip(names, corners, strict=True):

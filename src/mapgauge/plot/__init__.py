@@ -17,8 +17,9 @@ from mapgauge.dependencies import require
 require("matplotlib", "drawing figures", "plot")  # before the modules below import it
 
 from mapgauge.plot.birdseye import frame
-from mapgauge.plot.curves import cutoffs, precision_recall, ranges
+from mapgauge.plot.curves import cutoffs, ranges
 from mapgauge.plot.distributions import histogram, parts
+from mapgauge.plot.hits import calibration, precision_recall
 from mapgauge.plot.saving import save
 
-__all__ = ["cutoffs", "frame", "histogram", "parts", "precision_recall", "ranges", "save"]
+__all__ = ["calibration", "cutoffs", "frame", "histogram", "parts", "precision_recall", "ranges", "save"]

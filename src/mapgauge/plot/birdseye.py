@@ -6,16 +6,18 @@ methods fit side by side.
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mapgauge.arguments import check_forward
+from mapgauge.arguments import check_confidence, check_forward
 from mapgauge.display.colours import colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.plot.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
 from mapgauge.plot.panel import (
     CAR,
     Panel,
@@ -24,9 +26,11 @@ from mapgauge.plot.panel import (
     draw_panel,
     hollow_points,
     prediction_line,
+    sure,
     truth_line,
+    value_lines,
 )
-from mapgauge.plot.style import COLUMN, GREY, INK, NORMAL, PAGE, SMALL, columns_of, finished, word_of
+from mapgauge.plot.style import GREY, INK, Style, look, styled, word_of
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Forward
 
@@ -34,6 +38,7 @@ NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
 LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text
 
 
+@styled
 def frame(
     assignment: Assignment | Sequence[Assignment],
     *,
@@ -43,6 +48,9 @@ def frame(
     values: Values | Sequence[Values] | None = None,
     names: Sequence[str] | None = None,
     forward: Forward | None = None,
+    confidence: float = 0.0,
+    style: Style = "paper",
+    ax: GivenAxes = None,
 ) -> Figure:
     """Draw truth and predictions of one frame in bird's-eye view, forward upwards.
 
@@ -57,11 +65,14 @@ def frame(
         region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres. The length
             lies forward. None shows everything.
         title: Title above the figure.
-        values: Values to write in a corner, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
+        values: Values to write above a panel, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
             assignment if there are several.
         names: Names of the methods.
         forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR. If None, the
             axis that the data know, otherwise x.
+        confidence: Predictions with a lower confidence are not drawn. Matches and values do not change.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each panel, without a legend; None makes a new figure.
 
     Returns:
         A figure as wide as a column of a paper, or as a page if there are several panels.
@@ -69,33 +80,52 @@ def frame(
     assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
     panels = _panels(assignments, side_by_side, values, names)
     forward = check_forward(forward) or assignments[0].forward or "x"
-    shown = _extent(assignments) if region is None else check_region(region, forward)
-    room = max(COLUMN if len(panels) == 1 else PAGE, LEFT + len(panels) * (NARROWEST + BETWEEN))
-    view = View(forward, shown, (room - LEFT - RIGHT + BETWEEN) / len(panels) - BETWEEN)
-    if view.height > TALLEST:
-        view = view._replace(width=view.width * TALLEST / view.height)
-
+    least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
+    shown = _extent(assignments, least) if region is None else check_region(region, forward)
     instances = [line for found in assignments for line in (*found.truth, *found.predictions)]
     colours = colours_of(line.class_name for line in instances)
-    full = LEFT + len(panels) * (view.width + BETWEEN) - BETWEEN + RIGHT
-    width = max(full, COLUMN)  # the legend needs room even if the panels are narrow
-    legend = columns_of(_legend(panels, colours), width, 5, by_rows=False)
-    bottom = BOTTOM + LINE * len(legend[0]) + 0.05
-    top = LINE * any(panel.name for panel in panels) + 1.3 * LINE * (title is not None) + 0.05
-    height = bottom + view.height + top
-    figure = Figure(figsize=(width, height), facecolor="white", edgecolor="white")
-    for k, panel in enumerate(panels):
-        left = (width - full) / 2 + LEFT + k * (view.width + BETWEEN)
-        axes = figure.add_axes((left / width, bottom / height, view.width / width, view.height / height))
+    if ax is None:
+        sheet, view = _sheet(panels, View(forward, shown, 1.0, least), _legend(panels, colours, least), title)
+    else:
+        sheet = given(ax, len(panels))
+        view = View(forward, shown, _width(sheet, View(forward, shown, 1.0)), least)
+    for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
         draw_panel(axes, view, panel, colours, k)
-    if title is not None:
-        figure.text(0.5, 1 - 0.04 / height, title, ha="center", va="top", fontsize=NORMAL, color=INK, weight="bold")
+    if ax is not None and title:
+        sheet.entitle(title)
+    return sheet.finished()
+
+
+def _sheet(panels: list[Panel], view: View, handles: list[Artist], title: str | None) -> tuple[Canvas, View]:
+    """Return a new figure with a legend and a title, its axes, and the view with the width of a panel."""
+    left, right, between, line = (length * look().room for length in (LEFT, RIGHT, BETWEEN, LINE))
+    count = len(panels)
+    room = max(look().column if count == 1 else look().page, left + count * (NARROWEST * look().room + between))
+    view = view._replace(width=(room - left - right + between) / count - between)
+    if view.height > TALLEST * look().room:
+        view = view._replace(width=view.width * TALLEST * look().room / view.height)
+    full = left + count * (view.width + between) - between + right
+    width = max(full, look().column)  # the legend needs room even if the panels are narrow
+    legend = columns_of(handles, width, 5, by_rows=False)
+    bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
+    titles = wrapped(title, width) if title else []
+    above = max(len(value_lines(panel.values, view.width)) for panel in panels) + any(panel.name for panel in panels)
+    top = 1.05 * line * above + 1.1 * line * len(titles) + 0.05 * look().room
+    height = bottom + view.height + top
+    figure = Drawing(figsize=(width, height), facecolor="white", edgecolor="white")
+    places = [(width - full) / 2 + left + k * (view.width + between) for k in range(count)]
+    axes = [
+        figure.add_axes((place / width, bottom / height, view.width / width, view.height / height)) for place in places
+    ]
+    if titles:
+        look_of: dict[str, Any] = {"fontsize": look().normal, "color": INK, "weight": "bold"}
+        figure.text(0.5, 1 - 0.04 / height, "\n".join(titles), ha="center", va="top", **look_of)
     figure.legend(
         handles=list(chain(*legend)),
         loc="lower center",
         bbox_to_anchor=(0.5, 0),
         ncols=len(legend),
-        fontsize=SMALL,
+        fontsize=look().small,
         frameon=False,
         handlelength=2.0,
         handletextpad=0.5,
@@ -103,7 +133,14 @@ def frame(
         labelspacing=0.35,
         borderaxespad=0.1,
     )
-    return finished(figure)
+    return Canvas(figure, axes, own=True), view
+
+
+def _width(sheet: Canvas, view: View) -> float:
+    """Return the width in inches that the region has in given axes."""
+    box = sheet.axes[0].get_window_extent()
+    ratio = view.width / view.height
+    return float(min(box.width, box.height * ratio) / sheet.figure.dpi)
 
 
 def _panels(
@@ -145,15 +182,19 @@ def _panels(
     return panels
 
 
-def _extent(assignments: list[Assignment]) -> tuple[float, float, float, float]:
-    """Return the extent of all points and the car, with a margin."""
-    lines = [line.points[:, :2] for found in assignments for line in (*found.truth, *found.predictions)]
+def _extent(assignments: list[Assignment], least: float) -> tuple[float, float, float, float]:
+    """Return the extent of all points that are drawn and of the car, with a margin."""
+    lines = [
+        line.points[:, :2]
+        for found in assignments
+        for line in (*found.truth, *(line for line in found.predictions if sure(line) >= least))
+    ]
     points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
     (x_min, y_min), (x_max, y_max) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
     return x_min - 1, y_min - 1, x_max + 1, y_max + 1
 
 
-def _legend(panels: list[Panel], colours: dict[str, str]) -> list[Artist]:
+def _legend(panels: list[Panel], colours: dict[str, str], least: float) -> list[Artist]:
     """Return the entries of the legend: classes by colour, then symbols in grey."""
     none = np.empty((0, 2))
     both = [panel for panel in panels if panel.truth and panel.predictions]
@@ -165,7 +206,7 @@ def _legend(panels: list[Panel], colours: dict[str, str]) -> list[Artist]:
         *((word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in colours.items()),
         ("truth", truth_line(none, GREY, 3)),
         ("missed truth", truth_line(none, GREY, 3, alone=True) if missed else None),
-        ("prediction (confidence)", prediction_line(none, GREY)),
+        (f"prediction (confidence{f' from {least:g}' if least else ''})", prediction_line(none, GREY)),
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6)),

@@ -13,35 +13,48 @@ from mapgauge.display.colours import COLOURS, part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import PLD
+from mapgauge.plot.canvas import GivenAxes, canvas
 from mapgauge.plot.style import (
-    COLUMN,
     INK,
-    NORMAL,
-    SMALL,
     STYLES,
-    below,
-    finished,
+    Style,
+    dress,
     grid,
+    look,
     need,
-    new_figure,
     plain,
     round_step,
     several,
+    shortened,
+    styled,
+    width_of,
     word_of,
 )
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 
+LONGEST = 2.6  # inches, of the name of a method
 BAR = 0.155  # inches, of a row with a bar
 BINS = 30  # approximate maximum
 
 
-def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
+@styled
+def parts(
+    results: Results | Sequence[Results],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
     """Draw the five parts of PLD as stacked bars, for each class and the mean.
 
     Args:
         results: From ``evaluate``; one for each method. The bars of a class are grouped.
         names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
     """
     methods = several(results, names)
     need(PLD.name, methods.items())
@@ -52,8 +65,11 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
                 remedy="Evaluate with a protocol of order 1",
             )
     rows, labels = _bars(methods)
-    figure = new_figure(COLUMN, BAR * (max(rows) + 1) + 0.75)
-    axes = figure.add_subplot()
+    labels = {place: shortened(label, LONGEST * look().room, look().small) for place, label in labels.items()}
+    needed = max(width_of(label, look().small) for label in labels.values())
+    width = min(look().column + max(needed - 0.8 * look().room, 0), look().page)
+    sheet = canvas(width, (BAR * (max(rows) + 1) + 0.75) * look().room, ax=ax)
+    (axes,) = sheet.axes
     places, values = list(rows), np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
     colours = part_colours(PLD)
@@ -69,7 +85,7 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
             label=word_of(part),
         )
     for place, end in zip(places, ends[:, -1].tolist(), strict=True):
-        axes.text(end + 0.01, place, number(end), fontsize=SMALL, color=INK, va="center_baseline")
+        axes.text(end + 0.01, place, number(end), fontsize=look().small, color=INK, va="center_baseline")
     plain(axes)
     grid(axes, "x")
     axes.spines["left"].set_visible(False)
@@ -79,9 +95,10 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
         tick.set_fontweight("normal" if place in rows else "bold")
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
-    axes.set_xlabel(PLD.title, fontsize=NORMAL, color=INK)
-    below(figure, [Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
-    return finished(figure)
+    axes.set_xlabel(PLD.title, fontsize=look().normal, color=INK)
+    sheet.legend([Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
+    sheet.entitle(title)
+    return sheet.finished()
 
 
 def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
@@ -106,37 +123,46 @@ def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[f
     return rows, labels
 
 
+@styled
 def histogram(
-    results: Results | Sequence[Results], *, names: Sequence[str] | None = None, value: str = "pld"
+    results: Results | Sequence[Results],
+    *,
+    value: str = "pld",
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
 ) -> Figure:
     """Draw the histogram of a value over frames, with its median.
 
     Args:
         results: From ``evaluate``; one for each method.
-        names: Names of the methods; None uses the file names.
         value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
             ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
     """
     methods = several(results, names)
     columns = {name: _column(method, value, name) for name, method in methods.items()}
     edges = _edges(np.concatenate(list(columns.values())))
-    figure = new_figure(COLUMN, 2.2)
-    axes = figure.add_subplot()
-    for (name, column), colour, style in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
+    sheet = canvas(look().column, 2.2 * look().room, ax=ax)
+    (axes,) = sheet.axes
+    outlines = []
+    for (name, column), colour, line in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
         counts = np.histogram(column, edges)[0]
         middle = float(np.median(column))
         label = f"{name}, median {middle:.3g}"
         axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
-        axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=style, label=label)
-        axes.axvline(middle, color=colour, linewidth=0.8, linestyle=style)
-    plain(axes)
-    grid(axes, "y")
+        outlines.append(axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=line, label=label))
+        axes.axvline(middle, color=colour, linewidth=0.8, linestyle=line)
+    dress(axes, f"{word_of(value)} of a frame", "frames")
     axes.set_xlim(edges[0], edges[-1])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(f"{word_of(value)} of a frame", fontsize=NORMAL, color=INK)
-    axes.set_ylabel("frames", fontsize=NORMAL, color=INK)
-    below(figure, list(axes.patches)[1::2], 2)  # the outlines
-    return finished(figure)
+    sheet.legend(outlines, 2)
+    sheet.entitle(title)
+    return sheet.finished()
 
 
 def _column(results: Results, value: str, name: str) -> Floats:

@@ -68,12 +68,3 @@ def _beside(line: Points, size: tuple[float, float]) -> Points:
     reach = (np.abs(normal) * np.array(size) / 2).sum(axis=1, keepdims=True) + GAP
     offsets = [sign * times * reach * normal for times in DISTANCES for sign in (1, -1)]
     return np.concatenate([line[at] + offset for offset in offsets])
-
-
-def emptiest_corner(size: tuple[float, float], ink: Points, weight: Floats, panel: Box) -> Box:
-    """Return the box in the corner of the panel where it covers the least; the upper left one if all are equal."""
-    room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 3
-    corners = np.array([panel.x, panel.y]) + room * np.array([[-1, 1], [1, 1], [-1, -1], [1, -1]])
-    covered = (np.abs(ink[None] - corners[:, None]) < np.array(size) / 2 + 1).all(axis=2) @ weight
-    x, y = corners[np.argmin(covered)].tolist()
-    return Box(x, y, *size)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mapgauge.display.tables import number
 from mapgauge.frames.map_frames import Instance
-from mapgauge.plot.numbers import Box, emptiest_corner, place_beside
-from mapgauge.plot.style import GREY, INK, NORMAL, PALE, SMALL, plain, round_step, word_of
+from mapgauge.plot.numbers import Box, place_beside
+from mapgauge.plot.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Points
 
@@ -34,6 +34,7 @@ class View(NamedTuple):
     forward: str  # the axis that points up: "x" or "y"
     region: tuple[float, float, float, float]  # metres: x_min, y_min, x_max, y_max
     width: float  # inches, of a panel
+    confidence: float = 0.0  # predictions with a lower confidence are not drawn
 
     @property
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -88,7 +89,7 @@ class Panel(NamedTuple):
 
 def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
     """Draw a panel and its axes. ``place`` is the number of the panel."""
-    _dress(axes, view, panel.name, first=place == 0)
+    _dress(axes, view, panel, first=place == 0)
     found = panel.assignment
     matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})
     if panel.truth:
@@ -100,11 +101,15 @@ def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str],
     if panel.truth and panel.predictions:
         for match in found.matches:
             x, y = found.predictions[match.prediction], found.truth[match.truth]
+            if sure(x) < view.confidence:
+                continue
             ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
             axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
-        for i in np.argsort([_sure(line) for line in found.predictions], kind="stable").tolist():
+        for i in np.argsort([sure(line) for line in found.predictions], kind="stable").tolist():
             line, alone = found.predictions[i], i not in matched[0]
+            if sure(line) < view.confidence:
+                continue
             at, colour = view.drawn(_joined(line.points, found.predictions_closed, i)), colours[line.class_name]
             name = f"prediction-{i}-{place}"
             axes.add_line(prediction_line(at, colour, alone=alone, opacity=_opacity(line), name=name))
@@ -115,25 +120,48 @@ def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str],
     _write(axes, view, panel, colours)
 
 
-def _dress(axes: Axes, view: View, name: str, *, first: bool) -> None:
+def _dress(axes: Axes, view: View, panel: Panel, *, first: bool) -> None:
     plain(axes)
-    axes.spines[:].set(visible=True, linewidth=0.6, color=GREY)
+    axes.spines[:].set(visible=True, linewidth=0.6 * look().pen, color=GREY)
     across, up = view.limits
     axes.set(xlim=across, ylim=up, aspect="equal")
-    axes.grid(visible=True, color=PALE, linewidth=0.3, linestyle="-", alpha=1)
+    axes.grid(visible=True, color=PALE, linewidth=0.3 * look().pen, linestyle="-", alpha=1)
     axes.set_axisbelow(True)
     longest = max(abs(across[1] - across[0]), up[1] - up[0])
     tick = round_step(longest / 7)
     for axis, (low, high) in ((axes.xaxis, sorted(across)), (axes.yaxis, up)):
         axis.set_ticks([tick * k for k in range(int(np.ceil(low / tick)), int(high // tick) + 1)])
     side = "y to the left (m)" if view.forward == "x" else "x to the right (m)"
-    axes.set_xlabel(side, fontsize=SMALL, color=INK, labelpad=1)
+    axes.set_xlabel(side, fontsize=look().small, color=INK, labelpad=1)
     if first:
-        axes.set_ylabel(f"{view.forward} forward (m)", fontsize=SMALL, color=INK, labelpad=0)
+        axes.set_ylabel(f"{view.forward} forward (m)", fontsize=look().small, color=INK, labelpad=0)
     else:
         axes.tick_params(labelleft=False)
-    if name:
-        axes.set_title(name, fontsize=NORMAL, color=INK, pad=3)
+    above = value_lines(panel.values, view.width)
+    if above:
+        offset: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "linespacing": 1.25}
+        look_of: dict[str, Any] = {"fontsize": look().small, "color": INK, "ha": "center", "va": "bottom"}
+        axes.annotate("\n".join(above), (0.5, 1), xycoords="axes fraction", annotation_clip=False, **offset, **look_of)
+    if panel.name:
+        name = shortened(panel.name, view.width, look().normal)
+        pad = 3 + (1.45 * len(above) + 0.2 * bool(above)) * look().small
+        axes.set_title(name, fontsize=look().normal, color=INK, pad=pad)
+
+
+def value_lines(values: Values, width: float) -> list[str]:
+    """Return names and values as lines of text that fit into ``width`` inches.
+
+    >>> value_lines({"pld": 0.7123, "ap_chamfer": 0.6, "ap_frechet": None}, 1.7)
+    ['PLD 0.712   Chamfer-AP 0.600', 'Fréchet-AP -']
+    """
+    lines: list[str] = []
+    for key, value in values.items():
+        words = f"{word_of(key)} {number(value)}"
+        if lines and width_of(f"{lines[-1]}   {words}", look().small) <= width:
+            lines[-1] += f"   {words}"
+        else:
+            lines.append(words)
+    return lines
 
 
 def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
@@ -141,12 +169,13 @@ def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
     return np.concatenate([points, points[:1]]) if place < len(closed) and closed[place] else points
 
 
-def _sure(line: Instance) -> float:
+def sure(line: Instance) -> float:
+    """Return the confidence of an instance; 1 for truth."""
     return 1.0 if line.confidence is None else line.confidence
 
 
 def _opacity(line: Instance, least: float = FAINTEST) -> float:
-    return max(_sure(line), least)
+    return max(sure(line), least)
 
 
 def truth_line(points: Points, colour: str, width: float, *, alone: bool = False, name: str | None = None) -> Line2D:
@@ -211,6 +240,8 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, colours: Mapping[str, 
             (panel.predictions, "prediction", found.predictions, match.prediction, match.pairs[:, 0]),
         ):
             line = lines[index]
+            if sure(line) < view.confidence:
+                continue
             alone = np.setdiff1d(np.arange(len(line.points)), partners)
             if shown and len(alone):
                 at, colour = view.drawn(line.points[alone]), colours[line.class_name]
@@ -219,23 +250,21 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, colours: Mapping[str, 
 
 
 def _write(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str]) -> None:
-    """Write values in a corner, and confidences beside predictions."""
+    """Write confidences beside predictions."""
     ink, weight = _ink(view, panel)
     x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
     taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car
-    if panel.values:
-        taken.append(_write_values(axes, view, panel.values, ink, weight))
     if not panel.predictions:
         return
     low, high = np.array(view.region[:2]), np.array(view.region[2:])
     numbered = [
         line
-        for line in sorted(panel.assignment.predictions, key=_sure, reverse=True)
+        for line in sorted(panel.assignment.predictions, key=sure, reverse=True)
         if line.confidence is not None
-        and line.confidence >= NUMBERED
+        and line.confidence >= max(NUMBERED, view.confidence)
         and ((line.points[:, :2] >= low) & (line.points[:, :2] <= high)).all(axis=1).any()
     ]
-    size = SMALL - 1.0 if view.scale > 6 else SMALL - 1.5
+    size = look().small * (0.85 if view.scale > 6 else 0.77)
     lines = [view.on_page(line.points) for line in numbered]
     boxes = place_beside(lines, (2.3 * size, 0.85 * size), ink, weight, view.box, taken)
     for line, box in zip(numbered, boxes, strict=True):
@@ -246,34 +275,22 @@ def _write(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str]) -> 
             va="center_baseline",
             fontsize=size,
             color=colours[line.class_name],
-            alpha=0.5 + 0.5 * _sure(line),
+            alpha=0.5 + 0.5 * sure(line),
             bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6},
             zorder=9,
         )
 
 
-def _write_values(axes: Axes, view: View, values: Values, ink: Points, weight: NDArray[np.float64]) -> Box:
-    """Write names and values on a card in the emptiest corner, and return the box of the card."""
-    rows = [(word_of(key), number(value)) for key, value in values.items()]
-    letters = max(len(name) for name, _ in rows) + 1 + max(len(value) for _, value in rows)
-    step = 1.3 * SMALL
-    card = emptiest_corner((0.58 * SMALL * letters + 4, step * len(rows) + 3), ink, weight, view.box)
-    left, right = card.x - card.width / 2, card.x + card.width / 2
-    bottom, top = card.y - card.height / 2, card.y + card.height / 2
-    corners = [view.in_metres(x, y) for x, y in ((left, bottom), (right, bottom), (right, top), (left, top))]
-    axes.add_patch(Polygon(corners, facecolor="white", edgecolor=PALE, linewidth=0.5, alpha=0.9, zorder=7))
-    for k, (name, value) in enumerate(rows):
-        y = top - 1.5 - step * (k + 0.5)
-        look: dict[str, Any] = {"va": "center_baseline", "fontsize": SMALL, "color": INK, "zorder": 8}
-        axes.text(*view.in_metres(left + 2, y), name, ha="left", **look)
-        axes.text(*view.in_metres(right - 2, y), value, ha="right", **look)
-    return card
-
-
 def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
     """Return the points of all lines of a panel, and how visible they are."""
     lines = [(line, 0.5) for line in panel.assignment.truth if panel.truth]
-    lines += [(line, _sure(line)) for line in panel.assignment.predictions if panel.predictions]
+    lines += [(line, sure(line)) for line in _drawn(view, panel)]
     points = [view.on_page(line.points) for line, _ in lines]
     weights = [np.full(len(line.points), weight) for line, weight in lines]
     return np.concatenate([np.empty((0, 2)), *points]), np.concatenate([np.empty(0), *weights])
+
+
+def _drawn(view: View, panel: Panel) -> list[Instance]:
+    """Return the predictions that are drawn."""
+    there = panel.assignment.predictions if panel.predictions else []
+    return [line for line in there if sure(line) >= view.confidence]

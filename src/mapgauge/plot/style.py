@@ -1,31 +1,105 @@
-"""The style of figures: sizes, colours, labels and legends.
+"""The style of figures: sizes, labels and legends.
 
 Sizes are set on every artist, not in matplotlib's settings, because all threads of a program share those. Everything
 else, such as the typeface, follows the user's settings.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from functools import lru_cache, wraps
+from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.text import Text
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.table import title_of, value_named
 from mapgauge.results.comparison import method_names
 from mapgauge.results.results import Results
 
-COLUMN, PAGE = 3.5, 7.16  # inches: one column of a paper, and the width of its text
-SMALL, NORMAL = 6.5, 7.5  # points
+P = ParamSpec("P")
+T = TypeVar("T")
+Style: TypeAlias = Literal["paper", "slides"]
+
+
+class Look(NamedTuple):
+    """The sizes of a style."""
+
+    column: float  # inches: the width of a figure with one panel
+    page: float  # inches: the width of a figure with several panels
+    small: float  # points: size of most text
+    normal: float  # points: size of titles and axis labels
+    room: float  # factor of all other lengths in inches
+    pen: float  # factor of line widths and markers
+
+
+LOOKS: dict[str, Look] = {
+    "paper": Look(3.5, 7.16, 6.5, 7.5, 1.0, 1.0),  # a column of a paper, and the width of its text
+    "slides": Look(6.4, 12.6, 13.5, 15.5, 1.85, 1.8),  # half a slide, and a slide; text is larger than in a paper
+}
 INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
 
 STYLES = ("-", "--", ":", "-.")  # used with colours, or instead of them
 MARKERS = ("o", "s", "^", "D", "v")
 
 COUNTS = {"predictions": "predicted instances", "truth": "true instances"}
+
+
+_look: ContextVar[Look] = ContextVar("look", default=LOOKS["paper"])
+
+
+def look() -> Look:
+    """Return the sizes of the style that is drawn in."""
+    return _look.get()
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Let a function draw in the style that its keyword ``style`` names."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **keywords: P.kwargs) -> T:
+        style = keywords.get("style", "paper")
+        if style not in LOOKS:
+            raise InvalidInput(f"style must be one of {', '.join(LOOKS)}, got {style!r}")
+        before = _look.set(LOOKS[str(style)])
+        try:
+            return draw(*args, **keywords)
+        finally:
+            _look.reset(before)
+
+    return drawn
+
+
+@lru_cache(maxsize=4096)
+def width_of(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a line of text in inches."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a character that the typeface lacks; matplotlib says so when it draws it
+        width, _, _ = text_to_path.get_text_width_height_descent(
+            text.replace("\n", " "), FontProperties(size=size, weight=weight), ismath=False
+        )
+    return float(width) / 72
+
+
+def shortened(text: str, width: float, size: float, weight: str = "normal") -> str:
+    """Return a text that fits into ``width`` inches. The middle of a longer text is left out.
+
+    >>> shortened("a_long_name_of_a_run", 0.7, 7.0), shortened("short", 0.7, 7.0)
+    ('a_long…_a_run', 'short')
+    """
+    if width_of(text, size, weight) <= width:
+        return text
+    fits = 2  # letters that are kept
+    while fits < len(text) and width_of(_without_middle(text, fits + 1), size, weight) <= width:
+        fits += 1
+    return _without_middle(text, fits)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
 
 
 def word_of(key: str) -> str:
@@ -79,55 +153,25 @@ def round_step(least: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty white figure of a size in inches, with constrained layout."""
-    return Figure(figsize=(width, height), layout="constrained", facecolor="white", edgecolor="white")
-
-
-def finished(figure: Figure) -> Figure:
-    """Turn off formulas in all text of a figure, because names can contain dollar signs."""
-    for text in figure.findobj(Text):
-        text.set_parse_math(False)
-    return figure
-
-
 def plain(axes: Axes) -> None:
     """Set thin spines on two sides, and small ticks."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set(linewidth=0.6, color=INK)
-    axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, color=INK, labelcolor=INK)
+    axes.spines[["left", "bottom"]].set(linewidth=0.6 * look().pen, color=INK)
+    pen = look().pen
+    axes.tick_params(labelsize=look().small, width=0.6 * pen, length=2.5 * pen, color=INK, labelcolor=INK)
     axes.set_facecolor("white")
 
 
 def grid(axes: Axes, axis: str) -> None:
     """Draw pale grid lines for one axis, behind everything else."""
     axes.set_axisbelow(True)
-    (axes.xaxis if axis == "x" else axes.yaxis).grid(visible=True, color=PALE, linewidth=0.4, linestyle="-", alpha=1)
+    lines = axes.xaxis if axis == "x" else axes.yaxis
+    lines.grid(visible=True, color=PALE, linewidth=0.4 * look().pen, linestyle="-", alpha=1)
 
 
-def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: bool = True) -> list[list[Artist]]:
-    """Return the columns of a legend: as many as fit into ``width`` inches, and at most ``most``."""
-    for count in range(min(most, len(handles)), 0, -1):
-        columns = [list(handles[k::count]) for k in range(count)]
-        if not by_rows:
-            ends = list(accumulate(len(column) for column in columns))
-            columns = [list(handles[end - len(column) : end]) for column, end in zip(columns, ends, strict=True)]
-        longest = [max(len(str(handle.get_label())) for handle in column) for column in columns]
-        if sum(0.53 * length + 3.8 for length in longest) * SMALL <= 72 * width:
-            break
-    return columns
-
-
-def below(figure: Figure, handles: Sequence[Artist], most: int = 4) -> None:
-    """Add a legend of at most ``most`` columns below everything else."""
-    columns = columns_of(handles, figure.get_figwidth(), most)
-    figure.legend(
-        handles=list(chain(*columns)),
-        loc="outside lower center",
-        ncols=len(columns),
-        fontsize=SMALL,
-        frameon=False,
-        handlelength=2.2,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
+def dress(axes: Axes, across: str, up: str) -> None:
+    """Set the labels of a chart, with a grid for the values upwards."""
+    plain(axes)
+    grid(axes, "y")
+    axes.set_xlabel(across, fontsize=look().normal, color=INK)
+    axes.set_ylabel(up, fontsize=look().normal, color=INK)

@@ -1,0 +1,98 @@
+"""``mapgauge plot``: draws results as a figure for a paper or for slides."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.output import warn
+from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.targets import check_figure, check_targets
+
+# For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
+FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "parts": ("parts", (), "the parts of PLD"),
+    "pr": ("precision_recall", ("metric", "threshold"), "precision over recall"),
+    "histogram": ("histogram", ("value",), "a value over frames"),
+    "ranges": ("ranges", (), "PLD over the distance from the ego"),
+    "cutoffs": ("cutoffs", (), "PLD over the cutoff"),
+    "calibration": ("calibration", ("metric", "threshold"), "the share of hits over the confidence"),
+}
+
+
+def _figure(name: str) -> str:
+    if name not in FIGURES:
+        refuse("FIGURE", f"must be one of {', '.join(FIGURES)}, got {name!r}")
+    return name
+
+
+def plot(
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE",
+            help="; ".join(f"{name}: {about}" for name, (_, _, about) in FIGURES.items()) + ".",
+            callback=_figure,
+            autocompletion=lambda: list(FIGURES),
+            show_default=False,
+        ),
+    ],
+    results: o.ResultsArgument,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write (.png, .svg or .pdf).", show_default=False),
+    ],
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Metric that decides what a hit is (pr, calibration). Default: ap_chamfer.",
+            show_default=False,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="VALUE",
+            help="Threshold of a hit (pr, calibration). Default: a panel for each.",
+            show_default=False,
+        ),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            "--value",
+            metavar="KEY",
+            help="Value of a frame (histogram), such as pld, missed or truth. Default: pld.",
+            show_default=False,
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Title above the figure.", show_default=False)
+    ] = None,
+    style: o.StyleOption = "paper",
+    name: o.NamesOption = None,
+) -> None:
+    """Draw results as a figure.
+
+    The files are those of `mapgauge evaluate -o`, one for each method. To draw a frame, use `mapgauge show`.
+    """
+    function, takes, _ = FIGURES[figure]
+    given = {"metric": metric, "threshold": threshold, "value": value}
+    chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    for key in chosen:
+        if key not in takes:
+            refuse(f"--{key}", f"the figure {figure} does not have this option")
+    names = file_names(results, name)
+    check_targets([output], [*results])
+    check_figure(output)
+
+    from mapgauge import load_results
+    from mapgauge import plot as figures
+
+    methods = [load_results(path) for path in results]
+    figures.save(getattr(figures, function)(methods, names=names, title=title, style=style, **chosen), output)
+    warn(f"figure in {output}")
