@@ -294,7 +294,7 @@ def test_regions_of_any_shape_can_be_drawn(region: tuple[float, float]) -> None:
         ({"values": [{}, {}]}, "values must be 1 mappings, one for each assignment, got 2"),
         ({"assignment": [assigned(), assigned()], "values": {"pld": 1.0}}, "values must be 2 mappings"),
         ({"region": (0, 5)}, "region must be"),
-        ({"forward": "z"}, 'forward must be "x" or "y"'),
+        ({"forward": "z"}, 'forward must be "x", "y", or None'),
         (
             {"assignment": [assigned(), mg.Assignment("other", [], [], [])], "side_by_side": True},
             "needs assignments of one frame, got token, other",
