@@ -4,7 +4,7 @@ There is one row per instance: its frame, its class, its confidence and its poin
 form; truth has no confidence. All readers return ``MapFrames``, and the rest of the package takes them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.frames.nested import columns_from_nested
+from mapgauge.frames.notebook import frames_html
 from mapgauge.frames.picking import check_sizes, pick_rows
 from mapgauge.geometry.cropping import Region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
@@ -43,14 +44,16 @@ class Instance(NamedTuple):
 class MapFrames:
     """Instances of many frames, as columns.
 
-    Frames have an order and may be empty. Instances are sorted by frame. ``len`` is the number of frames. Indexing by
-    token returns the instances of one frame.
+    Frames have an order and may be empty. Instances are sorted by frame. ``len`` is the number of frames. Iteration
+    yields the tokens. Indexing by token returns the instances of one frame.
 
     >>> frames = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}}, confidence={"a": {"divider": [0.8]}})
     >>> len(frames), frames.counts
     (2, {'divider': 1})
     >>> frames["a"][0].confidence
     0.8
+    >>> [len(frames[token]) for token in frames], "c" in frames
+    ([1, 0], False)
     """
 
     tokens: tuple[str, ...]  # one per frame
@@ -110,6 +113,17 @@ class MapFrames:
         kind = "truth" if self.confidence is None else "predictions"
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
         return f"<MapFrames {self.name or kind}: {len(self)} frames, {self.dimension}-D, {counts or 'no classes'}>"
+
+    def _repr_html_(self) -> str:
+        return frames_html(self)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the tokens."""
+        return iter(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        """Whether there is a frame with this token."""
+        return isinstance(token, str) and token in self.index
 
     def __getitem__(self, token: str) -> list[Instance]:
         """Return the instances of one frame."""
