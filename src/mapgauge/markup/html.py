@@ -15,8 +15,8 @@ class Html(str):
 def shortened(text: str, longest: int = LONGEST) -> str:
     """Return text in one line, with its middle left out if it is long.
 
-    >>> shortened("a" * 20, 9), shortened("two\\nlines")
-    ('aaaa…aaaa', 'two lines')
+    >>> shortened("a" * 20, 9), shortened("two  words")
+    ('aaaa…aaaa', 'two words')
     """
     line = " ".join(text.split())
     half = (longest - 1) // 2

@@ -124,7 +124,7 @@ def assignment_html(assignment: "Assignment") -> str:
         table(["class", *COUNTS, "matched", "missed", "false", "mean distance"], rows),
         drawing([*truth, *predictions], "truth and predictions of one frame"),
         legend(colours),
-        line("Wide: truth. Thin: predictions, opacity is confidence. Dashed: unmatched. x to the right, y upwards."),
+        note("Wide: truth. Thin: predictions, opacity is confidence. Dashed: unmatched. x to the right, y upwards."),
     )
 
 
