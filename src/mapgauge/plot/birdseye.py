@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -26,10 +27,25 @@ from mapgauge.plot.panel import (
     prediction_line,
     truth_line,
 )
-from mapgauge.plot.style import COLUMN, GREY, INK, NORMAL, PAGE, SMALL, columns_of, finished, word_of
+from mapgauge.plot.style import (
+    COLUMN,
+    GREY,
+    INK,
+    NORMAL,
+    PAGE,
+    SMALL,
+    axes_for,
+    below,
+    columns_of,
+    figure_of,
+    finished,
+    new_figure,
+    word_of,
+)
 from mapgauge.results.assignment import Assignment
 
 NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
+LAID_OUT = 0.7  # of the size of a caller's axes is left when the legend below them is laid out
 LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text
 
 
@@ -42,6 +58,7 @@ def frame(
     values: Values | Sequence[Values] | None = None,
     names: Sequence[str] | None = None,
     forward: Literal["x", "y"] = "x",
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw truth and predictions of one frame in bird's-eye view, forward upwards.
 
@@ -60,6 +77,7 @@ def frame(
             assignment if there are several.
         names: Names of the methods.
         forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR.
+        ax: Axes of a figure of yours to draw in, for a single panel; None makes a new figure.
 
     Returns:
         A figure as wide as a column of a paper, or as a page if there are several panels.
@@ -69,20 +87,21 @@ def frame(
     if forward not in ("x", "y"):
         raise InvalidInput(f'forward must be "x" or "y", got {forward!r}')
     shown = _extent(assignments) if region is None else check_region(region)
+    if ax is not None:
+        return _frame_in(axes_for(ax, COLUMN, COLUMN), panels, View(forward, shown, COLUMN), title)
     room = max(COLUMN if len(panels) == 1 else PAGE, LEFT + len(panels) * (NARROWEST + BETWEEN))
     view = View(forward, shown, (room - LEFT - RIGHT + BETWEEN) / len(panels) - BETWEEN)
     if view.height > TALLEST:
         view = view._replace(width=view.width * TALLEST / view.height)
 
-    instances = [line for found in assignments for line in (*found.truth, *found.predictions)]
-    colours = colours_of(line.class_name for line in instances)
+    colours = _colours(panels)
     full = LEFT + len(panels) * (view.width + BETWEEN) - BETWEEN + RIGHT
     width = max(full, COLUMN)  # the legend needs room even if the panels are narrow
     legend = columns_of(_legend(panels, colours), width, 5, by_rows=False)
     bottom = BOTTOM + LINE * len(legend[0]) + 0.05
     top = LINE * any(panel.name for panel in panels) + 1.3 * LINE * (title is not None) + 0.05
     height = bottom + view.height + top
-    figure = Figure(figsize=(width, height), facecolor="white", edgecolor="white")
+    figure = new_figure(width, height, layout=None)
     for k, panel in enumerate(panels):
         left = (width - full) / 2 + LEFT + k * (view.width + BETWEEN)
         axes = figure.add_axes((left / width, bottom / height, view.width / width, view.height / height))
@@ -103,6 +122,29 @@ def frame(
         borderaxespad=0.1,
     )
     return finished(figure)
+
+
+def _frame_in(ax: Axes, panels: list[Panel], view: View, title: str | None) -> Figure:
+    """Draw one panel in the axes of a caller, as large as it fits, with the title and the legend around it."""
+    if len(panels) > 1:
+        raise InvalidInput(
+            f"ax: {len(panels)} panels do not fit into one axes", remedy="Draw each assignment in its own axes"
+        )
+    figure, place = figure_of(ax), ax.get_position(original=True)
+    width, height = figure.get_figwidth() * place.width, figure.get_figheight() * place.height
+    share = LAID_OUT * min(width / view.width, height / view.height)
+    view = view._replace(width=view.width * share)
+    colours = _colours(panels)
+    draw_panel(ax, view, panels[0], colours, 0)
+    if title is not None:
+        ax.set_title(title, fontsize=NORMAL, color=INK, weight="bold")
+    below(ax, _legend(panels, colours), 3, own=True)
+    return finished(figure, ax)
+
+
+def _colours(panels: list[Panel]) -> dict[str, str]:
+    instances = [line for panel in panels for line in (*panel.assignment.truth, *panel.assignment.predictions)]
+    return colours_of(line.class_name for line in instances)
 
 
 def _panels(

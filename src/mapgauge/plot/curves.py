@@ -24,7 +24,9 @@ from mapgauge.plot.style import (
     PAGE,
     SMALL,
     STYLES,
+    axes_for,
     below,
+    figure_of,
     finished,
     grid,
     legend_names,
@@ -40,12 +42,13 @@ from mapgauge.typing import Floats
 HEIGHT, LINE = 2.4, 0.13  # inches, of a figure and of a line of a legend
 
 
-def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = None) -> Figure:
+def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = None, ax: Axes | None = None) -> Figure:
     """Draw PLD, Loc and Det over the cutoff, as means over classes.
 
     Args:
         sweep: From ``mapgauge.sweep``; one for each method. Every region and sampling in it has its own lines.
         names: Names of the methods; None uses the file names.
+        ax: Axes of a figure of yours to draw in; None makes a new figure.
     """
     rows_of = _rows([sweep] if isinstance(sweep, Sweep) else list(sweep), names)
     everything = [row for rows in rows_of.values() for row in rows]
@@ -56,8 +59,7 @@ def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = Non
         {"linestyle": style, "marker": marker, "markersize": 3, "linewidth": 1.1}
         for _, style, marker in zip(keys, STYLES, MARKERS, strict=False)
     ]
-    figure = new_figure(COLUMN, HEIGHT)
-    axes = figure.add_subplot()
+    axes = axes_for(ax, COLUMN, HEIGHT)
     for (name, rows), colour in zip(rows_of.items(), cycle(COLOURS), strict=False):
         rows.sort(key=lambda row: float(row["cutoff"]))
         for key, look in zip(keys, looks, strict=True):
@@ -70,8 +72,8 @@ def cutoffs(sweep: Sweep | Sequence[Sweep], *, names: Sequence[str] | None = Non
             Line2D([], [], color=colour, linewidth=3, label=name)
             for name, colour in zip(rows_of, cycle(COLOURS), strict=False)
         ]
-    below(figure, handles, 3)
-    return finished(figure)
+    below(axes, handles, 3, own=ax is not None)
+    return finished(figure_of(axes), ax)
 
 
 def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
@@ -96,7 +98,9 @@ def _rows(sweeps: list[Sweep], names: Sequence[str] | None) -> dict[str, list[di
     return rows_of
 
 
-def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
+def ranges(
+    results: Results | Sequence[Results], *, names: Sequence[str] | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw PLD over the distance from the ego, with one point at the middle of each ring.
 
     The figure shows the classes and the mean of a single method, or the means of several methods.
@@ -104,14 +108,15 @@ def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None 
     Args:
         results: From ``evaluate`` with ``ranges=...``; one for each method.
         names: Names of the methods; None uses the file names.
+        ax: Axes of a figure of yours to draw in; None makes a new figure.
     """
     methods = several(results, names)
     need(PLD.name, methods.items())
     for name, method in methods.items():
         if not method.ranges:
             raise InvalidInput(f"{name}: these results have no ranges", remedy="Evaluate with ranges=(0, 10, 20, 30)")
-    figure = new_figure(COLUMN, HEIGHT)
-    axes = figure.add_subplot()
+    axes = axes_for(ax, COLUMN, HEIGHT)
+    before = list(axes.get_lines())  # of the caller
     bounds = sorted({bound for method in methods.values() for bound in method.ranges})
     (only, *more) = methods.values()
     if more:
@@ -134,8 +139,8 @@ def ranges(results: Results | Sequence[Results], *, names: Sequence[str] | None 
     axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4)
-    below(figure, axes.get_lines())
-    return finished(figure)
+    below(axes, [line for line in axes.get_lines() if line not in before], own=ax is not None)
+    return finished(figure_of(axes), ax)
 
 
 def precision_recall(
@@ -144,6 +149,7 @@ def precision_recall(
     metric: str = "ap_chamfer",
     threshold: float | None = None,
     names: Sequence[str] | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw precision over recall for each class, with its average precision.
 
@@ -156,14 +162,23 @@ def precision_recall(
         metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``.
         threshold: A threshold of the protocol; None draws a panel for each threshold.
         names: Names of the methods; None uses the file names.
+        ax: Axes of a figure of yours to draw in; None makes a new figure.
     """
     methods = several(results, names)
     panels = _thresholds(methods, metric, threshold)
     colours = colours_of(name for method in methods.values() for name in method.class_names)
     width = COLUMN if len(panels) == 1 else PAGE
     lines = sum(len(method.class_names) for method in methods.values())
-    figure = new_figure(width, HEIGHT + LINE * lines)
-    every = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+    if ax is None:
+        figure = new_figure(width, HEIGHT + LINE * lines)
+        every = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+    elif len(panels) > 1:
+        raise InvalidInput(
+            f"ax: there are {len(panels)} thresholds, and a panel for each", remedy=f"Pass threshold={panels[0]:g}"
+        )
+    else:
+        every = np.array([axes_for(ax, width, HEIGHT)])
+        figure = figure_of(every[0])
     for axes, value in zip(every, panels, strict=True):
         for (name, method), style in zip(methods.items(), cycle(STYLES), strict=False):
             for label, class_name in enumerate(method.class_names):
@@ -188,7 +203,7 @@ def precision_recall(
             labelspacing=0.3,
             handlelength=2.2,
         )
-    return finished(figure)
+    return finished(figure, ax)
 
 
 def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | None) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import cycle
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -19,11 +20,12 @@ from mapgauge.plot.style import (
     NORMAL,
     SMALL,
     STYLES,
+    axes_for,
     below,
+    figure_of,
     finished,
     grid,
     need,
-    new_figure,
     plain,
     round_step,
     several,
@@ -36,12 +38,15 @@ BAR = 0.155  # inches, of a row with a bar
 BINS = 30  # approximate maximum
 
 
-def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> Figure:
+def parts(
+    results: Results | Sequence[Results], *, names: Sequence[str] | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the five parts of PLD as stacked bars, for each class and the mean.
 
     Args:
         results: From ``evaluate``; one for each method. The bars of a class are grouped.
         names: Names of the methods; None uses the file names.
+        ax: Axes of a figure of yours to draw in; None makes a new figure.
     """
     methods = several(results, names)
     need(PLD.name, methods.items())
@@ -52,8 +57,7 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
                 remedy="Evaluate with a protocol of order 1",
             )
     rows, labels = _bars(methods)
-    figure = new_figure(COLUMN, BAR * (max(rows) + 1) + 0.75)
-    axes = figure.add_subplot()
+    axes = axes_for(ax, COLUMN, BAR * (max(rows) + 1) + 0.75)
     places, values = list(rows), np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
     colours = part_colours(PLD)
@@ -80,8 +84,8 @@ def parts(results: Results | Sequence[Results], *, names: Sequence[str] | None =
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
     axes.set_xlabel(PLD.title, fontsize=NORMAL, color=INK)
-    below(figure, [Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
-    return finished(figure)
+    below(axes, [Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3, own=ax is not None)
+    return finished(figure_of(axes), ax)
 
 
 def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
@@ -107,7 +111,11 @@ def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[f
 
 
 def histogram(
-    results: Results | Sequence[Results], *, names: Sequence[str] | None = None, value: str = "pld"
+    results: Results | Sequence[Results],
+    *,
+    names: Sequence[str] | None = None,
+    value: str = "pld",
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw the histogram of a value over frames, with its median.
 
@@ -116,12 +124,13 @@ def histogram(
         names: Names of the methods; None uses the file names.
         value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
             ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0.
+        ax: Axes of a figure of yours to draw in; None makes a new figure.
     """
     methods = several(results, names)
     columns = {name: _column(method, value, name) for name, method in methods.items()}
     edges = _edges(np.concatenate(list(columns.values())))
-    figure = new_figure(COLUMN, 2.2)
-    axes = figure.add_subplot()
+    axes = axes_for(ax, COLUMN, 2.2)
+    before = len(axes.patches)  # of the caller
     for (name, column), colour, style in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
         counts = np.histogram(column, edges)[0]
         middle = float(np.median(column))
@@ -135,8 +144,8 @@ def histogram(
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(f"{word_of(value)} of a frame", fontsize=NORMAL, color=INK)
     axes.set_ylabel("frames", fontsize=NORMAL, color=INK)
-    below(figure, list(axes.patches)[1::2], 2)  # the outlines
-    return finished(figure)
+    below(axes, list(axes.patches)[before + 1 :: 2], 2, own=ax is not None)  # the outlines
+    return finished(figure_of(axes), ax)
 
 
 def _column(results: Results, value: str, name: str) -> Floats:

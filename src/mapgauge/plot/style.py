@@ -4,9 +4,11 @@ Sizes are set on every artist, not in matplotlib's settings, because all threads
 else, such as the typeface, follows the user's settings.
 """
 
+import io
 import math
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -21,6 +23,8 @@ from mapgauge.results.results import Results
 COLUMN, PAGE = 3.5, 7.16  # inches: one column of a paper, and the width of its text
 SMALL, NORMAL = 6.5, 7.5  # points
 INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
+
+SHOWN = 110  # pixels per inch in a notebook
 
 STYLES = ("-", "--", ":", "-.")  # used with colours, or instead of them
 MARKERS = ("o", "s", "^", "D", "v")
@@ -79,14 +83,46 @@ def round_step(least: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty white figure of a size in inches, with constrained layout."""
-    return Figure(figsize=(width, height), layout="constrained", facecolor="white", edgecolor="white")
+class NotebookFigure(Figure):
+    """A figure that shows itself in a notebook. Other figures do so only after pyplot has set up the notebook."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return the picture with two pixels per point of the screen, and its size on the screen."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=2 * SHOWN)
+        width, height = (round(inches * SHOWN) for inches in self.get_size_inches().tolist())
+        return buffer.getvalue(), {"width": width, "height": height}
 
 
-def finished(figure: Figure) -> Figure:
-    """Turn off formulas in all text of a figure, because names can contain dollar signs."""
-    for text in figure.findobj(Text):
+def new_figure(width: float, height: float, **settings: Any) -> Figure:
+    """Return an empty white figure of a size in inches, with constrained layout unless ``settings`` say otherwise."""
+    settings = {"layout": "constrained", "facecolor": "white", "edgecolor": "white"} | settings
+    return NotebookFigure(figsize=(width, height), **settings)
+
+
+def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes to draw in: those of the caller, or those of a new figure of a size in inches."""
+    if ax is None:
+        return new_figure(width, height).add_subplot()
+    if not isinstance(ax, Axes):
+        raise InvalidInput(
+            f"ax must be the axes of a matplotlib figure, got {type(ax).__name__}",
+            remedy="Pass one of the axes of plt.subplots(), or None",
+        )
+    return ax
+
+
+def figure_of(axes: Axes) -> Figure:
+    """Return the figure that axes are in, also if they are in a part of it."""
+    figure: Any = axes.figure
+    while not isinstance(figure, Figure):
+        figure = figure.figure
+    return figure
+
+
+def finished(figure: Figure, ax: Axes | None = None) -> Figure:
+    """Turn off formulas in all text of a figure, or of the axes of a caller: names can contain dollar signs."""
+    for text in (figure if ax is None else ax).findobj(Text):
         text.set_parse_math(False)
     return figure
 
@@ -118,16 +154,20 @@ def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: b
     return columns
 
 
-def below(figure: Figure, handles: Sequence[Artist], most: int = 4) -> None:
-    """Add a legend of at most ``most`` columns below everything else."""
-    columns = columns_of(handles, figure.get_figwidth(), most)
-    figure.legend(
-        handles=list(chain(*columns)),
-        loc="outside lower center",
-        ncols=len(columns),
-        fontsize=SMALL,
-        frameon=False,
-        handlelength=2.2,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
+def below(axes: Axes, handles: Sequence[Artist], most: int = 4, *, own: bool) -> None:
+    """Add a legend of at most ``most`` columns below everything else, or below the axes of a caller (``own``)."""
+    figure = figure_of(axes)
+    width = figure.get_figwidth() * (axes.get_position(original=True).width if own else 1)
+    columns = columns_of(handles, width, most)
+    look: dict[str, Any] = {
+        "handles": list(chain(*columns)),
+        "ncols": len(columns),
+        "fontsize": SMALL,
+        "frameon": False,
+        "handlelength": 2.2,
+        "columnspacing": 1.2,
+    }
+    if own:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), **look)
+    else:
+        figure.legend(loc="outside lower center", borderaxespad=0.2, **look)
