@@ -26,7 +26,7 @@ from mapgauge.protocols import PROTOCOLS, Protocol
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-MODULES = ("plot", "report", "demo", "truth", "results.flat", "torch", "mmengine")
+MODULES = ("plot", "report", "loggers", "demo", "truth", "results.flat", "torch", "mmengine")
 OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 

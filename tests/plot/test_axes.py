@@ -32,7 +32,7 @@ DRAWN: dict[str, Callable[[mg.Results, Any], Figure]] = {
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_function_draws_in_axes_of_the_caller(good: mg.Results, name: str) -> None:
     figure = Figure(figsize=(8, 4), layout="constrained")
-    part = figure.subfigures(1, 2)[0]  # axes may be in a part of a figure
+    part: Any = figure.subfigures(1, 1)  # axes may be in a part of a figure
     mine, other = part.subplots(1, 2)
     (line,) = mine.plot([0, 1], [0, 1], label="mine")
     other.set_title("$x$")
@@ -52,7 +52,8 @@ def test_a_figure_shows_itself(good: mg.Results, name: str) -> None:
     data, size = DRAWN[name](good, None)._repr_png_()  # type: ignore[attr-defined]
     with Image.open(io.BytesIO(data)) as image:
         assert image.format == "PNG"
-        assert image.size == (pytest.approx(2 * size["width"], abs=2), pytest.approx(2 * size["height"], abs=2))
+        assert image.size[0] == pytest.approx(2 * size["width"], abs=2)
+        assert image.size[1] == pytest.approx(2 * size["height"], abs=2)
 
 
 def test_several_panels_need_axes_of_their_own(good: mg.Results) -> None:
