@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from PIL import Image
-
 from mapgauge.arguments import check_whole
+from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics
@@ -79,9 +78,10 @@ def _is_empty(results: Results) -> bool:
 
 def image_of(figure: "Figure") -> Any:
     """Return a figure as a Pillow image. Pillow comes with matplotlib."""
+    images = require("PIL.Image", "drawing figures", "plot")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=RESOLUTION)
-    with Image.open(buffer) as image:
+    with images.open(buffer) as image:
         return image.convert("RGB")
 
 
