@@ -64,6 +64,8 @@ clean:
 	$(BIN)/python -m pip install --quiet --group test
 	$(BIN)/python -m pip install --quiet '$(TORCH)' --group torch && $(BIN)/python -m pip install --quiet --no-deps mmengine \
 	  || echo "torch could not be installed: the tests of mapgauge.torch and mapgauge.mmengine will be skipped"
+	$(BIN)/python -m pip install --quiet --group loggers \
+	  || echo "wandb, TensorBoard or MLflow could not be installed: the tests of mapgauge.loggers will be skipped"
 	touch $@
 
 .venv/docs: .venv/installed

@@ -10,6 +10,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "typing": ("names of types",),
         "dependencies": ("optional", "packages"),
         "arguments": ("checks of", "arguments"),
+        "markup": ("HTML, SVG,", "colours"),
     },
     "computing": {
         "kernels": ("all compiled code; imports nothing", "from the other rooms"),
@@ -39,6 +40,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "output": {
         "plot": ("figures",),
         "report": ("the HTML report",),
+        "loggers": ("W&B, MLflow,", "TensorBoard"),
         "torch": ("torchmetrics",),
         "mmengine": ("mmengine",),
     },

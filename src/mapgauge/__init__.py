@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.version import __version__
 
 if TYPE_CHECKING:
+    from mapgauge import demo as demo
+    from mapgauge import loggers as loggers
+    from mapgauge import plot as plot
+    from mapgauge import report as report
     from mapgauge import truth as truth
     from mapgauge.checks import check
     from mapgauge.distances.chamfer import chamfer
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
     from mapgauge.evaluation.sweeps import Sweep, sweep
     from mapgauge.frames.alignment import align
     from mapgauge.frames.findings import Finding
-    from mapgauge.frames.map_frames import Instance, MapFrames
+    from mapgauge.frames.instance import Instance
+    from mapgauge.frames.map_frames import MapFrames
     from mapgauge.geometry.polylines import Polylines
     from mapgauge.geometry.resampling import resample
     from mapgauge.io import read, write
@@ -81,7 +86,7 @@ _HOMES = {
     "Assignment": "results.assignment",
     "Comparison": "results.comparison",
     "Finding": "frames.findings",
-    "Instance": "frames.map_frames",
+    "Instance": "frames.instance",
     "InvalidInput": "errors",
     "MapFrames": "frames.map_frames",
     "MapgaugeError": "errors",
@@ -111,19 +116,22 @@ _HOMES = {
     "sospa_from_distances": "distances.sospa",
     "sospa_matrix": "distances.sospa",
     "sweep": "evaluation.sweeps",
-    "truth": "truth",
     "write": "io",
 }
 
+# Public modules that ``mg.plot`` and so on import on first use.
+_MODULES = ("demo", "loggers", "plot", "report", "truth")
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_HOMES[name]}")
-    value = module if name == "truth" else getattr(module, name)
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted([*__all__, *_MODULES])

@@ -1,17 +1,21 @@
 """Colours of classes and of the parts of a metric, for figures and the report."""
 
-from collections.abc import Iterable
 from itertools import cycle
 
+from mapgauge.markup.colours import (
+    BLUE,
+    CLASS_COLOURS,
+    COLOURS,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    colours_of,
+)
 from mapgauge.metrics.metric import Metric
 
-# Okabe and Ito's palette: distinct with every kind of colour vision.
-SKY, GREEN, YELLOW, BLUE, VERMILION = "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00"
-PURPLE, ORANGE = "#CC79A7", "#E69F00"
-# The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
-
-CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
 # For PLD, missed truth has the colour that truth has in the documentation, and false predictions that of predictions.
 PART_COLOURS = (SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, ORANGE)
 
@@ -21,14 +25,4 @@ def part_colours(metric: Metric) -> dict[str, str]:
     return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
 
 
-def colours_of(class_names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each class. Well-known classes have fixed colours; others get the rest in order of name.
-
-    >>> colours_of(["divider", "arrow", "boundary"])
-    {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}
-    """
-    names = dict.fromkeys(class_names)
-    found = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
-    left = [colour for colour in COLOURS if colour not in found.values()]
-    others = sorted(name for name in names if name not in found)
-    return found | {name: left[k % len(left)] for k, name in enumerate(others)}
+__all__ = ["CLASS_COLOURS", "COLOURS", "colours_of", "part_colours"]

@@ -4,10 +4,10 @@ There is one row per instance: its frame, its class, its confidence and its poin
 form; truth has no confidence. All readers return ``MapFrames``, and the rest of the package takes them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,14 +16,16 @@ from mapgauge.arguments import check_class_names, check_confidence, check_forwar
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History, recorded
+from mapgauge.frames.instance import Instance
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.frames.nested import columns_from_nested
-from mapgauge.frames.picking import check_sizes, pick_rows
+from mapgauge.frames.notebook import frames_html
+from mapgauge.frames.picking import check_indices, check_sizes, pick_rows
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.typing import Confidences, Forward, Indices, Points
+from mapgauge.typing import Confidences, Forward, Indices
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -31,27 +33,20 @@ _OF_INSTANCES = ("frame", "label", "confidence", "track")  # columns with a row 
 _OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
-class Instance(NamedTuple):
-    """One instance of one frame."""
-
-    class_name: str
-    points: Points
-    confidence: float | None = None  # None in truth
-    track: str | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class MapFrames:
     """Instances of many frames, as columns.
 
-    Frames have an order and may be empty. Instances are sorted by frame. ``len`` is the number of frames. Indexing by
-    token returns the instances of one frame.
+    Frames have an order and may be empty. Instances are sorted by frame. ``len`` is the number of frames. Iteration
+    yields the tokens. Indexing by token returns the instances of one frame.
 
     >>> frames = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}}, confidence={"a": {"divider": [0.8]}})
     >>> len(frames), frames.counts
     (2, {'divider': 1})
     >>> frames["a"][0].confidence
     0.8
+    >>> [len(frames[token]) for token in frames], "c" in frames
+    ([1, 0], False)
     """
 
     tokens: tuple[str, ...]  # one per frame
@@ -78,12 +73,7 @@ class MapFrames:
         check_sizes({name: getattr(self, name) for name in _OF_FRAMES}, frames, "frame")
         if self.dimension not in (2, 3):
             raise InvalidInput(f"points have {self.dimension} coordinates, expected 2 or 3")
-        if len(set(self.classes)) < len(self.classes):
-            raise InvalidInput(f"classes must have different names, got {', '.join(self.classes)}")
-        if count and (self.frame[0] < 0 or self.frame[-1] >= frames or np.any(np.diff(self.frame) < 0)):
-            raise InvalidInput(f"frame must be in ascending order, from 0 to at most {frames - 1}")
-        if count and not (self.label.min() >= 0 and self.label.max() < len(self.classes)):
-            raise InvalidInput(f"label must be from 0 to {len(self.classes) - 1}, an index into classes")
+        check_indices(self.frame, self.label, frames, self.classes)
         check_links(self.links, self.frame)
         check_forward(self.forward)
 
@@ -114,6 +104,17 @@ class MapFrames:
         kind = "truth" if self.confidence is None else "predictions"
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
         return f"<MapFrames {self.name or kind}: {len(self)} frames, {self.dimension}-D, {counts or 'no classes'}>"
+
+    def _repr_html_(self) -> str:
+        return frames_html(self)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the tokens."""
+        return iter(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        """Whether there is a frame with this token."""
+        return isinstance(token, str) and token in self.index
 
     def __getitem__(self, token: str) -> list[Instance]:
         """Return the instances of one frame."""

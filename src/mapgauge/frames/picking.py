@@ -1,12 +1,13 @@
 """Columns of any type: arrays, tuples, or None where a file has none."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
+from mapgauge.typing import Indices
 
 
 def pick_rows(column: Any, rows: NDArray[np.int64] | slice) -> Any:
@@ -21,3 +22,13 @@ def check_sizes(columns: Mapping[str, Any], rows: int, of: str) -> None:
     for name, column in columns.items():
         if column is not None and len(column) != rows:
             raise InvalidInput(f"{name} has {len(column)} rows, expected {rows}, one per {of}")
+
+
+def check_indices(frame: Indices, label: Indices, frames: int, classes: Sequence[str]) -> None:
+    """Refuse indices of frames that are not in ascending order, indices outside their range, and doubled classes."""
+    if len(set(classes)) < len(classes):
+        raise InvalidInput(f"classes must have different names, got {', '.join(classes)}")
+    if len(frame) and (frame[0] < 0 or frame[-1] >= frames or np.any(np.diff(frame) < 0)):
+        raise InvalidInput(f"frame must be in ascending order, from 0 to at most {frames - 1}")
+    if len(label) and not (label.min() >= 0 and label.max() < len(classes)):
+        raise InvalidInput(f"label must be from 0 to {len(classes) - 1}, an index into classes")

@@ -15,7 +15,7 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from mapgauge.display.tables import number
-from mapgauge.frames.map_frames import Instance
+from mapgauge.frames.instance import Instance
 from mapgauge.plot.numbers import Box, place_beside
 from mapgauge.plot.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 from mapgauge.results.assignment import Assignment

@@ -8,8 +8,11 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.distances.sospa import align_two_lines
 from mapgauge.frames.groups import Groups, group
-from mapgauge.frames.map_frames import Instance, MapFrames
+from mapgauge.frames.instance import Instance
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.markup.html import shortened
 from mapgauge.protocols import Protocol
+from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Pairs
 
 
@@ -22,6 +25,11 @@ class Match:
     truth: int  # index into its truth
     distance: float  # normalised SOSPA
     pairs: Pairs  # (k, 2): matched points, by index into both
+
+    def __repr__(self) -> str:
+        """Summary in one line."""
+        ends = f"prediction {self.prediction} to truth {self.truth}"
+        return f"<Match {shortened(self.class_name)}: {ends}, distance {self.distance:.3f}, {len(self.pairs)} points>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +46,14 @@ class Assignment:
     predictions_closed: list[bool] = field(default_factory=list)  # which predictions were compared as closed lines
     truth_closed: list[bool] = field(default_factory=list)
     forward: Forward | None = None  # the axis that points forward; None if it is unknown
+
+    def __repr__(self) -> str:
+        """Summary in one line."""
+        counts = f"{len(self.predictions)} predictions, {len(self.truth)} truth, {len(self.matches)} matches"
+        return f"<Assignment {shortened(self.token)}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        return assignment_html(self)
 
 
 def match_frame(

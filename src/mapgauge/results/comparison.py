@@ -15,10 +15,12 @@ import numpy as np
 
 from mapgauge.display.tables import text_table
 from mapgauge.errors import InvalidInput
+from mapgauge.markup.html import shortened
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import value_named
 from mapgauge.results.bootstrap import drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm
+from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
 from mapgauge.typing import Indices
 
@@ -43,6 +45,13 @@ class Comparison:
     level: float
     notes: tuple[str, ...] = ()
     correction: Correction = "none"
+
+    def __repr__(self) -> str:
+        """Return the methods and their first value in one line."""
+        return f"<Comparison {shortened(comparison_text(self), 300)}>"
+
+    def _repr_html_(self) -> str:
+        return comparison_html(self, plain_keys(self.estimates[0]["mean"]))
 
     @property
     def tested(self) -> int:

@@ -15,8 +15,10 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.scenes import scenes_from_tokens
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, match_frame
+from mapgauge.results.data_frames import Level, columns_of, to_arrow, to_pandas, to_polars
 from mapgauge.results.frame_table import frame_columns, frame_rows
 from mapgauge.results.geometry import KINDS, Geometry, Sides, geometry_arrays
+from mapgauge.results.notebook import summary_html
 from mapgauge.results.replay import read_again
 from mapgauge.results.rows import Rows, pick_rows
 from mapgauge.results.saving import save_results
@@ -48,6 +50,9 @@ class Results:
         """Return the main values in one line."""
         shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None]
         return f"<Results {self.protocol.name}: {self.totals.frames} frames, mean {', '.join(shown) or 'nothing'}>"
+
+    def _repr_html_(self) -> str:
+        return summary_html(self.summary)
 
     @property
     def protocol(self) -> Protocol:
@@ -274,6 +279,34 @@ class Results:
             )
         arrays = None if geometry is None or self.data is None else geometry_arrays(self.data, self.tokens, geometry)
         save_results(self.summary, self.rows, path, arrays)
+
+    def to_pandas(self, level: Level = "frames") -> Any:
+        """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.
+
+        Args:
+            level: ``"frames"`` has one row per frame, with the columns of ``frames``: token, scene (if known), counts,
+                values that pool the classes, and numbers of hits. ``"classes"`` has one row per frame and class, with
+                the same columns and ``class``. ``"summary"`` has one row per class and one for the mean, with the
+                values of ``classes`` and ``mean``. Rows are in the order of ``tokens`` and ``class_names``. A frame
+                without predictions and truth (of the class) has a PLD of 0.
+        """
+        return to_pandas(columns_of(self.summary, self.rows, level))
+
+    def to_polars(self, level: Level = "frames") -> Any:
+        """Return the rows as a polars ``DataFrame``. It needs ``pip install 'mapgauge[polars]'``.
+
+        Args:
+            level: As for ``to_pandas``.
+        """
+        return to_polars(columns_of(self.summary, self.rows, level))
+
+    def to_arrow(self, level: Level = "frames") -> Any:
+        """Return the rows as an Arrow ``Table``. It needs ``pip install 'mapgauge[parquet]'``.
+
+        Args:
+            level: As for ``to_pandas``.
+        """
+        return to_arrow(columns_of(self.summary, self.rows, level))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain Python values, without the rows of frames."""

@@ -1,0 +1,11 @@
+"""Logs results to Weights & Biases, TensorBoard or MLflow with one call.
+
+Each function logs the same: every value as a scalar, the curves and distributions as pictures, pictures of the worst
+frames, and the report. The package of the logger is imported when its function is called.
+"""
+
+from mapgauge.loggers.mlflow import log_mlflow
+from mapgauge.loggers.tensorboard import log_tensorboard
+from mapgauge.loggers.wandb import log_wandb
+
+__all__ = ["log_mlflow", "log_tensorboard", "log_wandb"]

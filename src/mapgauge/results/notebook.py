@@ -1,0 +1,156 @@
+"""Results, comparisons and assignments in a notebook: tables with small drawings."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mapgauge.display.colours import colours_of, part_colours
+from mapgauge.display.tables import number
+from mapgauge.markup.html import Html, block, legend, line, note, table
+from mapgauge.markup.svg import Stroke, bars, drawing, interval
+from mapgauge.metrics.metric import Metric
+from mapgauge.metrics.table import METRICS, column_title, title_of
+from mapgauge.results.summary import Summary
+from mapgauge.results.values import COUNTS, Values
+
+if TYPE_CHECKING:
+    from mapgauge.frames.instance import Instance
+    from mapgauge.results.assignment import Assignment
+    from mapgauge.results.comparison import Comparison
+
+MOST_NAMES = 4  # methods that a repr names
+
+
+def summary_html(summary: Summary) -> str:
+    """Return the main values of each class, with the parts of the error as bars."""
+    metrics = [METRICS[name] for name in summary.metrics]
+    split = next((metric for metric in metrics if _has_parts(metric, summary.mean)), None)
+    keys = [value.key for metric in metrics for value in metric.with_role("main", "headline")]
+    shown = [key for key in keys if summary.mean.get(key) is not None]
+    header = ["class", *COUNTS, *map(_title, shown), *([f"parts of {split.title}"] if split else [])]
+    rows = []
+    for name, values in [*summary.classes.items(), ("mean", summary.mean)]:
+        counts = ["" if values.get(key) is None else f"{values[key]:.0f}" for key in COUNTS]
+        bar = [] if split is None else [_bar(split, values)]
+        rows.append([name, *counts, *(number(values[key]) for key in shown), *bar])
+    sides = " against ".join(
+        side.name or kind for side, kind in zip(summary.inputs, ("predictions", "truth"), strict=True)
+    )
+    pieces: list[str] = [
+        line(f"Results {summary.protocol.name}: {summary.totals.frames:,} frames"),
+        line(sides),
+        table(header, rows),
+    ]
+    if split is not None:
+        pieces.append(legend({title_of(key, full=True): colour for key, colour in part_colours(split).items()}))
+    worrying = sum(finding.level != "note" for finding in summary.findings)
+    if worrying:
+        pieces.append(note(f"{worrying} warnings or errors about the input: see results.findings"))
+    return block(*pieces)
+
+
+def _title(key: str) -> str:
+    """Return the title of a main value in full, because the tables of several metrics are one here."""
+    title, arrow = title_of(key), column_title(key).rpartition(" ")[2]
+    return f"{title} {arrow}" if arrow in ("↓", "↑") else title
+
+
+def _has_parts(metric: Metric, values: Values) -> bool:
+    parts = metric.with_role("part")
+    return bool(parts) and all(values.get(part.key) is not None for part in parts)
+
+
+def _bar(metric: Metric, values: Values) -> Html:
+    if not _has_parts(metric, values):
+        return Html("")
+    return bars([(float(values[key] or 0.0), colour) for key, colour in part_colours(metric).items()])
+
+
+def comparison_text(comparison: "Comparison") -> str:
+    """Return a comparison in one line: its methods, and the mean of the first value of each."""
+    estimates = [found["mean"] for found in comparison.estimates]
+    key = next(iter(estimates[0]), None)
+    shown = [
+        name if key is None or key not in found else f"{name} {found[key].value:.3f}"
+        for name, found in zip(comparison.names, estimates, strict=True)
+    ][:MOST_NAMES]
+    more = len(comparison.names) - len(shown)
+    names = ", ".join([*shown, *([f"and {more} more"] if more else [])])
+    return f"{'' if key is None else f'{key} '}{names} over {comparison.units} {comparison.drawn}s"
+
+
+def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
+    """Return the means over classes with intervals, the differences, and a drawing of the first value."""
+    means = [found["mean"] for found in comparison.estimates]
+    first = keys[0] if keys else None
+    bounds = np.array([means[k][first] for k in range(len(means))] if first else [[0.0, 0.0, 1.0]], np.float64)
+    span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
+    rows = [
+        [name, *(str(found[key]) for key in keys), *([interval(*found[first], span)] if first else [])]
+        for name, found in zip(comparison.names, means, strict=True)
+    ]
+    drawn = [_title(first)] if first else []
+    about = f"{comparison.level:.0%} of {comparison.samples:,} draws of {comparison.units:,} {comparison.drawn}s"
+    pieces: list[str] = [
+        line(f"Comparison, mean over classes, {about}"),
+        table(["method", *map(_title, keys), *drawn], rows),
+    ]
+    if comparison.differences:
+        body = [
+            [f"{second} minus {one}", *(str(apart["mean"][key]) for key in keys)]
+            for (one, second), apart in comparison.differences.items()
+        ]
+        pieces.append(table(["difference", *map(title_of, keys)], body))
+    return block(*pieces, *map(note, filter(None, [comparison.tests, *comparison.notes])))
+
+
+def assignment_html(assignment: "Assignment") -> str:
+    """Return the counts of each class, and a drawing of truth, predictions and which of them are unmatched."""
+    sides = assignment.predictions, assignment.truth
+    matched = {match.prediction for match in assignment.matches}, {match.truth for match in assignment.matches}
+    names = list(dict.fromkeys(instance.class_name for side in sides for instance in side))
+    colours = colours_of(names)
+    rows = []
+    for name in names:
+        there = [sum(instance.class_name == name for instance in side) for side in sides]
+        pairs = [match for match in assignment.matches if match.class_name == name]
+        mean = f"{np.mean([match.distance for match in pairs]):.3f}" if pairs else number(None)
+        counts = (*there, len(pairs), there[1] - len(pairs), there[0] - len(pairs))
+        rows.append([name, *map(str, counts), mean])
+    truth = _strokes(assignment.truth, assignment.truth_closed, colours, matched[1], width=4.5, share=0.4)
+    predictions = _strokes(assignment.predictions, assignment.predictions_closed, colours, matched[0], width=1.3)
+    return block(
+        line(f"Assignment of frame {assignment.token}"),
+        table(["class", *COUNTS, "matched", "missed", "false", "mean distance"], rows),
+        drawing([*truth, *predictions], "truth and predictions of one frame"),
+        legend(colours),
+        note("Wide: truth. Thin: predictions, opacity is confidence. Dashed: unmatched. x to the right, y upwards."),
+    )
+
+
+def _strokes(
+    instances: "list[Instance]",
+    closed: list[bool],
+    colours: dict[str, str],
+    matched: set[int],
+    *,
+    width: float,
+    share: float = 1.0,
+) -> list[Stroke]:
+    """Return one side of an assignment as strokes, the surest last."""
+    order = sorted(range(len(instances)), key=lambda i: _sure(instances[i]))
+    return [
+        Stroke(
+            instances[i].points,
+            colours[instances[i].class_name],
+            width,
+            share * max(_sure(instances[i]), 0.1),
+            dashed=i not in matched,
+            closed=i < len(closed) and closed[i],
+        )
+        for i in order
+    ]
+
+
+def _sure(instance: "Instance") -> float:
+    return 1.0 if instance.confidence is None else instance.confidence
