@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.frames.map_frames import MapFrames, Names, place_of
+from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.frames.messages import place_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.protocols import Protocol

@@ -4,7 +4,7 @@ There is one row per instance: its frame, its class, its confidence and its poin
 form; truth has no confidence. All readers return ``MapFrames``, and the rest of the package takes them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History, recorded
 from mapgauge.frames.instance import Instance
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
+from mapgauge.frames.messages import check_known, place_of
 from mapgauge.frames.nested import columns_from_nested
 from mapgauge.frames.notebook import frames_html
 from mapgauge.frames.picking import check_indices, check_sizes, pick_rows
@@ -199,7 +200,7 @@ class MapFrames:
         {'boundary': 0}
         """
         wanted = check_class_names(classes)
-        self._check_known(wanted)
+        check_known(self, wanted)
         return self.as_classes(wanted)
 
     @recorded
@@ -220,7 +221,7 @@ class MapFrames:
         >>> frames.rename({"road_divider": "divider", "lane_divider": "divider"}).counts
         {'divider': 2}
         """
-        self._check_known(names)
+        check_known(self, names)
         new = [names.get(name, name) for name in self.classes]
         classes = tuple(dict.fromkeys(new))
         code = np.array([classes.index(name) for name in new], np.int64)
@@ -311,16 +312,3 @@ class MapFrames:
             forward: ``"x"`` (y to the left), ``"y"`` (x to the right), or None if it is unknown.
         """
         return replace(self, forward=forward)
-
-    def _check_known(self, classes: Iterable[str]) -> None:
-        unknown = [name for name in classes if name not in self.classes]
-        if unknown:
-            where, known = self.name or "frames", ", ".join(self.classes) or "none"
-            raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}")
-
-
-def place_of(frames: MapFrames, instance: int) -> str:
-    """Return the file, the frame and the class of an instance, for error messages."""
-    frame, class_name = frames.frame[instance], frames.classes[frames.label[instance]]
-    place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
-    return f"{frames.name}: {place}" if frames.name else place
