@@ -1,6 +1,7 @@
 """The bird's-eye view shows every instance, every pair and every point without partner, where they are."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,10 @@ def test_forward_is_up_and_left_is_left(dimension: int) -> None:
 
 
 def test_data_whose_y_points_forward_is_drawn_as_it_is() -> None:
+    known = replace(assigned(), forward="y")
+    (axes,) = plot.frame(known, region=(60, 30)).axes  # the length lies forward
+    assert (axes.get_xlim(), axes.get_ylim()) == ((-15, 15), (-30, 30))
+    assert plot.frame(known, forward="x").axes[0].get_ylabel() == "x forward (m)"
     (axes,) = plot.frame(assigned(), forward="y").axes
     line = named(axes, "prediction-1")["prediction-1-0"]
     np.testing.assert_array_equal(np.array(line.get_data()).T, [[x, 3] for x in range(5)])

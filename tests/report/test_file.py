@@ -331,6 +331,13 @@ def test_nothing_at_all_is_reported_too(tmp_path: Path) -> None:
     assert contents(tmp_path / "report.html")[0]["tokens"] == ["a"]
 
 
+@pytest.mark.parametrize(("degrees", "size"), [(0, [60, 30]), (90, [30, 60])])
+def test_the_region_lies_along_the_axes_of_the_frames(degrees: float, size: list[float], tmp_path: Path) -> None:
+    predictions, truth = (side.rotate(degrees) for side in demo_world(1))
+    write_report(mg.evaluate(predictions, truth, metrics=["pld"]), tmp_path / "report.html")
+    assert contents(tmp_path / "report.html")[0]["region"] == size
+
+
 def test_several_cutoffs_and_ranges_have_columns(tmp_path: Path) -> None:
     settings = mg.protocol("paper-60x30", cutoffs=[1.5, 0.5])
     results = mg.evaluate(*demo_world(4), settings, metrics=["pld"], ranges=(0, 10, 20))
