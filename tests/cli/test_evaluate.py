@@ -41,7 +41,8 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
     assert found == {"name": "good"} | json.loads(json.dumps(results.to_dict() | {"inputs": found["inputs"]}))
     assert set(found) == TOP
     assert set(found["inputs"]) == {"predictions", "truth"}
-    assert set(found["inputs"]["truth"]) == {"name", "format", "frames", "counts", "hash"}
+    assert set(found["inputs"]["truth"]) == {"name", "format", "frames", "counts", "hash", "history"}
+    assert found["inputs"]["truth"]["history"][0]["arguments"]["path"] == "truth.geojson"
     assert found["inputs"]["truth"]["hash"] == results.inputs[1].hash
     assert set(found["frames"]) == {"evaluated", "missing", "ignored", "without_truth"}
     precisions = {key for key in results.mean if key.startswith("ap_")}
@@ -55,7 +56,15 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
 
 def test_every_key_of_the_json_is_on_its_page() -> None:
     documented = set(re.findall(r"`([a-z_]+)`", PAGE.read_text()))
-    assert documented >= TOP | PLD | {"predictions", "truth", "hash", "without_truth", "told_apart", "empty_frames"}
+    assert documented >= TOP | PLD | {
+        "predictions",
+        "truth",
+        "hash",
+        "history",
+        "without_truth",
+        "told_apart",
+        "empty_frames",
+    }
 
 
 def test_json_of_several_predictions_is_a_list(call: Run) -> None:

@@ -20,6 +20,7 @@ from mapgauge.results.summary import Input
 from mapgauge.scoring.prepare import Frames
 
 _SIDES = ("predictions", "truth")
+_LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
     "Give --predictions and --truth to report, or the files of predictions and truth to show",
@@ -68,10 +69,10 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     paths = recorded_paths(recorded, origin) if given is None else [os.fspath(given)]
     if not paths:
         raise InvalidInput(f"{name}: the {side} came from memory, not from a file", remedy=_GIVE)
-    if given is None and is_url(paths[0]):
+    if given is None and is_url(paths[0]) and not paths[0].startswith(_LOCAL):
         raise InvalidInput(f"{name}: the {side} came from {paths[0]}. A URL is only read if it is given", remedy=_GIVE)
     failed: list[MapgaugeError] = []
-    there = [path for path in paths if given is not None or is_plain_file(path) or is_folder(path)]
+    there = [path for path in paths if given is not None or is_url(path) or is_plain_file(path) or is_folder(path)]
     if not there:
         beside = f", neither here nor beside {name}" if len(paths) > 1 else ""
         raise UnreadableFile(f"{paths[0]}: no such file{beside}", remedy=_GIVE)

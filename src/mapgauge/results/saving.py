@@ -93,7 +93,11 @@ def save_results(
         summary.findings,
     )
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **archive_arrays(header, rows.scores), **(geometry or {}))
+    np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
+    with zipfile.ZipFile(buffer, "a") as archive:  # the geometry is compressed already
+        for name, array in (geometry or {}).items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.save(member, array)
     save(Path(path), buffer.getvalue())
 
 
