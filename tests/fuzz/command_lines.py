@@ -1,6 +1,7 @@
 """Makes random command lines from the commands and options of the application, so that new ones are included."""
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,7 @@ class Maker:
     def _value(self, param: Any, words: tuple[str, ...], rng: np.random.Generator, *, hostile: bool, read: list[str]) -> str:
         """A value of a parameter. Outputs are new files, or an input of the same line."""
         if param.name in WRITTEN:
-            return self._target(rng, hostile=hostile, read=read)
+            return self._target(param, rng, hostile=hostile, read=read)
         if param.param_type_name == "argument" or param.metavar in ("FILE", "FOLDER"):
             value = self._file(param, words, rng, hostile=hostile)
             read.append(value)
@@ -197,10 +198,12 @@ class Maker:
         }.get(param.name, ("good.json", "poor.json", "good.parquet", "poor.parquet", "link.json", "truth.geojson"))
         return str(self.inputs / str(rng.choice(names)))
 
-    def _target(self, rng: np.random.Generator, *, hostile: bool, read: list[str]) -> str:
+    def _target(self, param: Any, rng: np.random.Generator, *, hostile: bool, read: list[str]) -> str:
         """A path to write to: in the folder of the run, or what the same line reads, in several spellings."""
         if not hostile:
-            return str(rng.choice(["new", "old", "odd name é"])) + str(rng.choice(SUFFIXES))
+            told = re.findall(r"\.[a-z]{2,7}\b", param.help or "")  # the help of an option names its suffixes
+            suffixes = told if told and rng.random() < 0.8 else SUFFIXES
+            return str(rng.choice(["new", "old", "odd name é"])) + str(rng.choice(suffixes))
         own = [path for path in read if path.startswith(str(self.inputs))]
         if own and rng.random() < 0.5:
             path = str(rng.choice(own))

@@ -50,11 +50,15 @@ def inspect(
 
 
 def _is_results(file: Path) -> bool:
+    from mapgauge.files.kinds import is_plain_file
+
     try:
         if file.is_dir():
             from mapgauge.results.folder import is_folder
 
             return is_folder(file)
+        if not is_plain_file(file):  # opening a pipe would wait for its writer
+            return False
         with file.open("rb") as stream:
             return stream.read(len(_ZIP)) == _ZIP
     except OSError:
