@@ -1,5 +1,6 @@
 """Makes random command lines from the commands and options of the application, so that new ones are included."""
 
+import contextlib
 import os
 import re
 import stat
@@ -99,11 +100,14 @@ def make_inputs(folder: Path) -> Path:
         (folder / "nowhere.json").symlink_to("missing.json")
         (folder / "loop.json").symlink_to("loop.json")
         os.mkfifo(folder / "pipe.json")
-        try:
-            os.mknod(folder / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # in place of the /dev/null of the machine
-        except OSError:
-            pass
+        make_null(folder / "null")
     return folder
+
+
+def make_null(path: Path) -> None:
+    """Make a device, where that is permitted. A command that replaces it does no harm to that of the machine."""
+    with contextlib.suppress(OSError):
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
 
 
 class Maker:
@@ -139,7 +143,9 @@ class Maker:
                 if param.is_flag:
                     options.append([name])
                 else:
-                    options.append([f"{name}={value}"] if name.startswith("--") and rng.random() < 0.3 else [name, value])
+                    options.append(
+                        [f"{name}={value}"] if name.startswith("--") and rng.random() < 0.3 else [name, value]
+                    )
         parts: list[list[str]] = [*([argument] for argument in arguments)]
         for option in options:  # options stand anywhere; arguments keep their order
             parts.insert(int(rng.integers(len(parts) + 1)), option)
@@ -165,7 +171,9 @@ class Maker:
         else:
             parts.insert(k, [str(rng.choice(["--nothing", "-x", "--", "-h", "--help", "--version=", "--json=1"]))])
 
-    def _value(self, param: Any, words: tuple[str, ...], rng: np.random.Generator, *, hostile: bool, read: list[str]) -> str:
+    def _value(
+        self, param: Any, words: tuple[str, ...], rng: np.random.Generator, *, hostile: bool, read: list[str]
+    ) -> str:
         """A value of a parameter. Outputs are new files, or an input of the same line."""
         if param.name in WRITTEN:
             return self._target(param, rng, hostile=hostile, read=read)

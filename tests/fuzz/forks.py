@@ -1,5 +1,6 @@
 """Runs ``mapgauge`` in forked processes that have everything imported, with faults: some hundred commands a minute."""
 
+import atexit
 import contextlib
 import errno
 import os
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from mapgauge.cli import main
 
 PROC = Path("/proc")
 PATIENCE = 30  # seconds until the processes of a command that has ended must be gone
@@ -106,8 +109,12 @@ def start(line: list[str], folder: Path, scratch: Path, streams: Path, fault: Fa
     sys.stdout.flush()
     sys.stderr.flush()
     streams.mkdir(exist_ok=True)
+    reading, writing = os.pipe()
     process = os.fork()
     if process:
+        os.close(writing)
+        os.read(reading, 1)  # until the command begins; earlier signals would not meet mapgauge
+        os.close(reading)
         return Command(line, process, streams)
     code: Any = 99  # if all goes wrong
     try:
@@ -120,19 +127,17 @@ def start(line: list[str], folder: Path, scratch: Path, streams: Path, fault: Fa
         os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
         _inject(fault)
         sys.argv = ["mapgauge", *line]
-        from mapgauge.cli import main
-
+        os.close(reading)
+        os.write(writing, b"!")
+        os.close(writing)
         main()
     except SystemExit as ended:
         code = ended.code
     except BaseException:
         traceback.print_exc()
     finally:
-        # What Python does at exit, without the parts that belong to the parent.
-        with contextlib.suppress(BaseException):
-            import gc
-
-            gc.collect()
+        with contextlib.suppress(BaseException):  # what Python does at exit
+            atexit._run_exitfuncs()
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code if isinstance(code, int) else 0 if code is None else 1)

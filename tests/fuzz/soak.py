@@ -7,7 +7,7 @@ A step is drawn from the seed and its number. ``--seed`` repeats the sequence; m
 """
 
 import argparse
-import hashlib
+import gc
 import os
 import shutil
 import signal
@@ -16,12 +16,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tests.fuzz.forks import ERRORS, Command, Fault, files_in, in_child, start
 from tests.fuzz.soak_world import World, content_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CODES = {0, 1}
 MOST_FAILURES = 20
@@ -41,6 +44,8 @@ class Soak:
         self.failures: list[str] = []
         self.known: set[Path] = set()  # left by SIGKILL
         self.rng = np.random.default_rng(0)
+        gc.collect()
+        gc.freeze()  # forked processes share the memory of this one
 
     # -- a step
 
@@ -63,6 +68,8 @@ class Soak:
         self.counts[kind.__name__] += 1
         kind()
         self.number += 1
+        for path in (*self.folder.glob("set-*"), *self.folder.glob("disk/set-*")):
+            shutil.rmtree(path)  # a data set is not written twice
 
     def undisturbed(self) -> None:
         """A command without faults ends with 0."""
@@ -236,14 +243,16 @@ def main() -> None:
     given = parser.parse_args()
     in_namespace()
     print(f"soak of {given.seconds:g} s, --seed {given.seed}", flush=True)  # noqa: T201
-    with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
-        soak = Soak(Path(folder).resolve(), given.seed)
+    folder = Path(tempfile.mkdtemp(prefix="soak-")).resolve()  # without a finaliser, which forked processes would run
+    try:
+        soak = Soak(folder, given.seed)
         print(f"small disk: {'mounted' if soak.disk else 'not permitted, sizes of files are bounded'}", flush=True)  # noqa: T201
         end = time.monotonic() + given.seconds
         while time.monotonic() < end and len(soak.failures) < MOST_FAILURES:
             soak.step()
-        if soak.disk is not None:
-            subprocess.run(["umount", "-l", soak.disk], capture_output=True, check=False)
+    finally:
+        subprocess.run(["umount", "-l", folder / "disk"], capture_output=True, check=False)
+        shutil.rmtree(folder, ignore_errors=True)
     print(f"{soak.number} steps, {len(soak.failures)} failures, {dict(soak.counts)}")  # noqa: T201
     sys.exit(bool(soak.failures))
 

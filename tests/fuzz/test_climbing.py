@@ -84,8 +84,8 @@ def most_of(distance: Distance, form: Form, x: Instances, y: Instances) -> float
     if form.normalised:
         return 1.0
     if distance is pld:
-        return (math.fsum((*x.confidence, *y.confidence)) / 2) ** (1 / form.order)
-    return form.cutoff * ((len(x.lines[0]) + len(y.lines[0])) / 2) ** (1 / form.order)
+        return math.pow(math.fsum((*x.confidence, *y.confidence)) / 2, 1 / form.order)
+    return form.cutoff * math.pow((len(x.lines[0]) + len(y.lines[0])) / 2, 1 / form.order)
 
 
 # An objective returns by how much an axiom is violated, relative to the sizes of the numbers. Above 0 is a violation.

@@ -107,7 +107,7 @@ def test_a_data_set_whose_writer_was_killed_is_not_read(
         two_files.finish()
     for read in (mg.read, open_dataset):
         with pytest.raises(mg.UnreadableFile, match="this data set is not complete"):
-            read(tmp_path / "set")  # type: ignore[operator]
+            read(tmp_path / "set")
 
 
 def test_two_writers_of_one_data_set_do_not_mix(two_files: DatasetWriter, frames: mg.MapFrames, tmp_path: Path) -> None:
