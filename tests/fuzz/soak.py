@@ -207,11 +207,11 @@ class Soak:
     def left(self, command: Command, fault: Fault) -> list[str]:
         """Temporary files of this command. SIGKILL may leave some; they stay, and must not disturb later commands."""
         found = {path for path in files_in(self.folder) if path.name.endswith(".part") or ".unfinished" in path.parts}
-        found |= {path for path in self.scratch.iterdir() if str(path) not in command.err}
+        found |= {path for path in self.scratch.iterdir() if f"kept in {path}" not in command.err}
         new = found - self.known
         self.known |= found
         for path in self.scratch.iterdir():
-            if str(path) in command.err and path.is_dir():
+            if f"kept in {path}" in command.err and path.is_dir():
                 shutil.rmtree(path)  # kept for a later --resume, as the message says
         if command.code == -signal.SIGKILL:
             return []

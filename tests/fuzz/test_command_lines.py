@@ -96,7 +96,7 @@ def faults_of(line: list[str], code: int, out: str, err: str, scratch: Path, run
         found.append("no message")
     if code == 2 and "Error" not in err and "Usage" not in err:
         found.append("no message about the usage")
-    kept = [path for path in scratch.iterdir() if str(path) not in err]
+    kept = [path for path in scratch.iterdir() if f"kept in {path}" not in err and code != 70]
     parts = [path for path in run.rglob("*") if path.name.endswith(".part")]
     if kept or parts:
         found.append(f"left behind: {kept + parts}")
