@@ -121,8 +121,9 @@ class Soak:
             command.wait()
             self.counts["commands"] += 1
         for command in two:
-            # A data set and a work folder belong to one command; the other is refused.
-            self.judge(command, Fault("together"), CODES if "/" in line[-1] else {0}, before)
+            # A data set and the finished scenes of `truth` belong to one command; the other is refused.
+            alone = line[-1].endswith("/") or line[0] == "truth"
+            self.judge(command, Fault("together"), CODES if alone else {0}, before)
 
     def worker_killed(self) -> None:
         """A worker process is killed. Its chunk is tried again."""
