@@ -5,8 +5,11 @@ BIN := .venv/bin
 TORCH ?= torch==2.13.0
 MAPGAUGE_FUZZ_CASES ?= 1000000
 MAPGAUGE_FUZZ_FILES ?= 5000
+MAPGAUGE_FUZZ_COMMANDS ?= 5000
+MAPGAUGE_FUZZ_MOVES ?= 300000
+MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz bench bench-io bench-evaluate bench-cluster bench-truth clean
+.PHONY: demo test docs lint types fuzz soak bench bench-io bench-evaluate bench-cluster bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -27,8 +30,13 @@ docs: .venv/docs
 
 fuzz: .venv/tested
 	MAPGAUGE_FUZZ_CASES=$(MAPGAUGE_FUZZ_CASES) MAPGAUGE_FUZZ_FILES=$(MAPGAUGE_FUZZ_FILES) \
-	  $(BIN)/python -m pytest tests -m fuzz -n 2 -q
+	  MAPGAUGE_FUZZ_COMMANDS=$(MAPGAUGE_FUZZ_COMMANDS) MAPGAUGE_FUZZ_MOVES=$(MAPGAUGE_FUZZ_MOVES) \
+	  MAPGAUGE_SOAK_SECONDS=300 $(BIN)/python -m pytest tests -m fuzz -n 2 -q
 	MAPGAUGE_EXAMPLES=2000 $(BIN)/python -m pytest tests/kernels tests/properties -n 2 -q
+
+# An hour of random commands with faults. It prints a seed; SEED=... repeats the sequence.
+soak: .venv/tested
+	$(BIN)/python -m tests.fuzz.soak --seconds $(MAPGAUGE_SOAK_SECONDS) $(if $(SEED),--seed $(SEED))
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels

@@ -1,9 +1,11 @@
 """``inspect``, ``convert``, ``formats`` and ``protocols``."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.cli.conftest import FRAMES, Run
 
 import mapgauge as mg
@@ -37,6 +39,13 @@ def test_inspect_of_results_prints_their_tables(call: Run) -> None:
     assert done.returncode == 0
     assert "good.mg (results of mapgauge" in done.stdout
     assert "PLD, lower is better" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no fifos here")
+def test_inspect_does_not_wait_for_the_writer_of_a_pipe(call: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    done = call("inspect", "pipe.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr[:50]) == (1, "mapgauge: pipe.json: this is a pipe, expected a fi")
 
 
 def test_inspect_counts_what_a_reader_drops(call: Run, tmp_path: Path) -> None:

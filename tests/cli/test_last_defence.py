@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,16 @@ def test_an_error_of_the_system_is_one_line(call: Run, monkeypatch: pytest.Monke
     monkeypatch.setattr("mapgauge.io.read", denied)
     done = call("inspect", "good.json")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "mapgauge: secret.json: Permission denied\n")
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_a_file_is_written_leaves_the_old_file_alone(
+    call: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    (tmp_path / "results.mg").write_bytes(b"old")
+    monkeypatch.setattr("os.fsync", lambda _: os.kill(os.getpid(), number))
+    line = ("evaluate", world / "good.json", world / "truth.geojson", "--metrics", "pld", "-o", "results.mg", "--json")
+    assert call(*line, cwd=tmp_path).returncode == 128 + number
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("results.mg", b"old")]
+    assert signal.getsignal(number) is signal.SIG_DFL

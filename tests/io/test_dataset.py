@@ -70,11 +70,64 @@ def test_half_a_data_set_is_not_there(frames: mg.MapFrames, tmp_path: Path) -> N
     assert len(mg.read(tmp_path / "set")) == 5
 
 
+@pytest.fixture
+def two_files(frames: mg.MapFrames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DatasetWriter:
+    """A data set of several files that are not visible yet."""
+    monkeypatch.setattr(dataset_write, "FILE_ROWS", 1)
+    writer = DatasetWriter(tmp_path / "set")
+    assert len(writer.add(frames)) > 1
+    return writer
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+def test_files_become_visible_together_or_not_at_all(
+    two_files: DatasetWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    replace_file, calls = Path.replace, []
+
+    def fail(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == 2:
+            raise error
+        return replace_file(self, target)
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises((mg.MapgaugeError, KeyboardInterrupt)):
+        two_files.finish()
+    two_files.remove()
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_data_set_whose_writer_was_killed_is_not_read(
+    two_files: DatasetWriter, frames: mg.MapFrames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(DatasetWriter, "_clear", lambda _: None)
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        two_files.finish()
+    for read in (mg.read, open_dataset):
+        with pytest.raises(mg.UnreadableFile, match="this data set is not complete"):
+            read(tmp_path / "set")
+
+
+def test_two_writers_of_one_data_set_do_not_mix(two_files: DatasetWriter, frames: mg.MapFrames, tmp_path: Path) -> None:
+    other = DatasetWriter(tmp_path / "set")
+    other.add(frames, "other")
+    two_files.finish()
+    with pytest.raises(mg.InvalidInput, match="contains Parquet files already"):
+        other.finish()
+    other.remove()
+    names = {file.name for file in (tmp_path / "set").iterdir()}
+    assert names
+    assert all(name.startswith("part-") for name in names)
+    assert open_dataset(tmp_path / "set").read().counts == frames.counts
+
+
 def test_what_was_written_can_be_removed(frames: mg.MapFrames, tmp_path: Path) -> None:
     writer = DatasetWriter(tmp_path / "set")
     writer.add(frames)
     writer.remove()
-    assert list((tmp_path / "set").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_data_set_is_not_mixed_with_another(frames: mg.MapFrames, tmp_path: Path) -> None:

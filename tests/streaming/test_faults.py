@@ -265,6 +265,34 @@ def test_an_early_failure_leaves_nothing_behind(
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("function", "error", "told"),
+    [
+        ("mapgauge.results.folder.save", mg.MapgaugeError("no space"), mg.MapgaugeError),
+        ("mapgauge.evaluation.streaming.run.score_chunk", ZeroDivisionError(), ZeroDivisionError),
+        ("mapgauge.evaluation.streaming.run.open_engine", OSError(11, "no threads"), OSError),
+    ],
+)
+def test_a_temporary_folder_goes_with_any_error(
+    *,
+    sides: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    function: str,
+    error: Exception,
+    told: type,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(function, fail)
+    with pytest.raises(told):
+        mg.evaluate(*sides, workers=1)
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
 def test_an_empty_folder_is_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(mg.UnreadableFile, match="this is a directory"):

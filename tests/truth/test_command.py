@@ -120,6 +120,7 @@ def test_errors_of_usage_come_before_the_work(
     ("arguments", "message"),
     [
         (["-o", "nowhere/t.parquet"], "the folder nowhere does not exist"),
+        (["-o", ""], "expected the name of a file, found a folder"),
         (["-o", "t.parquet"], "Pass --split mini-val"),
         (["-o", "t.parquet", "--tokens", "none.txt"], "none.txt: tokens cannot be read"),
     ],

@@ -7,13 +7,17 @@ that ``--help`` and completion stay fast.
 import errno
 import io
 import os
+import signal
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mapgauge.errors import MapgaugeError
 
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
+INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 
 # Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
@@ -24,9 +28,17 @@ def main() -> None:
     """Run the command line and exit.
 
     Exit codes: 0 for success, 1 for invalid input, 2 for a usage error, 3 for a failed gate, 70 for an unexpected
-    error, which is a bug, 130 after Ctrl-C.
+    error, which is a bug, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     _open_streams()
+    code: int | str | None = INTERRUPTED
+    with _signals() as received, suppress(KeyboardInterrupt):  # also between the commands of ``_run``
+        code = _run()
+    sys.exit(128 + received[0] if received else code)
+
+
+def _run() -> int | str | None:
+    """Run the command line and return the exit code. Errors are reported on stderr."""
     code: int | str | None = FAILED
     try:
         try:
@@ -41,14 +53,43 @@ def main() -> None:
     except MemoryError:
         _fail("out of memory. Use fewer workers, or convert the files to Parquet, which is read in chunks")
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     except BrokenPipeError:
         _drop_output()  # the reader of a pipe, such as `head`, has ended: there is nothing to say
     except OSError as error:
         code = _of_system(error)
     except Exception as error:
         code = _unexpected(error)
-    sys.exit(code)
+    return code
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Let SIGTERM and SIGHUP interrupt the command like Ctrl-C, so that temporary files are deleted.
+
+    A second signal ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay ignored.
+
+    Yields:
+        The signal that was received, if any.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []  # only the main thread can set handlers
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _open_streams() -> None:

@@ -80,9 +80,8 @@ def convert(
     If OUT is a folder, one or more files become a Parquet data set, which `evaluate` reads in chunks. The data set is
     sorted, so that a chunk of predictions and its truth are found together. Several files are converted in parallel.
     """
-    from mapgauge.files.places import is_folder_target, is_url
+    from mapgauge.files.places import UNFINISHED, is_folder_target, is_url
     from mapgauge.io import format_to_write, write
-    from mapgauge.io.dataset_write import UNFINISHED
 
     reading = Reading.of(context)
     folder = is_folder_target(target)

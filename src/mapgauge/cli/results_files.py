@@ -16,11 +16,15 @@ _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 
 def is_results(file: Path) -> bool:
     """Whether a path is a file of results, or the work folder of a streamed evaluation."""
+    from mapgauge.files.kinds import is_plain_file
+
     try:
         if file.is_dir():
             from mapgauge.results.folder import is_folder
 
             return is_folder(file)
+        if not is_plain_file(file):  # opening a pipe would wait for its writer
+            return False
         with file.open("rb") as stream:
             return stream.read(len(_ZIP)) == _ZIP
     except OSError:

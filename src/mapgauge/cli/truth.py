@@ -199,7 +199,7 @@ def _settings(
 
 def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
-    parts = output.with_name(f"{output.name}.parts")
+    parts = output.parent / f"{output.name}.parts"
     check_targets([output], [dataroot, settings["tokens"]], folders=[parts])
     _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
     from mapgauge.io import write

@@ -11,6 +11,9 @@ from mapgauge.files.kinds import is_folder, is_plain_file
 from mapgauge.files.source import Content, check_path
 from mapgauge.files.writing import save
 
+UNFINISHED = ".unfinished"  # folder in a data set; hidden, so that files in it are not read
+FINISHING = f"{UNFINISHED}/finishing"  # file that exists while files become visible
+
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters: C:/ is a drive
 
 
@@ -63,6 +66,11 @@ def is_folder_target(path: str | os.PathLike[str]) -> bool:
     return text.endswith(("/", os.sep)) or (not is_url(text) and is_folder(text))
 
 
+def is_unfinished(folder: Path) -> bool:
+    """Whether the files of a data set are just becoming visible, or were when the command was killed."""
+    return (folder / FINISHING).exists()
+
+
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the Parquet file at a path, or all Parquet files in the folder at that path, sorted."""
     if not is_url(path) and not is_folder(path) and not is_plain_file(path):
@@ -79,6 +87,11 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
                 files = _visible([file.as_posix() for file in folder.rglob("*.parquet")], folder.as_posix())
     except (OSError, ValueError, ImportError) as error:  # fsspec imports the package for a protocol
         raise UnreadableFile(f"{path}: cannot be listed: {error}") from error
+    if not is_url(path) and is_unfinished(Path(path)):
+        raise UnreadableFile(
+            f"{path}: this data set is not complete: the command that writes it has not finished, or was killed",
+            remedy="If no command writes it, empty the folder and convert the files again",
+        )
     if not files:
         raise UnreadableFile(
             f"{path}: no Parquet files in this folder",

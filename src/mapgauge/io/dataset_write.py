@@ -5,9 +5,11 @@ two such data sets have ranges of keys in the same order, so that streaming read
 """
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,14 +17,13 @@ import numpy as np
 
 from mapgauge.dependencies import fsspec_module
 from mapgauge.errors import InvalidInput, MapgaugeError
-from mapgauge.files.places import is_url, put_file
+from mapgauge.files.places import FINISHING, UNFINISHED, is_unfinished, is_url, put_file
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import parquet
 from mapgauge.io.dataset import keys_of
 
 FILE_ROWS = 1 << 20  # approximate number of rows of a file: a hundred megabytes of predictions
-UNFINISHED = ".unfinished"  # hidden, so that an unfinished data set is not read
 
 
 class DatasetWriter:
@@ -38,17 +39,23 @@ class DatasetWriter:
 
     def _make(self) -> None:
         folder = Path(self.path)
-        if folder.is_dir() and next(folder.rglob("*.parquet"), None) is not None:
-            hidden = all(UNFINISHED in file.parts for file in folder.rglob("*.parquet"))
-            if not hidden:
-                raise InvalidInput(
-                    f"{folder}: this folder contains Parquet files already", remedy="Give another folder, or empty it"
-                )
+        self._refuse_files()
+        self._new = not folder.is_dir()
+        # Each writer has a folder of its own, so that two writers of one data set do not mix their files.
+        self._hidden = folder / UNFINISHED / secrets.token_hex(8)
         try:
-            shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-            (folder / UNFINISHED).mkdir(parents=True)
+            self._hidden.mkdir(parents=True)
         except OSError as error:
+            self.remove()
             raise MapgaugeError(f"{folder}: this folder cannot be created: {error.strerror or error}") from error
+
+    def _refuse_files(self) -> None:
+        """Refuse a folder that has Parquet files already."""
+        folder = Path(self.path)
+        if folder.is_dir() and not all(UNFINISHED in file.parts for file in folder.rglob("*.parquet")):
+            raise InvalidInput(
+                f"{folder}: this folder contains Parquet files already", remedy="Give another folder, or empty it"
+            )
 
     def add(self, frames: MapFrames, name: str = "part", workers: int | None = None) -> list[str]:
         """Write frames to files whose names begin with ``name``, in threads; return the names of the files."""
@@ -61,20 +68,37 @@ class DatasetWriter:
             if is_url(self.path):
                 put_file(f"{self.path}/{file}", data)
             else:
-                save(Path(self.path) / UNFINISHED / file, data)
+                save(self._hidden / file, data)
             return file
 
         with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
             return list(pool.map(write, enumerate(_files(ordered))))
 
     def finish(self) -> None:
-        """Make the files visible."""
+        """Make the files visible, all of them or none."""
         if is_url(self.path):
             return  # renaming is not cheap there: a failed run calls ``remove``
         folder = Path(self.path)
-        for file in sorted((folder / UNFINISHED).iterdir()):
-            file.replace(folder / file.name)
-        (folder / UNFINISHED).rmdir()
+        mark, moved = folder / FINISHING, list[Path]()
+        try:
+            mark.touch(exist_ok=False)  # the data set is not read while this file exists
+        except OSError as error:
+            why = "another command writes here, or was killed" if is_unfinished(folder) else error.strerror or error
+            raise MapgaugeError(f"{folder}: cannot be written: {why}", remedy="Give another folder") from error
+        try:
+            self._refuse_files()
+            for file in sorted(self._hidden.iterdir()):
+                moved.append(folder / file.name)
+                file.replace(folder / file.name)
+        except BaseException as error:
+            for file in moved:
+                file.unlink(missing_ok=True)
+            mark.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise MapgaugeError(f"{folder}: cannot be written: {error.strerror or error}") from error
+            raise
+        mark.unlink()
+        self._clear()
 
     def remove(self) -> None:
         """Delete what was written."""
@@ -82,8 +106,17 @@ class DatasetWriter:
             fs, root = fsspec_module().core.url_to_fs(self.path)
             if fs.exists(root):
                 fs.rm(root, recursive=True)
-        else:
-            shutil.rmtree(Path(self.path) / UNFINISHED, ignore_errors=True)
+            return
+        self._clear()
+        if self._new:
+            with suppress(OSError):
+                Path(self.path).rmdir()
+
+    def _clear(self) -> None:
+        """Delete the hidden folder, and the one around it unless another writer uses it."""
+        shutil.rmtree(self._hidden, ignore_errors=True)
+        with suppress(OSError):
+            self._hidden.parent.rmdir()
 
 
 def sorted_frames(frames: MapFrames) -> MapFrames:

@@ -72,7 +72,12 @@ def evaluate_stream(
     plan = plan_of(*sides, whole_scenes=any(METRICS[name].level == "scene" for name in metrics))
     job = _job(protocol, metrics, rings, unknown, degenerate, plan, sides)
     path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
-    folder = _begin(path, job, plan, sides, resume)
+    try:
+        folder = _begin(path, job, plan, sides, resume)
+    except BaseException:
+        if work is None:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     if resume:
         check_finished(folder, job, plan, sides, partial(open_engine, engine, workers))
     todo = [chunk for chunk in plan.chunks if chunk.index not in folder.finished]
@@ -97,6 +102,10 @@ def evaluate_stream(
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(f"{note.python} ({note.shell.removeprefix(kept).strip()})") from error
         raise error.and_also(note) from error
+    except BaseException:  # a bug, or no memory: nothing says where the chunks are
+        if work is None:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     if work is None:
         weakref.finalize(results.rows, shutil.rmtree, path, ignore_errors=True)
     return results

@@ -1,0 +1,39 @@
+"""The soak for a short time. ``make soak`` runs it for an hour."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SEED = 15  # other seeds are for `make soak`
+QUICK = "12"  # seconds, after about ten to prepare the files
+ROOT = Path(__file__).parents[2]
+
+
+def soak(seconds: str, *options: str) -> str:
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.soak", "--seconds", seconds, *options],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs fork, POSIX signals and /proc")
+def test_files_are_old_or_new_and_never_half() -> None:
+    assert " 0 failures" in soak(QUICK, "--seed", str(SEED))
+
+
+@pytest.mark.fuzz
+@pytest.mark.skipif(sys.platform != "linux", reason="needs fork, POSIX signals and /proc")
+def test_files_are_old_or_new_for_as_long_as_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    said = soak(os.environ.get("MAPGAUGE_SOAK_SECONDS", "300"))
+    with capsys.disabled():
+        print(f"\n{said}")  # noqa: T201
