@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.files.json_documents import refuse_doubled_keys
 from mapgauge.files.limits import RAISE, most_bytes
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
@@ -100,6 +101,7 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows]:
         written = msgspec.json.decode(text, type=_Layout)
         if written.layout > LAYOUT:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
+        refuse_doubled_keys(text, content.error)
         return _parsed(msgspec.json.decode(text, type=_Header), arrays)
     except UnreadableFile:
         raise
