@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mapgauge.results.intervals import Difference, Estimate, difference, estimate, holm
+from mapgauge.results.intervals import Difference, Draws, Estimate, difference, estimate, holm
 from mapgauge.results.student import quantile, share_within
 
 
@@ -27,7 +27,7 @@ def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: flo
         values = rng.normal(shift, 0.5, units)
         spread = values.std() / math.sqrt(units)
         samples = values.mean() + spread * math.sqrt(99_999 / 100_000) * np.tile([-1.0, 1.0], 50_000)
-        found = difference(float(values.mean()), samples, units, level)
+        found = difference(float(values.mean()), Draws(samples, units), level)
         test = stats.ttest_1samp(values, 0)
         assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval(level)), rel=1e-9)
         assert found.p == pytest.approx(test.pvalue, rel=1e-9)
@@ -36,8 +36,8 @@ def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: flo
 
 def test_one_unit_has_no_interval() -> None:
     samples = np.full(100, 0.5)
-    assert str(estimate(0.5, samples, 1, 0.95)) == "0.500 [-]"
-    found = difference(0.5, samples, 1, 0.95)
+    assert str(estimate(0.5, Draws(samples, 1), 0.95)) == "0.500 [-]"
+    found = difference(0.5, Draws(samples, 1), 0.95)
     assert found.told_apart is None
     assert [math.isnan(value) for value in (found.low, found.high, found.p)] == [True] * 3
     assert str(found) == "+0.500 [-] (too few scenes to tell)"
@@ -45,22 +45,22 @@ def test_one_unit_has_no_interval() -> None:
 
 @pytest.mark.parametrize("units", [2, 3, 4, 5, 6])
 def test_there_is_no_verdict_below_five_units(units: int) -> None:
-    found = difference(0.5, np.full(100, 0.5), units, 0.95)
+    found = difference(0.5, Draws(np.full(100, 0.5), units), 0.95)
     assert found == Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0)
 
 
 def test_samples_without_a_value_do_not_count() -> None:
     some = np.array([math.nan, 0.1, 0.2, math.nan, 0.3])
-    assert estimate(0.2, some, 10, 0.95) == estimate(0.2, some[[1, 2, 4]], 10, 0.95)
+    assert estimate(0.2, Draws(some, 10), 0.95) == estimate(0.2, Draws(some[[1, 2, 4]], 10), 0.95)
     for few in (some[:2], some[:1], some[:0]):
-        assert math.isnan(estimate(0.2, few, 10, 0.95).low)
+        assert math.isnan(estimate(0.2, Draws(few, 10), 0.95).low)
 
 
 def test_intervals_stay_within_the_limits_of_the_value() -> None:
     samples = np.linspace(0.9, 1.0, 50)
-    assert estimate(0.98, samples, 10, 0.95, (0.0, 1.0)).high == 1
+    assert estimate(0.98, Draws(samples, 10), 0.95, (0.0, 1.0)).high == 1
     assert estimate(0.98, samples, 10, 0.95).high > 1
-    assert estimate(0.02, 1 - samples, 10, 0.95, (0.0, 1.0)).low == 0
+    assert estimate(0.02, 1 - Draws(samples, 10), 0.95, (0.0, 1.0)).low == 0
     assert estimate(0.5, np.full(5, 0.5), 10, 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
 
 

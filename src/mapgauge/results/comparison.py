@@ -18,12 +18,13 @@ from mapgauge.errors import InvalidInput
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import value_named
 from mapgauge.results.bootstrap import drawn_values, units_with_class
-from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm
+from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm
 from mapgauge.results.results import Results
-from mapgauge.typing import Indices
+from mapgauge.typing import Floats, Indices
 
 Correction: TypeAlias = Literal["none", "holm"]
 Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]  # by methods, class and key
+Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples by class (or "mean") and key
 
 SAMPLES = 1000
 LEVEL = 0.95
@@ -139,8 +140,7 @@ def compare(
     estimates = tuple(
         {
             name: {
-                key: estimate(value[name][key], column, count[name], level, _limits(key))
-                for key, column in by_key.items()
+                key: estimate(value[name][key], _draws(found, name, key, count), level, _limits(key)) for key in by_key
             }
             for name, by_key in found.items()
         }
@@ -149,16 +149,13 @@ def compare(
     differences: Differences = {}
     for i, j in combinations(range(len(methods)), 2):
         count = _units(unit_of_frame, [methods[i], methods[j]])
+        apart = _subtracted(columns[j], columns[i])
         differences[called[i], called[j]] = {
             name: {
-                key: difference(
-                    values[j][name][key] - values[i][name][key], column - columns[i][name][key], count[name], level
-                )
-                for key, column in by_key.items()
-                if key in columns[i][name]
+                key: difference(values[j][name][key] - values[i][name][key], _draws(apart, name, key, count), level)
+                for key in by_key
             }
-            for name, by_key in columns[j].items()
-            if name in columns[i]
+            for name, by_key in apart.items()
         }
     if correction == "holm":
         differences = _corrected(differences, level)
@@ -173,6 +170,22 @@ def _units(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]
     by_class = {name: np.logical_or.reduce([found[name] for found in there]) for name in there[0]}
     found = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
     return found | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
+
+
+def _subtracted(one: Samples, other: Samples) -> Samples:
+    """Return the differences of the samples of two methods, where both have values."""
+    return {
+        name: {key: column - other[name][key] for key, column in by_key.items() if key in other[name]}
+        for name, by_key in one.items()
+        if name in other
+    }
+
+
+def _draws(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
+    """Return the draws of one value, and for a mean those of all classes."""
+    classes = [other for other in samples if other != "mean"] if name == "mean" else []
+    parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
+    return Draws(samples[name][key], count[name], parts)
 
 
 def _limits(key: str) -> tuple[float, float]:

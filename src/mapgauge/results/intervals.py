@@ -58,43 +58,81 @@ def bracket(low: float, high: float, form: str = ".3f") -> str:
     return f"[{low:{form}}, {high:{form}}]" if math.isfinite(low) and math.isfinite(high) else "[-]"
 
 
-def estimate(
-    value: float, samples: Floats, units: int, level: float, limits: tuple[float, float] = _UNBOUNDED
-) -> Estimate:
+class Draws(NamedTuple):
+    """The values of the bootstrap samples, and how many units they rest on."""
+
+    samples: Floats  # samples without a value are NaN and do not count
+    units: int  # number of scenes or frames that have a part in the value
+    classes: "tuple[Draws, ...]" = ()  # those of each class, if this is the mean over classes
+
+
+def estimate(value: float, draws: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED) -> Estimate:
     """Return a value with its interval.
 
     Args:
         value: The value of all units.
-        samples: The values of the bootstrap samples. Samples without a value are NaN and do not count.
-        units: Number of scenes or frames that have a part in the value.
+        draws: The bootstrap samples.
         level: The probability with which the interval covers the true value.
         limits: The smallest and the largest possible value.
     """
-    error, freedom = _error(samples, units)
+    error, freedom = _error(draws)
     if math.isnan(error):
         return Estimate(value, math.nan, math.nan)
     half = quantile(level, freedom) * error
     return Estimate(value, max(value - half, min(limits[0], value)), min(value + half, max(limits[1], value)))
 
 
-def difference(value: float, samples: Floats, units: int, level: float) -> Difference:
+def difference(value: float, draws: Draws, level: float) -> Difference:
     """Return a difference with its interval, its p-value and the verdict. The arguments are those of ``estimate``."""
-    error, freedom = _error(samples, units)
+    error, freedom = _error(draws)
     if math.isnan(error) or math.isnan(value):
         return Difference(value, math.nan, math.nan, None, math.nan)
     half = quantile(level, freedom) * error
     p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
     p = 1.0 if abs(value) <= _ROUNDING else p
-    return Difference(value, value - half, value + half, p < 1 - level if units >= FEWEST else None, p)
+    return Difference(value, value - half, value + half, p < 1 - level if _enough(draws) else None, p)
 
 
-def _error(samples: Floats, units: int) -> tuple[float, int]:
+def _enough(draws: Draws) -> bool:
+    """Whether there are enough units for a verdict. A class that occurs in one unit says nothing about its spread."""
+    return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
+
+
+def _error(draws: Draws) -> tuple[float, int]:
     """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values."""
-    there = samples[np.isfinite(samples)]
-    count = min(units, len(there))
+    there = draws.samples[np.isfinite(draws.samples)]
+    count = min(draws.units, len(there))
     if count < 2:
         return math.nan, 0
-    return float(np.std(there, ddof=1)) * math.sqrt(units / (units - 1)), count - 1
+    if len(draws.classes) > 1 and any(part.units < draws.units for part in draws.classes):
+        return _error_of_mean(draws.classes, count - 1)
+    return float(np.std(there, ddof=1)) * math.sqrt(draws.units / (draws.units - 1)), count - 1
+
+
+def _error_of_mean(parts: Sequence[Draws], most: int) -> tuple[float, int]:
+    """Return the standard error of a mean over classes that occur in different numbers of units.
+
+    The variance of the mean is the sum of the shares of the classes. The share of a rare class is uncertain: it has the
+    degrees of freedom of its own units. Those of the sum follow from Welch and Satterthwaite's equation.
+    """
+    samples = np.stack([part.samples for part in parts])
+    there = np.isfinite(samples)
+    centre = np.where(there, samples, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    away = np.where(there, samples - centre[:, None], 0.0)
+    units = np.array([part.units for part in parts], np.float64)
+    total = (units - 1).sum()
+    if total < 1:
+        return math.nan, 0
+    wider = np.sqrt(units / np.maximum(units - 1, 1))
+    both = np.maximum(np.einsum("is,js->ij", there.astype(np.float64), there.astype(np.float64)) - 1, 1)
+    covariance = np.einsum("is,js->ij", away, away) / both * wider[:, None] * wider
+    own = np.diag(covariance)
+    pooled = (own * units * (units - 1)).sum() / total  # the variance of one unit
+    covariance += np.diag(np.where(units < FEWEST, np.maximum(pooled / units - own, 0.0), 0.0))
+    shares = covariance.sum(axis=1) / len(parts) ** 2
+    variance = max(float(shares.sum()), 0.0)
+    spread = float((shares**2 / np.maximum(units - 1, min(3, total))).sum())
+    return math.sqrt(variance), min(max(int(variance**2 / spread) if spread > 0 else most, 1), most)
 
 
 def holm(p: Sequence[float]) -> list[float]:
