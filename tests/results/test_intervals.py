@@ -59,13 +59,13 @@ def test_samples_without_a_value_do_not_count() -> None:
 def test_intervals_stay_within_the_limits_of_the_value() -> None:
     samples = np.linspace(0.9, 1.0, 50)
     assert estimate(0.98, Draws(samples, 10), 0.95, (0.0, 1.0)).high == 1
-    assert estimate(0.98, samples, 10, 0.95).high > 1
-    assert estimate(0.02, 1 - Draws(samples, 10), 0.95, (0.0, 1.0)).low == 0
-    assert estimate(0.5, np.full(5, 0.5), 10, 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
+    assert estimate(0.98, Draws(samples, 10), 0.95).high > 1
+    assert estimate(0.02, Draws(1 - samples, 10), 0.95, (0.0, 1.0)).low == 0
+    assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
 
 
 def test_a_difference_that_is_rounding_is_none() -> None:
-    found = difference(1e-16, np.full(100, 1e-16), 10, 0.95)
+    found = difference(1e-16, Draws(np.full(100, 1e-16), 10), 0.95)
     assert (found.told_apart, found.p) == (False, 1.0)
 
 
@@ -78,3 +78,26 @@ def test_holms_correction() -> None:
     assert found[0] == 0.02
     assert found[2] == 0.02
     assert math.isnan(found[1])
+
+
+def test_the_interval_of_a_mean_rests_on_the_units_of_its_classes(rng: np.random.Generator) -> None:
+    common, rare = rng.normal(0.5, 0.01, 400), rng.normal(0.7, 0.05, 400)
+    rare[rng.random(400) < 0.1] = np.nan  # samples without the class
+    mean = np.where(np.isfinite(rare), (common + rare) / 2, common)
+
+    def width(*units: int) -> float:
+        parts = tuple(Draws(column, count) for column, count in zip((common, rare), units, strict=True))
+        found = estimate(0.6, Draws(mean, 20, parts), 0.95)
+        return found.high - found.low
+
+    everywhere = estimate(0.6, Draws(mean, 20), 0.95)
+    assert width(20, 20) == everywhere.high - everywhere.low
+    assert 0.09 < width(20, 19) < width(20, 4) < width(20, 2) < 0.4
+    assert math.isnan(width(1, 1))
+
+
+@pytest.mark.parametrize(("units", "verdict"), [(2, True), (1, None)])
+def test_a_class_in_one_unit_leaves_the_mean_without_a_verdict(units: int, verdict: bool | None) -> None:
+    samples = np.tile([0.499, 0.501], 100)
+    classes = Draws(samples, 20), Draws(samples, units)
+    assert difference(0.5, Draws(samples, 20, classes), 0.95).told_apart is verdict

@@ -160,7 +160,7 @@ def compare(
     if correction == "holm":
         differences = _corrected(differences, level)
     drawn = "frame" if scenes is None else "scene"
-    notes = tuple(_notes(methods, drawn, len(units)))
+    notes = tuple(_notes(methods, drawn, len(units), _units(unit_of_frame, methods)))
     return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes, correction)
 
 
@@ -216,7 +216,7 @@ def _corrected(differences: Differences, level: float) -> Differences:
     }
 
 
-def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
+def _notes(methods: Sequence[Results], drawn: str, units: int, count: dict[str, int]) -> Iterator[str]:
     """Yield remarks about what limits the comparison."""
     truths = len({method.inputs[1].hash for method in methods})
     if truths > 1:
@@ -226,6 +226,13 @@ def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
         yield f"warning: {text}. Evaluate at least {FEWEST}"
     elif units < FEWEST:
         yield f"warning: {units} {drawn}s are too few to tell methods apart. Evaluate at least {FEWEST}"
+    rare = [f"{name} in {count[name]}" for name in count if name != "mean" and 0 < count[name] < FEWEST]
+    if rare and units >= FEWEST:
+        yield (
+            f"warning: some classes occur in few of the {units} {drawn}s: {', '.join(rare)}. Their own differences "
+            "have no verdict, and the intervals of the mean over classes are wide. With one of them, the mean has no "
+            "verdict either"
+        )
     if drawn == "frame" and units > 1:
         yield (
             "note: the scenes are not known, so single frames were drawn. Frames of one scene are similar, so the "

@@ -3,6 +3,7 @@
 The spread of the samples gives the standard error. It is too small by the factor ``sqrt((n - 1) / n)`` for ``n`` scenes
 or frames, and it is uncertain itself. Student's t with ``n - 1`` degrees of freedom accounts for both. Percentiles of
 the samples would be too narrow for few scenes: of 5 scenes, they cover the true value in 83 % of cases, not in 95 %.
+The mean over classes needs more care if a class occurs in few of the scenes (``_error_of_mean``).
 """
 
 import math
@@ -15,6 +16,7 @@ from mapgauge.results.student import quantile, share_within
 from mapgauge.typing import Floats
 
 FEWEST = 5  # scenes or frames; with fewer, methods are not told apart
+_RARE = 3  # degrees of freedom of a class in fewer units than that, because it borrows from other classes
 _ROUNDING = 1e-12  # differences up to this size are rounding, because values are of the order of 1
 _UNBOUNDED = (-math.inf, math.inf)
 
@@ -94,7 +96,7 @@ def difference(value: float, draws: Draws, level: float) -> Difference:
 
 
 def _enough(draws: Draws) -> bool:
-    """Whether there are enough units for a verdict. A class that occurs in one unit says nothing about its spread."""
+    """Whether there are enough units for a verdict. A class that occurs in one unit tells nothing about its spread."""
     return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
 
 
@@ -109,29 +111,35 @@ def _error(draws: Draws) -> tuple[float, int]:
     return float(np.std(there, ddof=1)) * math.sqrt(draws.units / (draws.units - 1)), count - 1
 
 
-def _error_of_mean(parts: Sequence[Draws], most: int) -> tuple[float, int]:
+def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     """Return the standard error of a mean over classes that occur in different numbers of units.
 
-    The variance of the mean is the sum of the shares of the classes. The share of a rare class is uncertain: it has the
-    degrees of freedom of its own units. Those of the sum follow from Welch and Satterthwaite's equation.
+    The variance of the mean is the sum of the shares of the classes. The share of a rare class has the degrees of
+    freedom of its own units. Those of the sum follow from Welch and Satterthwaite's equation. Few units can be similar
+    by chance, so a unit of a rare class varies at least as much as a unit of all classes does on average.
+
+    Args:
+        classes: The draws of each class.
+        most: Degrees of freedom of all units.
     """
-    samples = np.stack([part.samples for part in parts])
-    there = np.isfinite(samples)
-    centre = np.where(there, samples, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-    away = np.where(there, samples - centre[:, None], 0.0)
-    units = np.array([part.units for part in parts], np.float64)
-    total = (units - 1).sum()
+    units = np.array([of_class.units for of_class in classes], np.float64)
+    total = float((units - 1).sum())
     if total < 1:
         return math.nan, 0
+    samples = np.stack([of_class.samples for of_class in classes])
+    there = np.isfinite(samples).astype(np.float64)
+    filled = np.where(there > 0, samples, 0.0)
+    centre = filled.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    away = (filled - centre[:, None]) * there
+    pairs = np.maximum(np.einsum("is,js->ij", there, there) - 1, 1)
     wider = np.sqrt(units / np.maximum(units - 1, 1))
-    both = np.maximum(np.einsum("is,js->ij", there.astype(np.float64), there.astype(np.float64)) - 1, 1)
-    covariance = np.einsum("is,js->ij", away, away) / both * wider[:, None] * wider
+    covariance = np.einsum("is,js->ij", away, away) / pairs * wider[:, None] * wider
     own = np.diag(covariance)
-    pooled = (own * units * (units - 1)).sum() / total  # the variance of one unit
-    covariance += np.diag(np.where(units < FEWEST, np.maximum(pooled / units - own, 0.0), 0.0))
-    shares = covariance.sum(axis=1) / len(parts) ** 2
+    of_unit = (own * units * (units - 1)).sum() / total
+    covariance += np.diag(np.where(units < FEWEST, np.maximum(of_unit / units - own, 0.0), 0.0))
+    shares = covariance.sum(axis=1) / len(classes) ** 2
     variance = max(float(shares.sum()), 0.0)
-    spread = float((shares**2 / np.maximum(units - 1, min(3, total))).sum())
+    spread = float((shares**2 / np.maximum(units - 1, min(_RARE, total))).sum())
     return math.sqrt(variance), min(max(int(variance**2 / spread) if spread > 0 else most, 1), most)
 
 
