@@ -39,7 +39,8 @@ def simulated(scenes: int, cases: int, seed: int, samples: int = 1000) -> tuple[
 def simulated_rare(scenes: int, present: tuple[float, float], cases: int, samples: int) -> tuple[float, float]:
     """Return the same as ``simulated`` for the mean over classes that only a share of the scenes has."""
     rng = np.random.default_rng((6, scenes))
-    covered, apart = [], []
+    covered: list[bool] = []
+    apart: list[bool] = []
     while len(covered) < 2 * cases:
         methods = made_up(rng, scenes, present)
         if any(method.without_value for method in methods):
