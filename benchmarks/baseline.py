@@ -15,6 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+import mapgauge as mg
+
 F = TypeVar("F", bound=Callable[..., object])
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -120,14 +122,23 @@ def normalised(costs: Floats, offsets: Indices, pairs: Indices, cutoff: float) -
 
 def pld(predictions: list[Floats], confidence: Floats, truth: list[Floats], cutoff: float) -> float:
     """PLD of order 1 from the full matrix of distances and SciPy's assignment; truths have confidence 1."""
-    from scipy.optimize import linear_sum_assignment
-
     lines = predictions + truth
     offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
     i, j = np.divmod(np.arange(len(predictions) * len(truth)), len(truth))
     pairs = np.stack([i, len(predictions) + j], axis=1)
     costs = undirected_costs(np.concatenate(lines), offsets, pairs, cutoff)
     distance = normalised(costs, offsets, pairs, cutoff).reshape(len(predictions), len(truth))
+    return _best_assignment(confidence, distance)
+
+
+def pld_from_matrix(predictions: list[Floats], confidence: Floats, truth: list[Floats], cutoff: float) -> float:
+    """PLD of order 1 from all distances, computed by mapgauge, and SciPy's assignment; truths have confidence 1."""
+    return _best_assignment(confidence, mg.sospa_matrix(predictions, truth, cutoff=cutoff))
+
+
+def _best_assignment(confidence: Floats, distance: Floats) -> float:
+    from scipy.optimize import linear_sum_assignment
+
     saving = np.minimum(confidence[:, None], 1.0) * (1 - distance)
     chosen = linear_sum_assignment(saving, maximize=True)
-    return float(0.5 * (confidence.sum() + len(truth)) - saving[chosen].sum())
+    return float(0.5 * (confidence.sum() + distance.shape[1]) - saving[chosen].sum())

@@ -261,15 +261,25 @@ def pld() -> None:
 
 def heaps() -> None:
     """Measure the worst cases: all lines on one another, and all points of a polygon within one cutoff."""
-    comparison("PLD of heaped sets of 10 points each, both directions; per call", "full matrix and SciPy")
+    heading(
+        "PLD of heaped sets, both directions; per call",
+        "case",
+        "all of mapgauge's distances and SciPy, us",
+        "Wagner-Fischer and SciPy, us",
+        "mapgauge, us",
+        "ratio",
+        "to Wagner-Fischer",
+    )
     if peer("scipy.optimize"):
-        for count in (50, 200, 400):
-            lines = workloads.heap(2 * count, 10)
+        for count, n in ((100, 3), (100, 10), (100, 30), (100, 80), (20, 3), (400, 3), (400, 10)):
+            lines = workloads.heap(2 * count, n)
             predictions, truth, confidence = lines[:count], lines[count:], np.linspace(0.01, 1, count)
+            full = Job(partial(baseline.pld_from_matrix, predictions, confidence, truth, CUTOFF))
             plain = Job(partial(baseline.pld, predictions, confidence, truth, CUTOFF))
             ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF))
-            agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, plain.run(), count)
-            result(f"{count} x {count}", race(plain, ours), 2.0)
+            for other in (full, plain):
+                agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, other.run(), count)
+            result(f"{count} x {count} lines of {n} points", race(full, plain, ours), 2.0)
     comparison("Closed SOSPA, both directions, all points within the cutoff; per call", "all rotations")
     for n in (60, 120, 300):
         x, y = (0.1 * line for line in workloads.heap(2, n))

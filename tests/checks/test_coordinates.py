@@ -204,3 +204,27 @@ def test_a_height_offset_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFr
     assert "1.8 m above the truth" in finding.message
     assert "below" in one("height-offset", lifted(predictions, -1.8), lifted(truth, 0)).message
     assert codes(lifted(predictions, 0.2), lifted(truth, 0)) == set()
+
+
+@pytest.mark.parametrize("utm", [(366_000.0, 143_000.0), (500_000.0, 5_400_000.0), (743.0, 2231.0)])
+def test_zero_padding_among_world_coordinates_is_an_error(
+    predictions: mg.MapFrames, truth: mg.MapFrames, utm: tuple[float, float]
+) -> None:
+    coords = truth.polylines.coords + utm
+    ends = truth.polylines.offsets[1:3] - 1
+    coords[ends] = 0.0
+    padded = replace(truth, polylines=mg.Polylines(coords, truth.polylines.offsets))
+    finding = one("coordinates-padded", predictions, padded)
+    assert (finding.level, finding.count) == ("error", 2)
+    assert finding.examples == truth.tokens[:1]
+    assert "2 of" in finding.message
+    assert codes(predictions, padded) == {"coordinates-padded"}
+    assert none("coordinates-padded", predictions, placed(truth, 1, utm))
+
+
+def test_lines_through_the_origin_are_not_padded(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    coords = truth.polylines.coords.copy()
+    coords[truth.polylines.offsets[:-1]] = 0.0
+    assert none(
+        "coordinates-padded", predictions, replace(truth, polylines=mg.Polylines(coords, truth.polylines.offsets))
+    )

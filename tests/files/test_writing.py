@@ -21,14 +21,15 @@ def names_in(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
-def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [100, pytest.param(400, marks=pytest.mark.fuzz)])
+def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path: Path, times: int) -> None:
     path = tmp_path / "file"
     contents = [bytes([65 + k]) * 50_000 for k in range(4)]
     save(path, contents[0])
     done = threading.Event()
 
     def write(content: bytes) -> None:
-        for _ in range(100):
+        for _ in range(times):
             save(path, content)
 
     def read() -> int:

@@ -4,6 +4,8 @@ A scene has a size and a difficulty, which both methods share. The errors of a m
 Both methods have the same distribution, so they are equal, and the values of an endless data set are the true values.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import mapgauge as mg
@@ -17,10 +19,18 @@ METRICS = ("pld", "ap_chamfer")
 CLASSES = 2
 
 
-def made_up(rng: np.random.Generator, scenes: int) -> tuple[Results, Results]:
-    """Return two equal methods on the same made-up scenes, one frame each."""
+def made_up(rng: np.random.Generator, scenes: int, present: Sequence[float] = (1.0, 1.0)) -> tuple[Results, Results]:
+    """Return two equal methods on the same made-up scenes, one frame each.
+
+    Args:
+        rng: Where the numbers come from.
+        scenes: Number of scenes.
+        present: The share of scenes that have instances of each class.
+    """
     true = 3 + rng.poisson(rng.gamma(2.0, 4.0, (scenes, CLASSES)))  # a few scenes are large
     skill = np.clip(rng.normal(0.65, 0.15, (scenes, 1)), 0.1, 0.95)
+    if min(present) < 1:
+        true[rng.random(true.shape) >= present] = 0
     return _method(rng, true, skill), _method(rng, true, skill)
 
 

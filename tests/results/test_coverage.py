@@ -16,9 +16,9 @@ VALUES = (("mean", "pld"), ("divider", "pld"), ("mean", "ap_chamfer"), ("divider
 
 
 @cache
-def true_values() -> dict[tuple[str, str], float]:
+def true_values(present: tuple[float, float] = (1.0, 1.0)) -> dict[tuple[str, str], float]:
     """Return the values of so many scenes that their error does not matter."""
-    results, _ = made_up(np.random.default_rng(1), 40_000)
+    results, _ = made_up(np.random.default_rng(1), 40_000, present)
     values = {**results.classes, "mean": results.mean}
     return {(name, key): float(values[name][key] or 0) for name, key in VALUES}
 
@@ -34,6 +34,41 @@ def simulated(scenes: int, cases: int, seed: int, samples: int = 1000) -> tuple[
             covered.append(estimate.low <= true_values()[name, key] <= estimate.high)
             apart.append(bool(comparison.differences["a", "b"][name][key].told_apart))
     return float(np.mean(covered)), float(np.mean(apart))
+
+
+def simulated_rare(scenes: int, present: tuple[float, float], cases: int, samples: int) -> tuple[float, float]:
+    """Return the same as ``simulated`` for the mean over classes that only a share of the scenes has."""
+    rng = np.random.default_rng((6, scenes))
+    covered: list[bool] = []
+    apart: list[bool] = []
+    while len(covered) < 2 * cases:
+        methods = made_up(rng, scenes, present)
+        if any(method.without_value for method in methods):
+            continue  # the mean is one over other classes
+        comparison = mg.compare(methods, names=["a", "b"], samples=samples)
+        for key in ("pld", "ap_chamfer"):
+            estimate = comparison.estimates[0]["mean"][key]
+            if np.isfinite(estimate.low):
+                covered.append(estimate.low <= true_values(present)["mean", key] <= estimate.high)
+                apart.append(bool(comparison.differences["a", "b"]["mean"][key].told_apart))
+    return float(np.mean(covered)), float(np.mean(apart))
+
+
+def test_intervals_of_a_mean_over_rare_classes_hold() -> None:
+    covered, apart = simulated_rare(10, (1.0, 0.2), 200, samples=200)
+    assert 0.92 <= covered <= 0.99
+    assert apart <= 0.07
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("present", [(1.0, 0.2), (0.5, 0.2), (0.2, 0.2), (1.0, 0.5), (0.5, 0.5)])
+@pytest.mark.parametrize("scenes", [10, 20, 50])
+def test_intervals_of_a_mean_hold_however_rare_classes_are(scenes: int, present: tuple[float, float]) -> None:
+    cases = int(os.environ.get("MAPGAUGE_FUZZ_COVERAGE", "600"))
+    covered, apart = simulated_rare(scenes, present, cases, samples=300)
+    print(f"| {present} | {scenes} | {100 * covered:.1f} % | {100 * apart:.1f} % |")  # noqa: T201
+    assert covered >= 0.92
+    assert apart <= 0.09  # 0.07 and twice the error of so few cases
 
 
 def test_intervals_of_ten_scenes_hold() -> None:

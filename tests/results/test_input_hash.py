@@ -10,11 +10,19 @@ from tests.streaming.worlds import write_folder
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
-from mapgauge.frames.content_hash import added_hashes, content_hash
+from mapgauge.frames.content_hash import added_hashes, content_hash, hash_text
+from mapgauge.frames.links import Links
 from mapgauge.io import parquet
 
 Sides = tuple[mg.MapFrames, mg.MapFrames]
 FRAMES = 30
+LINKS = (
+    Links.of([0], [1]),
+    Links.of([1], [0]),
+    Links.of([0], [1], weight=0.5),
+    Links.of([0], [1], kind="left"),
+    Links.of([0, 1], [1, 0]),
+)
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +92,21 @@ def test_hashes_of_parts_add_up(sides: Sides) -> None:
     assert added_hashes(parts) == content_hash(sides[0])
 
 
+def test_links_are_hashed_wherever_their_frame_is_stored(sides: Sides, tmp_path: Path) -> None:
+    frames, _ = sides
+    linked = replace(frames, links=Links.of(frames.offsets[[3, 8]] + 1, frames.offsets[[3, 8]]))
+    parts = [content_hash(linked.between(slice(start, start + 7))) for start in range(0, FRAMES, 7)]
+    assert added_hashes(parts) == content_hash(linked) == content_hash(linked.at(range(FRAMES - 1, -1, -1)))
+    mg.write(linked, tmp_path / "x.parquet")
+    assert content_hash(mg.read(tmp_path / "x.parquet")) == content_hash(linked) != content_hash(frames)
+    assert content_hash(replace(frames, links=Links.of([], []))) == content_hash(frames)
+
+
+def test_a_hash_without_links_stays_as_it_is() -> None:
+    frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
+    assert hash_text(content_hash(frames)) == "f2c99872791ce04e3e5df334bd253330"
+
+
 def test_any_change_changes_the_hash(sides: Sides) -> None:
     frames, _ = sides
     assert frames.confidence is not None
@@ -103,5 +126,6 @@ def test_any_change_changes_the_hash(sides: Sides) -> None:
         frames.rename({"divider": "lane_divider"}),
         frames.at(range(FRAMES - 1)),
     ]
+    changed += [replace(frames, links=links) for links in LINKS]
     assert len({content_hash(frames), *map(content_hash, changed)}) == len(changed) + 1
     assert content_hash(replace(frames, scenes=None, timestamps=None)) == content_hash(frames)

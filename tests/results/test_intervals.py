@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mapgauge.results.intervals import Difference, Estimate, difference, estimate, holm
+from mapgauge.results.intervals import Difference, Draws, Estimate, difference, estimate, holm
 from mapgauge.results.student import quantile, share_within
 
 
@@ -27,7 +27,7 @@ def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: flo
         values = rng.normal(shift, 0.5, units)
         spread = values.std() / math.sqrt(units)
         samples = values.mean() + spread * math.sqrt(99_999 / 100_000) * np.tile([-1.0, 1.0], 50_000)
-        found = difference(float(values.mean()), samples, units, level)
+        found = difference(float(values.mean()), Draws(samples, units), level)
         test = stats.ttest_1samp(values, 0)
         assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval(level)), rel=1e-9)
         assert found.p == pytest.approx(test.pvalue, rel=1e-9)
@@ -36,8 +36,8 @@ def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: flo
 
 def test_one_unit_has_no_interval() -> None:
     samples = np.full(100, 0.5)
-    assert str(estimate(0.5, samples, 1, 0.95)) == "0.500 [-]"
-    found = difference(0.5, samples, 1, 0.95)
+    assert str(estimate(0.5, Draws(samples, 1), 0.95)) == "0.500 [-]"
+    found = difference(0.5, Draws(samples, 1), 0.95)
     assert found.told_apart is None
     assert [math.isnan(value) for value in (found.low, found.high, found.p)] == [True] * 3
     assert str(found) == "+0.500 [-] (too few scenes to tell)"
@@ -45,27 +45,27 @@ def test_one_unit_has_no_interval() -> None:
 
 @pytest.mark.parametrize("units", [2, 3, 4, 5, 6])
 def test_there_is_no_verdict_below_five_units(units: int) -> None:
-    found = difference(0.5, np.full(100, 0.5), units, 0.95)
+    found = difference(0.5, Draws(np.full(100, 0.5), units), 0.95)
     assert found == Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0)
 
 
 def test_samples_without_a_value_do_not_count() -> None:
     some = np.array([math.nan, 0.1, 0.2, math.nan, 0.3])
-    assert estimate(0.2, some, 10, 0.95) == estimate(0.2, some[[1, 2, 4]], 10, 0.95)
+    assert estimate(0.2, Draws(some, 10), 0.95) == estimate(0.2, Draws(some[[1, 2, 4]], 10), 0.95)
     for few in (some[:2], some[:1], some[:0]):
-        assert math.isnan(estimate(0.2, few, 10, 0.95).low)
+        assert math.isnan(estimate(0.2, Draws(few, 10), 0.95).low)
 
 
 def test_intervals_stay_within_the_limits_of_the_value() -> None:
     samples = np.linspace(0.9, 1.0, 50)
-    assert estimate(0.98, samples, 10, 0.95, (0.0, 1.0)).high == 1
-    assert estimate(0.98, samples, 10, 0.95).high > 1
-    assert estimate(0.02, 1 - samples, 10, 0.95, (0.0, 1.0)).low == 0
-    assert estimate(0.5, np.full(5, 0.5), 10, 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
+    assert estimate(0.98, Draws(samples, 10), 0.95, (0.0, 1.0)).high == 1
+    assert estimate(0.98, Draws(samples, 10), 0.95).high > 1
+    assert estimate(0.02, Draws(1 - samples, 10), 0.95, (0.0, 1.0)).low == 0
+    assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
 
 
 def test_a_difference_that_is_rounding_is_none() -> None:
-    found = difference(1e-16, np.full(100, 1e-16), 10, 0.95)
+    found = difference(1e-16, Draws(np.full(100, 1e-16), 10), 0.95)
     assert (found.told_apart, found.p) == (False, 1.0)
 
 
@@ -78,3 +78,26 @@ def test_holms_correction() -> None:
     assert found[0] == 0.02
     assert found[2] == 0.02
     assert math.isnan(found[1])
+
+
+def test_the_interval_of_a_mean_rests_on_the_units_of_its_classes(rng: np.random.Generator) -> None:
+    common, rare = rng.normal(0.5, 0.01, 400), rng.normal(0.7, 0.05, 400)
+    rare[rng.random(400) < 0.1] = np.nan  # samples without the class
+    mean = np.where(np.isfinite(rare), (common + rare) / 2, common)
+
+    def width(*units: int) -> float:
+        parts = tuple(Draws(column, count) for column, count in zip((common, rare), units, strict=True))
+        found = estimate(0.6, Draws(mean, 20, parts), 0.95)
+        return found.high - found.low
+
+    everywhere = estimate(0.6, Draws(mean, 20), 0.95)
+    assert width(20, 20) == everywhere.high - everywhere.low
+    assert 0.09 < width(20, 19) < width(20, 4) < width(20, 2) < 0.4
+    assert math.isnan(width(1, 1))
+
+
+@pytest.mark.parametrize(("units", "verdict"), [(2, True), (1, None)])
+def test_a_class_in_one_unit_leaves_the_mean_without_a_verdict(units: int, verdict: bool | None) -> None:
+    samples = np.tile([0.499, 0.501], 100)
+    classes = Draws(samples, 20), Draws(samples, units)
+    assert difference(0.5, Draws(samples, 20, classes), 0.95).told_apart is verdict

@@ -235,6 +235,22 @@ def test_a_header_that_cannot_be_right_is_refused(key: str, value: object, tmp_p
         mg.load_results(path)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "place"), [("layout", 1, r"\$"), ("tokens", ["a:b"], r"\$"), ("cutoffs", [1], r"\$\.protocol")]
+)
+def test_a_key_that_occurs_twice_in_the_header_is_refused(key: str, value: object, place: str, tmp_path: Path) -> None:
+    path = saved(results_of(), tmp_path)
+
+    def change(arrays: dict[str, Any]) -> None:
+        twice = f'"{key}": {json.dumps(value)}, "{key}":'
+        text = json.dumps(arrays["header"]).replace(f'"{key}":', twice, 1)
+        arrays["header"] = np.frombuffer(text.encode(), np.uint8)
+
+    rewritten(path, change)
+    with pytest.raises(mg.UnreadableFile, match=rf'results.mg: .*{place}: the key "{key}" occurs twice, expected once'):
+        mg.load_results(path)
+
+
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     path = saved(results_of(), tmp_path)
     data = path.read_bytes()

@@ -84,6 +84,24 @@ def test_a_corrupt_row_group_can_be_skipped_and_is_counted(
     assert again.findings == results.findings
 
 
+def test_skipped_chunks_are_scored_when_a_run_is_resumed(
+    world: World, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Nothing was read from them, so their inputs may have been repaired; those of finished chunks may not change."""
+    sound = next(sides[0].glob("*.parquet")).read_bytes()
+    file = damage(sides[0], 2)
+    skipped = mg.evaluate(*sides, work=tmp_path / "work", on_error="skip")
+    with pytest.raises(mg.UnreadableFile, match=r"row group 2\): broken Parquet"):
+        mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+    again = mg.evaluate(*sides, work=tmp_path / "work", resume=True, on_error="skip")
+    assert same(again, skipped)
+    file.write_bytes(sound)
+    results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+    assert same(results, mg.evaluate(*world))
+    assert not Folder(tmp_path / "work").failures
+    assert "chunks-skipped" not in {finding.code for finding in mg.load_results(tmp_path / "work").findings}
+
+
 def test_a_run_goes_on_from_what_is_finished(
     world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -343,6 +343,11 @@ def text_for_number(log: Path) -> None:
     map_of(log).write_text(json.dumps(content))
 
 
+def doubled_key(log: Path) -> None:
+    text = map_of(log).read_text()
+    map_of(log).write_text(text.replace('"left_lane_boundary":', '"left_lane_boundary": [], "left_lane_boundary":', 1))
+
+
 def change_poses(log: Path, change: Callable[[pa.Table], pa.Table]) -> None:
     path = log / "city_SE3_egovehicle.feather"
     feather.write_feather(change(feather.read_table(path)), path)
@@ -369,6 +374,7 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     ),
     "lane without a boundary": (without_key, r"left_lane_boundary.*lane_segments"),
     "text for a number": (text_for_number, r"Expected `float`, got `str`.*drivable_areas"),
+    "doubled key": (doubled_key, r'\$\.lane_segments\["\d+"\]: the key "left_lane_boundary" occurs twice'),
     "no poses": (lambda log: (log / "city_SE3_egovehicle.feather").unlink(), "egovehicle.feather: no such file"),
     "not a table of poses": (
         lambda log: (log / "city_SE3_egovehicle.feather").write_text("what?"),

@@ -183,6 +183,30 @@ def test_a_broken_table_is_named(root: Path, table: str, text: str) -> None:
         cut(root)
 
 
+@pytest.mark.parametrize("table", ["scene", "log", "sample", "sample_data", "ego_pose", "sensor", "calibrated_sensor"])
+@pytest.mark.parametrize("spelling", ["token", "\\u0074oken"])
+def test_a_key_that_occurs_twice_in_a_table_is_refused(root: Path, table: str, spelling: str) -> None:
+    path = root / MINI / f"{table}.json"
+    path.write_text(path.read_text().replace('"token":', f'"{spelling}": "x", "token":'))
+    with pytest.raises(UnreadableFile, match=rf'{table}.json: \$\[0\]: the key "token" occurs twice'):
+        cut(root)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [
+        ("lane_divider", "[]", r"\$"),
+        ("x", "1.5", r"\$\.node\[0\]"),
+        ("node_tokens", '["\\u003a", ":"]', r"\$\.line\[0\]"),
+    ],
+)
+def test_a_key_that_occurs_twice_in_a_map_is_refused(root: Path, key: str, value: str, place: str) -> None:
+    text = (root / MAP).read_text()
+    (root / MAP).write_text(text.replace(f'"{key}":', f'"{key}": {value}, "{key}":', 1))
+    with pytest.raises(UnreadableFile, match=rf'{PLACE}.json: {place}: the key "{key}" occurs twice'):
+        cut(root)
+
+
 def test_a_missing_version_says_which_there_is(town_root: Path) -> None:
     with pytest.raises(
         UnreadableFile, match="v1.0-trainval: no such folder.*, found v1.0-mini. Pass version=.v1.0-mini"

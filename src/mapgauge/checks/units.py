@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mapgauge.checks.context import Context
+from mapgauge.checks.context import Context, examples
 from mapgauge.checks.extent import Extent
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.typing import Points
+from mapgauge.typing import Indices, Points
 
 _ONE = 1.05  # normalised coordinates are at most this large
 _METRES = 5.0  # a side in metres is larger than this
@@ -23,6 +23,34 @@ _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches", 3.281: "
 _NO_REGION = 8.0  # sizes that differ by this factor are not explained by different regions
 _ALIKE = 1.25  # two factors that differ by no more than this are taken as equal
 _NEARER = 0.5  # a smaller factor is a unit's, not a region's, if it reduces the distance by this factor
+
+
+def padding(context: Context) -> Iterator[Finding]:
+    """Find zeros among coordinates far from the origin: lines of different lengths that were padded to one length."""
+    for name, side in context.sides:
+        rows = _padded(side)
+        if len(rows):
+            text = (
+                f"{name}: {len(rows)} of {len(side.polylines)} instances have points at exactly (0, 0), and all their "
+                f"other points are more than {_FAR:g} m away. They seem to be padded with zeros"
+            )
+            remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
+            yield Finding("error", "coordinates-padded", text, len(rows), examples(side, rows), remedy=remedy)
+
+
+def _padded(side: MapFrames) -> Indices:
+    """Return the instances that have zeros, and otherwise only points far from the origin."""
+    x, y = side.polylines.coords[:, 0], side.polylines.coords[:, 1]
+    zero = (x == 0) & (y == 0)
+    offsets = side.polylines.offsets
+    owner = np.unique(np.searchsorted(offsets, np.flatnonzero(zero), side="right") - 1)
+    rows = []
+    for i in owner.tolist():
+        mine = slice(offsets[i], offsets[i + 1])
+        others = np.hypot(x[mine], y[mine])[~zero[mine]]
+        if len(others) > 1 and others.min() > _FAR:  # a single far point is a broken coordinate
+            rows.append(i)
+    return np.array(rows, np.int64)
 
 
 def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:

@@ -4,7 +4,14 @@ import json
 from collections import Counter
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from mapgauge.files.errors import MakeError
+from mapgauge.files.garbage import gc_paused
+
+_COUNTED = 1 << 16  # bytes of text that are counted at once, few enough for the cache of a processor
+_LARGE = 1 << 28  # bytes of a text whose plain objects would take gigabytes
 
 
 def parse_json(text: bytes, error: MakeError) -> Any:
@@ -44,6 +51,44 @@ def parse_json(text: bytes, error: MakeError) -> Any:
             remedy="Remove or rename one of them",
         )
     return document
+
+
+def refuse_doubled_keys(text: bytes, error: MakeError) -> None:
+    """Refuse a JSON text in which an object has a key twice.
+
+    Args:
+        text: A text that msgspec has decoded by a schema. It takes the last of equal keys.
+        error: Creates the exception to raise, which names the object and the key.
+    """
+    if not keys_are_unique(text):
+        parse_json(text, error)
+
+
+def keys_are_unique(text: bytes) -> bool:
+    """Whether no object in a sound JSON text has a key twice."""
+    return _comes_back_complete(text) or not has_doubled_keys(text)
+
+
+def _comes_back_complete(text: bytes) -> bool:
+    """Whether a text, decoded and encoded again, has as many colons as before. Keys that occur twice would be lost.
+
+    A colon follows each key. Texts keep their colons, unless these are written as escapes.
+    """
+    if len(text) > _LARGE or b"\\u003" in text:
+        return False
+    with gc_paused():
+        try:
+            again = msgspec.json.encode(msgspec.json.decode(text))
+        except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
+            return False
+    return count_colons(again) == count_colons(text)
+
+
+def count_colons(text: bytes) -> int:
+    """Return the number of colons in a text."""
+    symbols = np.frombuffer(text, np.uint8)
+    starts = range(0, len(symbols), _COUNTED)
+    return sum(int(np.count_nonzero(symbols[start : start + _COUNTED] == ord(":"))) for start in starts)
 
 
 def has_doubled_keys(text: bytes) -> bool:

@@ -9,13 +9,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 
 HASH_BYTES = 16
 
 
 def content_hash(frames: MapFrames) -> int:
-    """Return the hash of tokens, classes, points and confidences. Scenes, times, poses and tracks are not included.
+    """Return the hash of tokens, classes, points, confidences and links.
+
+    Scenes, times, poses and tracks are not included. Frames without links have the same hash whether ``links`` is None
+    or empty.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
     >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
@@ -35,10 +39,12 @@ def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None) -> list
     coords, points = frames.polylines.coords, frames.polylines.offsets
     sizes = np.diff(points)
     width = frames.dimension.to_bytes(1, "little")
-    names = [name.encode() for name in frames.classes]
+    names = [name.encode("utf-8", "surrogatepass") for name in frames.classes]
     labels = frames.label.tolist()
     instances = frames.offsets.tolist()
-    for token, begin, end in zip(tokens or frames.tokens, instances, instances[1:], strict=False):
+    links = frames.links if frames.links is not None and len(frames.links) else None
+    first_link = [] if links is None else np.searchsorted(links.source, frames.offsets).tolist()
+    for k, (token, begin, end) in enumerate(zip(tokens or frames.tokens, instances, instances[1:], strict=False)):
         digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES)
         if end > begin:
             digest.update(b"\0" + width + b"\0".join([names[label] for label in labels[begin:end]]))
@@ -46,8 +52,17 @@ def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None) -> list
             digest.update(np.ascontiguousarray(coords[points[begin] : points[end]]).data)
             if frames.confidence is not None:
                 digest.update(frames.confidence[begin:end].tobytes())
+            if links is not None and first_link[k] < first_link[k + 1]:
+                digest.update(_bytes_of_links(links, slice(first_link[k], first_link[k + 1]), begin))
         hashes.append(digest.digest())
     return hashes
+
+
+def _bytes_of_links(links: Links, some: slice, first: int) -> bytes:
+    """Return the links of a frame whose first instance is ``first``, as bytes."""
+    ends = np.stack([links.source[some], links.target[some]]) - first
+    kinds = b"\0".join([kind.encode("utf-8", "surrogatepass") for kind in links.kind[some].tolist()])
+    return b"links\0" + ends.tobytes() + links.weight[some].tobytes() + kinds
 
 
 def added_hashes(hashes: Sequence[int]) -> int:

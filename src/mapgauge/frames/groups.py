@@ -138,5 +138,9 @@ def _resampled(side: MapFrames, protocol: Protocol) -> Polylines:
     if protocol.spacing is None and protocol.count is None:
         return side.polylines
     return resample_polylines(
-        side.polylines, spacing=protocol.spacing, count=protocol.count, locate=partial(place_of, side)
+        side.polylines,
+        spacing=protocol.spacing,
+        count=protocol.count,
+        locate=partial(place_of, side),
+        frames=side.offsets,
     )

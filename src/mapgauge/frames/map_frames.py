@@ -258,7 +258,9 @@ class MapFrames:
     @recorded
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
-        polylines = resample_polylines(self.polylines, spacing=spacing, count=count, locate=partial(place_of, self))
+        polylines = resample_polylines(
+            self.polylines, spacing=spacing, count=count, locate=partial(place_of, self), frames=self.offsets
+        )
         return replace(self, polylines=polylines)
 
     @recorded

@@ -13,7 +13,9 @@ from mapgauge.typing import Points, PolylineLike
 
 # More points come from a wrong unit or a broken coordinate, not from a map. 4 million points at a spacing of 0.5 m are
 # 2,000 km. 270 million points take 4 GiB.
-_MOST_POINTS, _MOST_POINTS_AT_ONCE = 1 << 22, 1 << 28
+_MOST_POINTS, _MOST_POINTS_OF_FRAME, _MOST_POINTS_AT_ONCE = 1 << 22, 1 << 25, 1 << 28
+_PADDED = 1 << 16  # a line with more points is searched for zeros
+_FAR = 1e4  # metres from the origin; a line that begins there and has a point at the origin was padded
 _METRES = "Check that the coordinates are in metres"
 
 
@@ -55,6 +57,7 @@ def resample_polylines(
     spacing: float | None = None,
     count: int | None = None,
     locate: Callable[[int], str] = "polyline {}".format,
+    frames: NDArray[np.int64] | None = None,
 ) -> Polylines:
     """Resample many polylines at once; see ``resample``.
 
@@ -63,6 +66,7 @@ def resample_polylines(
         spacing: As in ``resample``.
         count: As in ``resample``.
         locate: Returns the place of a polyline from its index. Error messages show it.
+        frames: The polylines of frame i are ``frames[i] .. frames[i + 1]``. If None, points per frame are not limited.
     """
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
@@ -73,15 +77,51 @@ def resample_polylines(
         step, number = check_length("spacing", spacing), 0
     elif count is not None:
         step, number = 0.0, check_count(count)
-    _check_size(lengths, step, number, locate)
+    sizes = _sizes(lengths, step, number)
+    _refuse_padding(polylines, sizes, locate)
+    _check_size(lengths, sizes, f"to {number} points" if number else f"at a spacing of {step:g} m", number, locate)
+    if frames is not None:
+        _check_frames(frames, sizes, locate)
     return Polylines.unchecked(*kernels.resample.resample_lines(coords, polylines.offsets, lengths, step, number))
 
 
-def _check_size(lengths: NDArray[np.float64], step: float, number: int, locate: Callable[[int], str]) -> None:
-    """Refuse to make more points than a map can have, before memory for them is allocated."""
+def _sizes(lengths: NDArray[np.float64], step: float, number: int) -> NDArray[np.float64]:
+    """Return the number of points that each polyline will have; infinity if it is too large for a number."""
     with np.errstate(over="ignore"):
-        sizes = np.full(len(lengths), float(number)) if number else lengths / step + 1
-    how = f"to {number} points" if number else f"at a spacing of {step:g} m"
+        return np.full(len(lengths), float(number)) if number else lengths / step + 1
+
+
+def _refuse_padding(polylines: Polylines, sizes: NDArray[np.float64], locate: Callable[[int], str]) -> None:
+    """Refuse long lines that jump between the origin and world coordinates: they were padded with zeros."""
+    for i in np.flatnonzero(sizes > _PADDED).tolist():
+        line = polylines[i]
+        zero = ~line.any(axis=1)
+        away = np.abs(line[~zero]).max(axis=1)
+        if zero.any() and len(away) > 1 and away.min() > _FAR:  # a single far point is a broken coordinate
+            raise InvalidInput(
+                f"{locate(i)}: {np.count_nonzero(zero)} of {len(line)} points are zero and the others are at least "
+                f"{away.min():.0f} m away from the origin. The line seems to be padded with zeros",
+                remedy="Remove the padding",
+            )
+
+
+def _check_frames(frames: NDArray[np.int64], sizes: NDArray[np.float64], locate: Callable[[int], str]) -> None:
+    """Refuse to make more points than a frame can have."""
+    ends = np.concatenate([[0.0], sizes.cumsum()])
+    of_frame = np.diff(ends[frames])
+    if len(of_frame) and of_frame.max() > _MOST_POINTS_OF_FRAME:
+        first = int(frames[np.argmax(of_frame)])
+        raise InvalidInput(
+            f"resampling gives {of_frame.max():.0f} points in one frame, expected at most {_MOST_POINTS_OF_FRAME}. Its "
+            f"first polyline is {locate(first)}",
+            remedy=_METRES,
+        )
+
+
+def _check_size(
+    lengths: NDArray[np.float64], sizes: NDArray[np.float64], how: str, number: int, locate: Callable[[int], str]
+) -> None:
+    """Refuse to make more points than a map can have, before memory for them is allocated."""
     too_long = ~np.isfinite(lengths) | (sizes > max(_MOST_POINTS, number))
     if too_long.any():
         i = int(np.argmax(too_long))

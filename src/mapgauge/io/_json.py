@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.json_documents import has_doubled_keys
+from mapgauge.files.json_documents import count_colons, has_doubled_keys
 from mapgauge.typing import Points
 
 T = TypeVar("T")
 _BLOCK = 1 << 22  # bytes of text that one call of the kernel parses
-_COUNTED = 1 << 16  # bytes of text that are counted at once, few enough for the cache of a processor
 
 
 class PointLists(NamedTuple):
@@ -79,16 +78,10 @@ def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *o
         others: Values of any kind that msgspec did not decode, or ``UNSET``. Their own keys are not in ``keys``.
     """
     inner = [bytes(value) for value in others if isinstance(value, msgspec.Raw)]
-    colons = _colons(text) - sum(map(_colons, inner))
+    colons = count_colons(text) - sum(map(count_colons, inner))
     if colons == keys + len(inner) and not any(map(has_doubled_keys, inner)):
         return True
     return not has_doubled_keys(_without(text, undecoded))
-
-
-def _colons(text: bytes) -> int:
-    symbols = np.frombuffer(text, np.uint8)
-    starts = range(0, len(symbols), _COUNTED)
-    return sum(int(np.count_nonzero(symbols[start : start + _COUNTED] == ord(":"))) for start in starts)
 
 
 def _without(text: bytes, values: Sequence[msgspec.Raw]) -> bytes:

@@ -8,6 +8,7 @@ import msgspec
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.errors import MakeError
+from mapgauge.files.json_documents import refuse_doubled_keys
 from mapgauge.frames.findings import Finding
 from mapgauge.typing import Forward
 
@@ -86,6 +87,7 @@ def about_of(error: MakeError, schema: Any) -> Metadata | None:
             f"written by a newer mapgauge (schema {version}, this version reads up to {VERSION})",
             remedy="Update mapgauge",
         )
+    refuse_doubled_keys(data, error)
     return about
 
 

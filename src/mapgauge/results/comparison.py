@@ -19,13 +19,14 @@ from mapgauge.markup.html import shortened
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import value_named
 from mapgauge.results.bootstrap import drawn_values, units_with_class
-from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm
+from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
-from mapgauge.typing import Indices
+from mapgauge.typing import Floats, Indices
 
 Correction: TypeAlias = Literal["none", "holm"]
 Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]  # by methods, class and key
+Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples by class (or "mean") and key
 
 SAMPLES = 1000
 LEVEL = 0.95
@@ -150,8 +151,7 @@ def compare(
     estimates = tuple(
         {
             name: {
-                key: estimate(value[name][key], column, count[name], level, _limits(key))
-                for key, column in by_key.items()
+                key: estimate(value[name][key], _draws(found, name, key, count), level, _limits(key)) for key in by_key
             }
             for name, by_key in found.items()
         }
@@ -160,21 +160,18 @@ def compare(
     differences: Differences = {}
     for i, j in combinations(range(len(methods)), 2):
         count = _units(unit_of_frame, [methods[i], methods[j]])
+        apart = _subtracted(columns[j], columns[i])
         differences[called[i], called[j]] = {
             name: {
-                key: difference(
-                    values[j][name][key] - values[i][name][key], column - columns[i][name][key], count[name], level
-                )
-                for key, column in by_key.items()
-                if key in columns[i][name]
+                key: difference(values[j][name][key] - values[i][name][key], _draws(apart, name, key, count), level)
+                for key in by_key
             }
-            for name, by_key in columns[j].items()
-            if name in columns[i]
+            for name, by_key in apart.items()
         }
     if correction == "holm":
         differences = _corrected(differences, level)
     drawn = "frame" if scenes is None else "scene"
-    notes = tuple(_notes(methods, drawn, len(units)))
+    notes = tuple(_notes(methods, drawn, len(units), _units(unit_of_frame, methods)))
     return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes, correction)
 
 
@@ -184,6 +181,22 @@ def _units(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]
     by_class = {name: np.logical_or.reduce([found[name] for found in there]) for name in there[0]}
     found = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
     return found | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
+
+
+def _subtracted(one: Samples, other: Samples) -> Samples:
+    """Return the differences of the samples of two methods, where both have values."""
+    return {
+        name: {key: column - other[name][key] for key, column in by_key.items() if key in other[name]}
+        for name, by_key in one.items()
+        if name in other
+    }
+
+
+def _draws(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
+    """Return the draws of one value, and for a mean those of all classes."""
+    classes = [other for other in samples if other != "mean"] if name == "mean" else []
+    parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
+    return Draws(samples[name][key], count[name], parts)
 
 
 def _limits(key: str) -> tuple[float, float]:
@@ -214,7 +227,7 @@ def _corrected(differences: Differences, level: float) -> Differences:
     }
 
 
-def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
+def _notes(methods: Sequence[Results], drawn: str, units: int, count: dict[str, int]) -> Iterator[str]:
     """Yield remarks about what limits the comparison."""
     truths = len({method.inputs[1].hash for method in methods})
     if truths > 1:
@@ -224,6 +237,13 @@ def _notes(methods: Sequence[Results], drawn: str, units: int) -> Iterator[str]:
         yield f"warning: {text}. Evaluate at least {FEWEST}"
     elif units < FEWEST:
         yield f"warning: {units} {drawn}s are too few to tell methods apart. Evaluate at least {FEWEST}"
+    rare = [f"{name} in {count[name]}" for name in count if name != "mean" and 0 < count[name] < FEWEST]
+    if rare and units >= FEWEST:
+        yield (
+            f"warning: some classes occur in few of the {units} {drawn}s: {', '.join(rare)}. Their own differences "
+            "have no verdict, and the intervals of the mean over classes are wide. With one of them, the mean has no "
+            "verdict either"
+        )
     if drawn == "frame" and units > 1:
         yield (
             "warning: the scenes are not known, so single frames were drawn. Frames of one scene are similar, so the "

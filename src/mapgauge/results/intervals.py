@@ -3,6 +3,7 @@
 The spread of the samples gives the standard error. It is too small by the factor ``sqrt((n - 1) / n)`` for ``n`` scenes
 or frames, and it is uncertain itself. Student's t with ``n - 1`` degrees of freedom accounts for both. Percentiles of
 the samples would be too narrow for few scenes: of 5 scenes, they cover the true value in 83 % of cases, not in 95 %.
+The mean over classes needs more care if a class occurs in few of the scenes (``_error_of_mean``).
 """
 
 import math
@@ -15,6 +16,7 @@ from mapgauge.results.student import quantile, share_within
 from mapgauge.typing import Floats
 
 FEWEST = 5  # scenes or frames; with fewer, methods are not told apart
+_RARE = 3  # degrees of freedom of a class in fewer units than that, because it borrows from other classes
 _ROUNDING = 1e-12  # differences up to this size are rounding, because values are of the order of 1
 _UNBOUNDED = (-math.inf, math.inf)
 
@@ -58,43 +60,87 @@ def bracket(low: float, high: float, form: str = ".3f") -> str:
     return f"[{low:{form}}, {high:{form}}]" if math.isfinite(low) and math.isfinite(high) else "[-]"
 
 
-def estimate(
-    value: float, samples: Floats, units: int, level: float, limits: tuple[float, float] = _UNBOUNDED
-) -> Estimate:
+class Draws(NamedTuple):
+    """The values of the bootstrap samples, and how many units they rest on."""
+
+    samples: Floats  # samples without a value are NaN and do not count
+    units: int  # number of scenes or frames that have a part in the value
+    classes: "tuple[Draws, ...]" = ()  # those of each class, if this is the mean over classes
+
+
+def estimate(value: float, draws: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED) -> Estimate:
     """Return a value with its interval.
 
     Args:
         value: The value of all units.
-        samples: The values of the bootstrap samples. Samples without a value are NaN and do not count.
-        units: Number of scenes or frames that have a part in the value.
+        draws: The bootstrap samples.
         level: The probability with which the interval covers the true value.
         limits: The smallest and the largest possible value.
     """
-    error, freedom = _error(samples, units)
+    error, freedom = _error(draws)
     if math.isnan(error):
         return Estimate(value, math.nan, math.nan)
     half = quantile(level, freedom) * error
     return Estimate(value, max(value - half, min(limits[0], value)), min(value + half, max(limits[1], value)))
 
 
-def difference(value: float, samples: Floats, units: int, level: float) -> Difference:
+def difference(value: float, draws: Draws, level: float) -> Difference:
     """Return a difference with its interval, its p-value and the verdict. The arguments are those of ``estimate``."""
-    error, freedom = _error(samples, units)
+    error, freedom = _error(draws)
     if math.isnan(error) or math.isnan(value):
         return Difference(value, math.nan, math.nan, None, math.nan)
     half = quantile(level, freedom) * error
     p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
     p = 1.0 if abs(value) <= _ROUNDING else p
-    return Difference(value, value - half, value + half, p < 1 - level if units >= FEWEST else None, p)
+    return Difference(value, value - half, value + half, p < 1 - level if _enough(draws) else None, p)
 
 
-def _error(samples: Floats, units: int) -> tuple[float, int]:
+def _enough(draws: Draws) -> bool:
+    """Whether there are enough units for a verdict. A class that occurs in one unit tells nothing about its spread."""
+    return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
+
+
+def _error(draws: Draws) -> tuple[float, int]:
     """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values."""
-    there = samples[np.isfinite(samples)]
-    count = min(units, len(there))
+    there = draws.samples[np.isfinite(draws.samples)]
+    count = min(draws.units, len(there))
     if count < 2:
         return math.nan, 0
-    return float(np.std(there, ddof=1)) * math.sqrt(units / (units - 1)), count - 1
+    if len(draws.classes) > 1 and any(part.units < draws.units for part in draws.classes):
+        return _error_of_mean(draws.classes, count - 1)
+    return float(np.std(there, ddof=1)) * math.sqrt(draws.units / (draws.units - 1)), count - 1
+
+
+def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
+    """Return the standard error of a mean over classes that occur in different numbers of units.
+
+    The variance of the mean is the sum of the shares of the classes. The share of a rare class has the degrees of
+    freedom of its own units. Those of the sum follow from Welch and Satterthwaite's equation. Few units can be similar
+    by chance, so a unit of a rare class varies at least as much as a unit of all classes does on average.
+
+    Args:
+        classes: The draws of each class.
+        most: Degrees of freedom of all units.
+    """
+    units = np.array([of_class.units for of_class in classes], np.float64)
+    total = float((units - 1).sum())
+    if total < 1:
+        return math.nan, 0
+    samples = np.stack([of_class.samples for of_class in classes])
+    there = np.isfinite(samples).astype(np.float64)
+    filled = np.where(there > 0, samples, 0.0)
+    centre = filled.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    away = (filled - centre[:, None]) * there
+    pairs = np.maximum(np.einsum("is,js->ij", there, there) - 1, 1)
+    wider = np.sqrt(units / np.maximum(units - 1, 1))
+    covariance = np.einsum("is,js->ij", away, away) / pairs * wider[:, None] * wider
+    own = np.diag(covariance)
+    of_unit = (own * units * (units - 1)).sum() / total
+    covariance += np.diag(np.where(units < FEWEST, np.maximum(of_unit / units - own, 0.0), 0.0))
+    shares = covariance.sum(axis=1) / len(classes) ** 2
+    variance = max(float(shares.sum()), 0.0)
+    spread = float((shares**2 / np.maximum(units - 1, min(_RARE, total))).sum())
+    return math.sqrt(variance), min(max(int(variance**2 / spread) if spread > 0 else most, 1), most)
 
 
 def holm(p: Sequence[float]) -> list[float]:

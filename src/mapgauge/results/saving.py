@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.files.json_documents import has_doubled_keys
+from mapgauge.files.json_documents import refuse_doubled_keys
 from mapgauge.files.limits import RAISE, most_bytes
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
@@ -110,9 +110,8 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Cal
         written = msgspec.json.decode(text, type=_Layout)
         if written.layout > LAYOUT:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
+        refuse_doubled_keys(text, content.error)
         header = msgspec.json.decode(text, type=_Header)
-        if has_doubled_keys(text):
-            raise ValueError("a key of its header occurs twice")
         geometry = geometry_of(arrays, header.tokens, header.class_names, content.path)
         return *_parsed(header, arrays), geometry
     except UnreadableFile:

@@ -5,8 +5,9 @@ from typing import TypeVar
 
 import msgspec
 
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.files.garbage import gc_paused
+from mapgauge.files.json_documents import refuse_doubled_keys
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
 
     Raises:
         FileNotFoundError: The file is missing. Only the caller can say where to get it.
-        UnreadableFile: The file cannot be read, is not JSON, or does not follow the schema.
+        UnreadableFile: The file cannot be read, is not JSON, does not follow the schema, or has a key twice.
     """
     try:
         data = path.read_bytes()
@@ -31,10 +32,16 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
     with gc_paused():
         try:
-            return msgspec.json.decode(data, type=schema)
+            content = msgspec.json.decode(data, type=schema)
         except msgspec.ValidationError as error:
             raise UnreadableFile(f"{path}: not {kind}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UnreadableFile(
                 f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
             ) from error
+
+    def error_of(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+        return UnreadableFile(f"{path}: {message}", remedy=remedy)
+
+    refuse_doubled_keys(data, error_of)
+    return content

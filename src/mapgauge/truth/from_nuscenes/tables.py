@@ -16,6 +16,7 @@ import msgspec
 
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.garbage import gc_paused
+from mapgauge.files.json_documents import keys_are_unique
 from mapgauge.truth.json_files import read_json
 
 T = TypeVar("T")
@@ -61,19 +62,20 @@ def find_records(
 def _search(
     data: mmap.mmap, record: type[T], pattern: re.Pattern[bytes], wanted: Collection[bytes] | None
 ) -> list[T] | None:
-    """Return the matching records, or None if a match is not inside a record."""
+    """Return the matching records, or None if a match is not inside a record or a record has a key twice."""
     decoder = msgspec.json.Decoder(record)
-    found = []
+    found, texts = [], []
     with gc_paused():
         for match in pattern.finditer(data):
             if wanted is not None and match[1] not in wanted:
                 continue
             start, stop = data.rfind(b"{", 0, match.start()), data.find(b"}", match.end())
             try:
-                found.append(decoder.decode(data[start : stop + 1]))
+                texts.append(data[start : stop + 1])
+                found.append(decoder.decode(texts[-1]))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return None
-    return found
+    return found if keys_are_unique(b"[" + b",".join(texts) + b"]") else None
 
 
 def _missing(path: Path) -> UnreadableFile:
