@@ -61,10 +61,10 @@ def show(browser: "Browser") -> "Iterator[Callable[..., Page]]":
     said: list[str] = []
     asked: list[str] = []
 
-    def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400) -> "Page":
+    def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400, height: int = 900) -> "Page":
         page = context.new_page()
         page.emulate_media(color_scheme="dark" if dark else "light")
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": height})
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))

@@ -13,7 +13,7 @@ from mapgauge.cli.parsing import file_names, metrics_of, numbers, settings_of, v
 from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
 from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.targets import check_targets, result_files, work_folders
+from mapgauge.cli.targets import check_page, check_targets, result_files, work_folders
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -70,6 +70,7 @@ def evaluate(
         Path | None,
         typer.Option("--report", metavar="FILE", help="Also write a report (.html).", show_default=False),
     ] = None,
+    frames: o.FramesOption = 200,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -96,6 +97,7 @@ def evaluate(
         folders=folders,
         new_folder=output if len(names) > 1 else None,
     )
+    check_page(page, frames)
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     quiet = form != "text"
@@ -150,5 +152,6 @@ def evaluate(
     if page is not None:
         from mapgauge.report import write_report
 
-        write_report(results, page, names=names)
+        with progress("writing the report") as advance:
+            write_report(results, page, names=names, frames=frames, progress=advance)
         warn(f"report in {page}")

@@ -11,6 +11,8 @@ from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError
 
 SUFFIX = ".mg"
+PAGES = (".html", ".htm")
+FIGURES = (".pdf", ".png", ".svg", ".eps", ".ps", ".jpg", ".jpeg", ".webp")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _ANOTHER = "Give another name"
 
@@ -78,6 +80,19 @@ def check_figure(path: Path | None) -> None:
         from mapgauge.plot.saving import suffix_of
 
         suffix_of(path)
+
+
+def check_page(path: Path | None, frames: int) -> None:
+    """Refuse a report that is no HTML page, and a number of frames that cannot be drawn."""
+    if frames < 0:
+        refuse("--frames", f"must be at least 0, got {frames}")
+    if path is not None and path.suffix.lower() not in PAGES:
+        raise MapgaugeError(
+            f"{path}: a report is an HTML page, expected a name that ends in {' or '.join(PAGES)}",
+            remedy="For a PDF, open the report in a browser and print it. For figures, use mapgauge plot"
+            if path.suffix.lower() in FIGURES
+            else f"Write to {path.with_suffix(PAGES[0]).name}",
+        )
 
 
 def make_folder(path: Path) -> None:

@@ -6,14 +6,13 @@ from itertools import cycle
 from mapgauge.metrics.metric import Metric
 
 # Okabe and Ito's palette: distinct with every kind of colour vision.
-SKY, GREEN, YELLOW, BLUE, VERMILION = "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00"
-PURPLE, ORANGE = "#CC79A7", "#E69F00"
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 # The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 
 CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
-# For PLD, missed truth has the colour that truth has in the documentation, and false predictions that of predictions.
-PART_COLOURS = (SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, ORANGE)
+# Far from the colours of classes and from each other, with every kind of colour vision. Most are lighter or darker.
+PART_COLOURS = ("#A3DDF2", "#5A2BE0", "#FBDD57", "#33122F", "#A8320A", "#B7C98A", "#6B6B6B")
 
 
 def part_colours(metric: Metric) -> dict[str, str]:

@@ -28,7 +28,7 @@ function showFrame(frame) {
     });
   }
   const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : "", textContent: labelOf(key) })));
-  const table = element("table", {}, element("caption", { textContent: "Values of this frame" }), element("thead", {}, top), element("tbody", {}, ...body));
+  const table = element("table", {}, element("caption", {}, element("span", { textContent: "Values of this frame" })), element("thead", {}, top), element("tbody", {}, ...body));
   const region = element("div", { className: "wide", tabIndex: 0, ariaLabel: "Values of this frame", role: "region" }, table);
   $$("frame-values").replaceChildren(region);
 }
@@ -60,5 +60,5 @@ function showPrinted(rows, columns, choice) {
   const body = rows.slice(0, PRINTED).map((frame) => element("tr", {}, ...cells(frame).map((text, k) => element("td", { className: isText(k), textContent: text }))));
   const more = rows.length > PRINTED ? `, the first ${PRINTED} of ${rows.length.toLocaleString("en")}` : "";
   const caption = `Frames${more}: values of ${choice.name}, ${choice.of === "" ? "all classes" : choice.of}`;
-  $$("printed").replaceChildren(element("table", {}, element("caption", { textContent: caption }), element("thead", {}, top), element("tbody", {}, ...body)));
+  $$("printed").replaceChildren(element("table", {}, element("caption", {}, element("span", { textContent: caption })), element("thead", {}, top), element("tbody", {}, ...body)));
 }
