@@ -97,7 +97,7 @@ def evaluate(
         folders=folders,
         new_folder=output if len(names) > 1 else None,
     )
-    check_page(page, frames)
+    check_page("--report", page, frames)
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     quiet = form != "text"

@@ -65,7 +65,7 @@ def report(
     reading = Reading.of(context)
     names = file_names(results, name)
     check_targets([output], [*results, *(predictions or ()), truth])
-    check_page(output, frames)
+    check_page("--output", output, frames)
 
     from mapgauge.report import write_report
 

@@ -12,7 +12,7 @@ from mapgauge.errors import MapgaugeError
 
 SUFFIX = ".mg"
 PAGES = (".html", ".htm")
-FIGURES = (".pdf", ".png", ".svg", ".eps", ".ps", ".jpg", ".jpeg", ".webp")
+FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _ANOTHER = "Give another name"
 
@@ -82,17 +82,17 @@ def check_figure(path: Path | None) -> None:
         suffix_of(path)
 
 
-def check_page(path: Path | None, frames: int) -> None:
+def check_page(option: str, path: Path | None, frames: int) -> None:
     """Refuse a report that is no HTML page, and a number of frames that cannot be drawn."""
     if frames < 0:
         refuse("--frames", f"must be at least 0, got {frames}")
     if path is not None and path.suffix.lower() not in PAGES:
-        raise MapgaugeError(
-            f"{path}: a report is an HTML page, expected a name that ends in {' or '.join(PAGES)}",
-            remedy="For a PDF, open the report in a browser and print it. For figures, use mapgauge plot"
+        advice = (
+            "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot"
             if path.suffix.lower() in FIGURES
-            else f"Write to {path.with_suffix(PAGES[0]).name}",
+            else f"Write to {path.with_suffix(PAGES[0]).name}"
         )
+        refuse(option, f"a report is an HTML page: expected a name that ends in {PAGES[0]}, got {path}. {advice}")
 
 
 def make_folder(path: Path) -> None:

@@ -36,9 +36,7 @@ from mapgauge.results.values import lists_of_frames
 FRAMES = 200
 FORWARD = "x"  # the axis of the data that points forward, which is up in the drawings, as in ``plot.frame``
 # Joined to one script in this order.
-SCRIPTS = [
-    f"{name}.js" for name in "inflate data list histogram drawing view frame export explorer".split()
-]
+SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "view", "frame", "export", "explorer")
 
 
 def write_report(
@@ -158,15 +156,15 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
         else "a random sample"
     )
     return (
-        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why each "
-        "was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or --frames to "
-        "mapgauge report or mapgauge evaluate."
+        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why "
+        "each was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or "
+        "--frames to mapgauge report or mapgauge evaluate."
     )
 
 
 def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    script = "\n" + "\n".join(_resource(name) for name in SCRIPTS)
+    script = "\n" + "\n".join(_resource(f"{name}.js") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(
         title=escape(heading),
