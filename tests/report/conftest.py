@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 FRAMES = 30
 DRAWN = 12
+LONG = [
+    "StreamMapNet_r50_24e_newsplit_60x30",
+    "MapTRv2_nusc_r50_110ep_centerline",
+    "MapTracker_stage3_joint_finetune",
+]
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +44,14 @@ def two(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> 
     """A report of two methods; all frames are drawn."""
     path = tmp_path_factory.mktemp("two") / "report.html"
     write_report(methods, path, names=["good", "poor"])
+    return path
+
+
+@pytest.fixture(scope="session")
+def three(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of three methods with long names; all frames are drawn."""
+    path = tmp_path_factory.mktemp("three") / "report.html"
+    write_report([*methods, methods[0]], path, names=LONG)
     return path
 
 

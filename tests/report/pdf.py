@@ -1,6 +1,7 @@
 """Reads the text of a PDF of Chromium. It knows only what Chromium writes."""
 
 import re
+import unicodedata
 import zlib
 from dataclasses import dataclass
 
@@ -43,7 +44,8 @@ def _page(content: str, fonts: dict[str, dict[int, str]]) -> PdfPage:
             words.append(" ")
         else:
             words += [font.get(int(codes[k : k + 4], 16), "") for k in range(0, len(codes), 4)]
-    return PdfPage("".join(words), len(re.findall(r" [lc]\n", content)))
+    text = unicodedata.normalize("NFKC", "".join(words))  # fonts have ligatures
+    return PdfPage(text, len(re.findall(r" [lc]\n", content)))
 
 
 def _stream(body: bytes) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.report.conftest import LONG
 from tests.report.pdf import pdf_pages
 
 import mapgauge as mg
@@ -19,14 +20,9 @@ from mapgauge.demo import demo_world
 from mapgauge.report import write_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 Show = Callable[..., "Page"]
-LONG = [
-    "StreamMapNet_r50_24e_newsplit_60x30",
-    "MapTRv2_nusc_r50_110ep_w_centerline",
-    "MapTracker_stage3_joint_finetune",
-]
 
 
 def column(page: "Page", name: str) -> list[str]:
@@ -437,12 +433,13 @@ def test_differences_between_methods_can_be_listed(show: Show, two: Path, method
     assert column(page, "PLD")[:3] == [f"{value:+.3f}" for value in expected[:3]]
 
 
-@pytest.mark.parametrize("names", [["good"], ["good", "poor"], LONG])
+@pytest.mark.parametrize(("report", "names"), [("one", ["demo-good"]), ("two", ["good", "poor"]), ("three", LONG)])
 def test_a_link_shows_the_list_and_all_drawings_together(
-    show: Show, methods: list[mg.Results], names: list[str], tmp_path: Path
+    show: Show, request: pytest.FixtureRequest, methods: list[mg.Results], report: str, names: list[str]
 ) -> None:
-    write_report([methods[k % 2] for k in range(len(names))], tmp_path / "report.html", names=names)
-    page = show(tmp_path / "report.html", "#frame=scene-0001-4&sort=token", width=1366, height=768)
+    worst = methods[0].frames(count=1)[0]["token"]
+    page = show(request.getfixturevalue(report), f"#frame={worst}&sort=token", width=1366, height=768)
+    assert chosen(page) == worst
     assert on_screen(page, "#histogram")
     assert on_screen(page, "#scroller")
     assert on_screen(page, "#list tr[aria-selected=true] td")
@@ -559,9 +556,8 @@ def test_every_control_has_a_name(show: Show, two: Path) -> None:
     assert page.locator("main h2").count() == page.locator("main section[aria-labelledby]").count()
 
 
-def test_a_phone_needs_no_sideways_scrolling(show: Show, methods: list[mg.Results], tmp_path: Path) -> None:
-    write_report([*methods, methods[0]], tmp_path / "report.html", names=LONG)
-    page = show(tmp_path / "report.html", "#frame=scene-0001-4", width=390, height=844)
+def test_a_phone_needs_no_sideways_scrolling(show: Show, three: Path) -> None:
+    page = show(three, "#frame=scene-0001-4", width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert on_screen(page, "#chosen")
     assert on_screen(page, "#reasons, .panel figcaption")
@@ -572,10 +568,8 @@ def test_a_phone_needs_no_sideways_scrolling(show: Show, methods: list[mg.Result
     )
 
 
-def test_a_browser_without_a_window_prints_everything(
-    browser: "Browser", methods: list[mg.Results], tmp_path: Path
-) -> None:
-    write_report([*methods, methods[0]], tmp_path / "report.html", names=LONG, frames=3)
+@pytest.mark.usefixtures("browser")
+def test_a_browser_without_a_window_prints_everything(three: Path, methods: list[mg.Results], tmp_path: Path) -> None:
     command = [
         shutil.which("chromium") or "chromium-browser",
         "--headless",
@@ -583,7 +577,7 @@ def test_a_browser_without_a_window_prints_everything(
         f"--user-data-dir={tmp_path}/p",
     ]
     subprocess.run(
-        [*command, f"--print-to-pdf={tmp_path / 'page.pdf'}", str(tmp_path / "report.html")],
+        [*command, f"--print-to-pdf={tmp_path / 'page.pdf'}", str(three)],
         check=True,
         capture_output=True,
         timeout=120,
@@ -601,9 +595,8 @@ def test_a_browser_without_a_window_prints_everything(
     assert "Previous" not in text
 
 
-def test_no_table_is_cut_on_paper(show: Show, methods: list[mg.Results], tmp_path: Path) -> None:
-    write_report([*methods, methods[0]], tmp_path / "report.html", names=LONG, frames=3)
-    page = show(tmp_path / "report.html", width=1047)  # A4 across, without its margins, in CSS pixels
+def test_no_table_is_cut_on_paper(show: Show, three: Path) -> None:
+    page = show(three, width=1047)  # A4 across, without its margins, in CSS pixels
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     tables = page.locator("main table:visible")
