@@ -99,8 +99,13 @@ function refresh(before = null) {
     drawHistogram(state.value, ...seriesOf(state), passing(state, columns, state.value), rows, state.ranges[state.value]);
     showChips();
   }
-  if (differs("frame") && rows.includes(state.frame)) scrollToRow(rows.indexOf(state.frame));
-  if (differs("frame", "method", "of", "text", "scene", "why", "ranges", "sort", "down")) showRows(state, rows, columns);
+  if (differs("frame", "method", "of", "text", "scene", "why", "ranges", "sort", "down")) {
+    showRows(state, rows, columns);
+    if (differs("frame") && rows.includes(state.frame)) {
+      scrollToRow(rows.indexOf(state.frame)); // only a list with rows can be scrolled
+      showRows(state, rows, columns);
+    }
+  }
   if (differs("frame")) {
     for (const panel of panels) drawScene(panel, state.frame);
     showFrame(state.frame);
@@ -194,7 +199,7 @@ function build() {
   buildList((key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }), (frame) => change({ frame }));
   const onView = (make) => change({ view: make(state.view) });
   const nameOf = (panel) => [meta.tokens[state.frame], meta.methods[panel.method]];
-  buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel).join(" · "))));
+  buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel))));
   const layers = Object.entries(LAYERS).filter(([key]) => meta.matched || key === "truth" || key === "predictions");
   boxes("layer-boxes", "checkbox", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);

@@ -42,17 +42,18 @@ async function copyText(text) {
   }
 }
 
+const CAPTION = 60; // pixels below the drawing, for the scale and two lines
 const LENGTHS_OF_STYLE = ["stroke-width", "stroke-dasharray"];
 const STYLE = ["fill", "stroke", "stroke-opacity", "stroke-linecap", "stroke-linejoin", "opacity", ...LENGTHS_OF_STYLE];
 
 // The drawing of a panel as a file of its own: visible nodes with their style as attributes, a scale, and a caption.
-function svgOf(panel, caption) {
+function svgOf(panel, lines) {
   const { svg, size } = panel;
   const [left, top, width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
   const unit = width / size.width; // metres per pixel
-  const room = 34 * unit; // for the caption
-  const copy = svgElement("svg", { xmlns: SVG, viewBox: [left, top, width, height + room].join(" "), width: size.width, height: size.height + 34 });
-  copy.append(svgElement("title", {}, caption));
+  const room = CAPTION * unit;
+  const copy = svgElement("svg", { xmlns: SVG, viewBox: [left, top, width, height + room].join(" "), width: size.width, height: size.height + CAPTION });
+  copy.append(svgElement("title", {}, lines.join(" · ")));
   const paper = getComputedStyle(svg).backgroundColor;
   const ink = getComputedStyle(svg).color;
   const sheet = { x: left, y: top, width };
@@ -72,9 +73,13 @@ function svgOf(panel, caption) {
     return [made];
   };
   copy.append(svgElement("g", { "clip-path": "url(#frame)" }, ...[...svg.children].flatMap(styled)));
-  const words = (text, x, anchor) => svgElement("text", { x, y: top + height + 22 * unit, "text-anchor": anchor, "font-size": 12 * unit, "font-family": "sans-serif", fill: ink }, text);
+  const words = (text, x, y, anchor) => {
+    const letters = Math.min(12, (size.width - 16) / (0.6 * text.length)); // pixels; long names must fit
+    return svgElement("text", { x, y: top + height + y * unit, "text-anchor": anchor, "font-size": letters * unit, "font-family": "sans-serif", fill: ink }, text);
+  };
   const [bar, right] = [panel.scale.offsetWidth * unit, left + width - 8 * unit];
-  const scale = `M${right - bar} ${top + height + 7 * unit}H${right}`;
-  copy.append(words(caption, left + 6 * unit, "start"), svgElement("path", { d: scale, stroke: ink, "stroke-width": 2 * unit }), words(panel.scale.textContent, right, "end"));
+  const scale = `M${right - bar} ${top + height + 8 * unit}H${right}`;
+  copy.append(svgElement("path", { d: scale, stroke: ink, "stroke-width": 2 * unit }), words(panel.scale.textContent, right, 22, "end"));
+  copy.append(...lines.map((text, k) => words(text, left + 8 * unit, 38 + 15 * k, "start")));
   return new XMLSerializer().serializeToString(copy);
 }

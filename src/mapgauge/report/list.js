@@ -9,10 +9,13 @@ const list = document.getElementById("list");
 // The width of a column in pixels. The longest word of a title must fit. Long tokens are cut.
 function widthOf(key) {
   const longest = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 0);
-  if (key === "token") return Math.min(Math.max(8 * longest(meta.tokens) + 38, 110), 230);
+  if (key === "token") return Math.min(Math.max(8 * longest(meta.tokens) + 38, 110), 246);
   if (key === "scene") return Math.min(Math.max(9 * longest(meta.scenes) + 18, 80), 150);
   return Math.max(76, 8.5 * longest(labelOf(key).split(" ")) + 18);
 }
+
+// A long token without its middle. Tokens of one log differ only at the end.
+const cut = (token) => (token.length > 26 ? `${token.slice(0, 12)}…${token.slice(-12)}` : token);
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -120,7 +123,7 @@ function makeRows(state, { rows, columns, first, last }) {
     for (const key of columnKeys) {
       const isText = !numberKeys.includes(key);
       const text = key === "token" ? meta.tokens[frame] : isText ? meta.scenes[frame] : shown(key, columns[key][frame], signed);
-      const cell = element("td", { className: isText ? "text" : "", textContent: text });
+      const cell = element("td", { className: isText ? "text" : "", textContent: key === "token" ? cut(text) : text });
       if (isText) cell.title = text;
       if (key === "token" && drawnAt[frame] >= 0 && meta.drawn.length < frameCount) {
         cell.prepend(element("span", { textContent: "● ", title: `can be drawn: ${reasonsOf(frame).join("; ")}` }));
