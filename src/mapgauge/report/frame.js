@@ -7,7 +7,7 @@ const PRINTED = 40; // rows of the printed list
 function showFrame(frame) {
   $$("chosen").textContent = [meta.tokens[frame], meta.scenes?.[frame]].filter(Boolean).join(" · ");
   const reasons = reasonsOf(frame);
-  $$("reasons").textContent = reasons.length ? `Drawn for: ${reasons.join("; ")}.` : "";
+  $$("reasons").textContent = reasons.length ? `Why it is drawn: ${reasons.join("; ")}.` : "";
   const several = meta.methods.length > 1;
   const bars = meta.metrics.filter((metric) => metric.parts.length);
   const isPart = (key) => bars.some((metric) => metric.parts.some((part) => part.key === key));
