@@ -52,9 +52,8 @@ def photograph_report() -> None:
         page_file = Path(folder) / "report.html"
         write_report(methods, page_file, names=["good", "poor"])
         browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.goto(page_file.as_uri())
-        page.locator("h2", has_text="Frames").evaluate("node => node.scrollIntoView()")
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        page.goto(f"{page_file.as_uri()}#frame={TOKEN}")
         page.screenshot(path=IMAGES / "report.png")
         browser.close()
 

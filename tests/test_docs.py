@@ -194,7 +194,15 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "page", ["tutorial", "how-to/choose-the-cutoff", "how-to/cluster", "how-to/convert", "how-to/regions-and-classes"]
+    "page",
+    [
+        "tutorial",
+        "how-to/choose-the-cutoff",
+        "how-to/cluster",
+        "how-to/convert",
+        "how-to/regions-and-classes",
+        "how-to/report",
+    ],
 )
 def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> None:
     """A line of three dots stands for any lines. Commands may need those before them."""

@@ -86,8 +86,9 @@ def test_an_output_onto_an_input_is_refused_before_the_work(call: Run, place: Pa
 
 def test_a_report_does_not_overwrite_the_files_that_results_name(call: Run, place: Path) -> None:
     assert call("evaluate", "good.json", "truth.geojson", "-o", "r.mg", cwd=place).returncode == 0
+    (place / "page.html").symlink_to("truth.geojson")
     before = contents(place)
-    done = call("report", "r.mg", "-o", "truth.geojson", cwd=place)
+    done = call("report", "r.mg", "-o", "page.html", cwd=place)
     assert done.returncode == 1
     assert "would overwrite an input" in done.stderr
     assert contents(place) == before

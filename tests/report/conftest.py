@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 FRAMES = 30
 DRAWN = 12
+LONG = [
+    "StreamMapNet_r50_24e_newsplit_60x30",
+    "MapTRv2_nusc_r50_110ep_centerline",
+    "MapTracker_stage3_joint_finetune",
+]
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +48,14 @@ def two(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
+def three(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of three methods with long names; all frames are drawn."""
+    path = tmp_path_factory.mktemp("three") / "report.html"
+    write_report([*methods, methods[0]], path, names=LONG)
+    return path
+
+
+@pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -61,10 +74,10 @@ def show(browser: "Browser") -> "Iterator[Callable[..., Page]]":
     said: list[str] = []
     asked: list[str] = []
 
-    def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400) -> "Page":
+    def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400, height: int = 900) -> "Page":
         page = context.new_page()
         page.emulate_media(color_scheme="dark" if dark else "light")
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": height})
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))

@@ -1,12 +1,21 @@
 """The report in a real browser, used as a person would. The fixture ``show`` fails on any complaint or request."""
 
+import csv
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.report.conftest import LONG
+from tests.report.pdf import pdf_pages
 
 import mapgauge as mg
+from mapgauge.cli.documents import plain
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
 
@@ -38,6 +47,20 @@ def view(page: "Page", panel: int = 0) -> list[float]:
     return [float(value) for value in text.split()]
 
 
+def on_screen(page: "Page", selector: str) -> bool:
+    """Whether the whole of an element is within the window."""
+    return bool(
+        page.locator(selector).first.evaluate(
+            """node => {
+                const box = node.getBoundingClientRect();
+                const within = (low, high, size) => low > -1 && high < size + 1;
+                const across = within(box.left, box.right, innerWidth);
+                return box.width > 0 && across && within(box.top, box.bottom, innerHeight);
+            }"""
+        )
+    )
+
+
 def visible(page: "Page", selector: str) -> int:
     return page.locator(f".panel svg {selector}:visible").count()
 
@@ -52,12 +75,17 @@ def test_the_list_has_the_values_of_the_results_worst_first(show: Show, one: Pat
     assert page.locator("#count").inner_text() == "30 of 30 frames"
 
 
-def test_a_class_can_be_looked_at_alone(show: Show, one: Path, methods: list[mg.Results]) -> None:
+def test_a_class_is_listed_and_drawn_alone(show: Show, one: Path, methods: list[mg.Results]) -> None:
     page = show(one)
-    page.select_option("#of", "divider")
+    before = visible(page, ".instance")
+    page.get_by_label("divider", exact=True).check()
     rows = methods[0].frames(class_name="divider")
     assert tokens(page) == [row["token"] for row in rows]
     assert column(page, "confidence") == [f"{row['confidence']:.3f}" for row in rows]
+    assert 0 < visible(page, ".instance") < before
+    assert page.locator('.panel .instance:visible:not([aria-label*=", divider"])').count() == 0
+    page.get_by_label("all", exact=True).check()
+    assert visible(page, ".instance") == before
 
 
 def test_every_column_sorts_both_ways(show: Show, one: Path) -> None:
@@ -98,15 +126,29 @@ def test_text_scene_and_range_filter_together(show: Show, one: Path) -> None:
     assert page.locator("#chips button").all_inner_texts() == ["0.75 ≤ PLD ≤ 0.8 ✕", "12 ≤ truth ✕"]
     page.locator("#chips button").first.click()
     assert page.locator("#chips button").count() == 1
-    page.click("#clear")
+    assert page.locator("#empty").is_hidden()
+    page.fill("#text", "no such token")
+    assert page.locator("#empty").inner_text().startswith("No frame matches the filters.")
+    assert page.locator("#outside").is_visible()
+    assert page.locator("#save-list").is_disabled()
+    page.click("#clear-empty")
     assert page.locator("#count").inner_text() == "30 of 30 frames"
+    assert page.locator("#empty").is_hidden()
 
 
-def test_only_frames_that_can_be_drawn_can_be_listed(show: Show, one: Path) -> None:
+def test_frames_can_be_listed_by_the_reason_why_they_are_drawn(show: Show, one: Path) -> None:
     page = show(one)
     assert page.locator("#list tbody", has_text="●").count() == 1
-    page.check("#only")
+    page.select_option("#why", "drawn")
     assert page.locator("#count").inner_text() == "12 of 30 frames"
+    page.select_option("#why", "highest missed")
+    missed = column(page, "missed")
+    assert 0 < len(missed) < 12
+    page.locator("#list tbody tr[data-frame]").first.click()
+    assert "highest missed" in page.locator("#reasons").inner_text()
+    assert "highest missed" in (page.locator("#list tbody span").first.get_attribute("title") or "")
+    page.select_option("#why", "random sample")
+    assert page.locator("#count").inner_text() == "3 of 30 frames"
 
 
 def test_dragging_across_the_distribution_chooses_a_range(show: Show, one: Path) -> None:
@@ -115,7 +157,8 @@ def test_dragging_across_the_distribution_chooses_a_range(show: Show, one: Path)
     page.locator("#histogram").scroll_into_view_if_needed()
     box = page.locator("#histogram").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 30)
+    left = 19  # the room for the counts, which have one digit
+    page.mouse.move(box["x"] + left + 0.5 * (box["width"] - left), box["y"] + 30)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 30, steps=4)
     page.mouse.move(box["x"] + box["width"], box["y"] + 30, steps=4)
@@ -123,7 +166,7 @@ def test_dragging_across_the_distribution_chooses_a_range(show: Show, one: Path)
     middle = (min(values) + max(values)) / 2
     assert abs(float(page.input_value("#low")) - middle) < 0.01
     assert len(tokens(page)) == sum(value >= float(page.input_value("#low")) for value in values)
-    page.mouse.click(box["x"] + 20, box["y"] + 30)
+    page.mouse.click(box["x"] + 30, box["y"] + 30)
     assert page.locator("#count").inner_text() == "30 of 30 frames"
 
 
@@ -182,7 +225,7 @@ def test_keys_typed_into_a_field_stay_there(show: Show, one: Path) -> None:
     assert page.locator("#count").inner_text() == "0 of 30 frames"
 
 
-def test_wheel_buttons_and_keys_zoom_all_panels(show: Show, two: Path) -> None:
+def test_ctrl_wheel_buttons_and_keys_zoom_all_panels(show: Show, two: Path) -> None:
     page = show(two)
     first = view(page)
     panel = page.locator(".panel svg").first
@@ -190,7 +233,14 @@ def test_wheel_buttons_and_keys_zoom_all_panels(show: Show, two: Path) -> None:
     box = panel.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
+    scrolled = page.evaluate("scrollY")
+    page.mouse.wheel(0, -100)
+    page.wait_for_function("before => scrollY < before", arg=scrolled)
+    assert view(page) == first
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"] + 100)
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
     page.wait_for_url(re.compile("view="))
     closer = view(page)
     fixed = first[0] + 0.25 * first[2]
@@ -204,6 +254,10 @@ def test_wheel_buttons_and_keys_zoom_all_panels(show: Show, two: Path) -> None:
     assert view(page)[2] < first[2]
     page.keyboard.press("0")
     assert view(page) == first
+    for key, bound in (("-", 1.5 * first[2]), ("+", 2 * first[2] / (30 * 1.06))):  # the view does not get lost
+        for _ in range(14):
+            page.keyboard.press(key)
+        assert abs(view(page)[2] - bound) < 0.01
 
 
 def test_dragging_and_arrow_keys_pan_all_panels(show: Show, two: Path) -> None:
@@ -229,7 +283,7 @@ def test_dragging_and_arrow_keys_pan_all_panels(show: Show, two: Path) -> None:
     assert chosen(page) == token
 
 
-def test_layers_and_classes_can_be_hidden(show: Show, two: Path) -> None:
+def test_layers_can_be_hidden(show: Show, two: Path) -> None:
     page = show(two)
     for layer, selector in (
         ("truth", ".instance.truth"),
@@ -241,10 +295,6 @@ def test_layers_and_classes_can_be_hidden(show: Show, two: Path) -> None:
         page.uncheck(f"[data-layer={layer}]")
         assert visible(page, selector) == 0
         page.check(f"[data-layer={layer}]")
-    before = visible(page, ".instance")
-    page.get_by_label("divider", exact=True).uncheck()
-    assert 0 < visible(page, ".instance") < before
-    assert page.locator('.panel .instance:visible[aria-label*="divider"]').count() == 0
 
 
 def test_the_slider_hides_what_is_less_confident(show: Show, two: Path, methods: list[mg.Results]) -> None:
@@ -275,7 +325,7 @@ def test_an_instance_shows_its_partner_on_hover(show: Show, one: Path, methods: 
         f"truth {match.truth}",
     )
     page.mouse.move(*point)
-    tip = page.locator(".tip")
+    tip = page.locator(".stage .tip")
     said = tip.inner_text().split("\n")
     confidence = assignment.predictions[match.prediction].confidence
     assert said[0] == f"truth {match.truth}, divider"
@@ -294,14 +344,14 @@ def test_instances_can_be_stepped_through_by_keyboard(show: Show, one: Path) -> 
     page.keyboard.press("n")
     focused = page.locator(".instance:focus")
     assert (focused.get_attribute("aria-label") or "").startswith("truth 0,")
-    assert page.locator(".tip").is_visible()
+    assert page.locator(".stage .tip").is_visible()
     page.keyboard.press("n")
     assert (focused.get_attribute("aria-label") or "").startswith("truth 1,")
     page.keyboard.press("p")
     page.keyboard.press("p")
     assert (focused.get_attribute("aria-label") or "").startswith("prediction 74,")
     page.keyboard.press("Escape")
-    assert page.locator(".tip").is_hidden()
+    assert page.locator(".stage .tip").is_hidden()
 
 
 def test_parts_of_all_instances_add_up_to_the_value_of_the_class(
@@ -321,7 +371,7 @@ def test_parts_of_all_instances_add_up_to_the_value_of_the_class(
 def test_the_address_reopens_the_same_view(show: Show, two: Path) -> None:
     page = show(two)
     page.select_option("#method", "1-0")
-    page.select_option("#of", "boundary")
+    page.get_by_label("boundary", exact=True).check()
     page.locator("#list thead button", has_text="detection").click()
     page.locator("#list thead button", has_text="detection").click()
     page.fill("#text", "scene-000")
@@ -331,14 +381,15 @@ def test_the_address_reopens_the_same_view(show: Show, two: Path) -> None:
     page.keyboard.press("Tab")
     page.locator("#list tbody tr[data-frame]").nth(2).click()
     page.uncheck("[data-layer=pairs]")
-    page.get_by_label("divider", exact=True).uncheck()
     page.fill("#least", "0.25")
     page.click("#closer")
 
     def seen(of: "Page") -> list[Any]:
-        fields = ["method", "of", "text", "scene", "value", "low", "high", "least"]
+        fields = ["method", "text", "scene", "value", "low", "high", "least"]
         values: list[Any] = [of.input_value(f"#{name}") for name in fields]
-        boxes = of.locator("#layers input[type=checkbox]").evaluate_all("all => all.map((box) => box.checked)")
+        boxes = of.locator("#explorer :is(input[type=checkbox], input[type=radio])").evaluate_all(
+            "all => all.map((box) => box.checked)"
+        )
         return [*values, tokens(of), chosen(of), [round(v, 1) for v in view(of)], boxes, visible(of, ".instance")]
 
     page.wait_for_url(re.compile("view="))  # the address follows a moment later
@@ -348,9 +399,11 @@ def test_the_address_reopens_the_same_view(show: Show, two: Path) -> None:
 
 def test_an_address_changed_in_the_open_page_is_followed(show: Show, one: Path) -> None:
     page = show(one)
+    assert page.evaluate("scrollY") == 0
     page.evaluate("location.hash = '#frame=scene-0001-4&sort=token'")
     page.locator("#chosen", has_text="scene-0001-4").wait_for()
     assert tokens(page)[0] == "scene-0000-0"
+    assert page.evaluate("scrollY") > 500
 
 
 def test_a_link_within_the_page_keeps_the_view(show: Show, one: Path) -> None:
@@ -363,8 +416,13 @@ def test_a_link_within_the_page_keeps_the_view(show: Show, one: Path) -> None:
 
 
 def test_an_address_of_another_report_does_no_harm(show: Show, one: Path) -> None:
-    page = show(one, "#frame=absent&sort=-nothing&of=tree&range=height+1+2&view=a+b+c&method=9&off=moon&hide=tree")
+    page = show(one, "#frame=absent&sort=-nothing&of=tree&range=height+1+2&view=a+b+c&method=9&off=moon&why=no")
     assert len(tokens(page)) == 30
+    notice = page.locator("#absent")
+    assert notice.inner_text() == "The link names the frame absent, which is not in this report."
+    assert on_screen(page, "#absent")
+    page.keyboard.press("j")
+    assert notice.is_hidden()
 
 
 def test_differences_between_methods_can_be_listed(show: Show, two: Path, methods: list[mg.Results]) -> None:
@@ -375,14 +433,83 @@ def test_differences_between_methods_can_be_listed(show: Show, two: Path, method
     assert column(page, "PLD")[:3] == [f"{value:+.3f}" for value in expected[:3]]
 
 
-def test_two_methods_are_drawn_side_by_side(show: Show, two: Path) -> None:
-    page = show(two)
-    boxes = [page.locator(".panel svg").nth(k).bounding_box() for k in range(2)]
-    assert boxes[0] is not None
-    assert boxes[1] is not None
-    assert boxes[0]["y"] == boxes[1]["y"]
-    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
-    assert page.locator(".panel figcaption strong").all_inner_texts() == ["good", "poor"]
+@pytest.mark.parametrize(("report", "names"), [("one", ["demo-good"]), ("two", ["good", "poor"]), ("three", LONG)])
+def test_a_link_shows_the_list_and_all_drawings_together(
+    show: Show, request: pytest.FixtureRequest, methods: list[mg.Results], report: str, names: list[str]
+) -> None:
+    worst = methods[0].frames(count=1)[0]["token"]
+    page = show(request.getfixturevalue(report), f"#frame={worst}&sort=pld", width=1366, height=768)
+    assert chosen(page) == worst
+    assert tokens(page)[-1] == worst  # the last of the list
+    assert on_screen(page, "#histogram")
+    assert on_screen(page, "#scroller")
+    assert on_screen(page, "#list tr[aria-selected=true] td")
+    assert on_screen(page, "#panels")
+    boxes = [page.locator(".panel svg").nth(k).bounding_box() for k in range(len(names))]
+    assert all(box and box["y"] + box["height"] <= 768 and box["height"] > 400 and box["width"] > 200 for box in boxes)
+    assert page.locator(".panel figcaption strong").all_inner_texts() == names
+    assert page.locator("#scroller").bounding_box()["height"] > 300  # type: ignore[index]
+
+
+def test_the_histogram_has_counts_of_all_methods(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = show(two, "#value=truth")
+    assert page.locator("#histogram-key li").all_inner_texts() == ["good", "poor"]
+    box = page.locator("#histogram").bounding_box()
+    assert box is not None
+    page.locator("#histogram").hover(position={"x": 40, "y": 20})
+    found = re.fullmatch(
+        r"truth (\d+)\ngood: (\d+) frames?\npoor: (\d+) frames?", page.locator("#histogram-tip").inner_text()
+    )
+    assert found is not None
+    for method, count in zip(methods, found.groups()[1:], strict=True):
+        assert sum(row["truth"] == int(found[1]) for row in method.frames()) == int(count)
+    assert page.locator("#histogram text").all_text_contents()[0] == "0"
+    assert page.locator("#histogram path.outline").count() == 1
+    page.select_option("#method", "1-0")
+    assert page.locator("#histogram path.outline").count() == 0
+
+
+def test_list_token_and_drawing_can_be_saved(show: Show, tmp_path: Path) -> None:
+    names = ["=1+1", "-1.5", "+1e3x", "@a,b", "\tq", "\uff1d1", "plain", 'a "quote"', "-inf", "-"]
+    truth = mg.MapFrames.of({name: {"divider": [[[0, 0], [9, k]]]} for k, name in enumerate(names)})
+    results = mg.evaluate(truth.with_confidence(0.5), truth, mg.protocol("paper-60x30", classes=["divider"]))
+    write_report(results, tmp_path / "report.html", names=["=m"])
+    page = show(tmp_path / "report.html", "#sort=token&text=1")
+    with page.expect_download() as saved:
+        page.click("#save-list")
+    saved.value.save_as(tmp_path / "frames.csv")
+    with (tmp_path / "frames.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert saved.value.suggested_filename == "frames.csv"
+    assert [row["token"] for row in rows] == [plain(name) for name in tokens(page)]
+    page.click("#clear")
+    with page.expect_download() as saved:
+        page.click("#save-list")
+    saved.value.save_as(tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["token"] for row in rows) == sorted(map(plain, names))
+    assert {row["method"] for row in rows} == {"'=m"}
+    expected = {plain(row["token"]): row for row in results.frames()}
+    for row in rows:
+        assert float(row["pld"]) == pytest.approx(expected[row["token"]]["pld"], rel=1e-6)
+        assert row["truth"] == "1"
+    page.locator("#list tbody tr[data-frame]", has_text="@a,b").click()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#copy")
+    page.locator("#copied", has_text="copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "@a,b"
+    page.uncheck("[data-layer=predictions]")
+    with page.expect_download() as saved:
+        page.click(".panel .save")
+    assert saved.value.suggested_filename == "-a-b-m.svg"
+    saved.value.save_as(tmp_path / "drawing.svg")
+    drawing = ElementTree.parse(tmp_path / "drawing.svg")
+    said = [node.text for node in drawing.iter("{http://www.w3.org/2000/svg}title")]
+    assert said[0] == "@a,b · =m"
+    assert sum(str(text).startswith("truth 0, divider") for text in said) == 1
+    assert not any(str(text).startswith("prediction") for text in said)
+    assert not any("class" in node.attrib or "vector-effect" in node.attrib for node in drawing.iter())
 
 
 def test_only_rows_that_can_be_seen_are_in_the_page(show: Show, tmp_path: Path) -> None:
@@ -430,18 +557,56 @@ def test_every_control_has_a_name(show: Show, two: Path) -> None:
     assert page.locator("main h2").count() == page.locator("main section[aria-labelledby]").count()
 
 
-def test_a_narrow_window_needs_no_sideways_scrolling(show: Show, two: Path) -> None:
-    page = show(two, width=420)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+def test_a_phone_needs_no_sideways_scrolling(show: Show, three: Path) -> None:
+    page = show(three, "#frame=scene-0001-4", width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert on_screen(page, "#chosen")
+    assert on_screen(page, "#reasons, .panel figcaption")
+    assert page.locator("#list tbody tr[data-frame]").count() < 30  # the list scrolls in a box
+    assert min(page.locator(".panel svg").evaluate_all("all => all.map((node) => node.clientWidth)")) > 350
+    assert page.locator("#values caption").evaluate_all(
+        "all => all.every((node) => node.firstChild.getBoundingClientRect().right <= 390)"
+    )
 
 
-def test_printing_leaves_out_the_controls_and_keeps_the_drawing(show: Show, one: Path) -> None:
-    page = show(one)
+@pytest.mark.usefixtures("browser")
+def test_a_browser_without_a_window_prints_everything(three: Path, methods: list[mg.Results], tmp_path: Path) -> None:
+    command = [
+        shutil.which("chromium") or "chromium-browser",
+        "--headless",
+        "--no-sandbox",
+        f"--user-data-dir={tmp_path}/p",
+    ]
+    subprocess.run(
+        [*command, f"--print-to-pdf={tmp_path / 'page.pdf'}", str(three)],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    pages = pdf_pages((tmp_path / "page.pdf").read_bytes())
+    text = " ".join(page.text for page in pages)
+    for name in LONG:
+        assert name in text.replace(" ", "")
+    assert "Values of this frame" in text
+    assert "Frames: values of" in text
+    assert all(token in text for token in methods[0].tokens)
+    assert f"{methods[0].mean['ap_frechet@3.0']:.3f}" in text  # the last column
+    assert max(page.curves for page in pages) > 500  # the drawings
+    assert "Minimum confidence" not in text
+    assert "Previous" not in text
+
+
+def test_no_table_is_cut_on_paper(show: Show, three: Path) -> None:
+    page = show(three, width=1047)  # A4 across, without its margins, in CSS pixels
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert page.locator("#filters").is_hidden()
+    tables = page.locator("main table:visible")
+    assert tables.count() > 6
+    assert max(tables.evaluate_all("all => all.map((node) => node.getBoundingClientRect().right)")) <= 1047
     assert page.locator("#list").is_hidden()
-    assert page.locator(".panel svg").is_visible()
-    assert page.locator("#values table").first.is_visible()
+    assert page.locator("input:visible, select:visible, button:visible").count() == 0
+    assert page.locator("#printed tbody tr").count() == 30
+    assert page.locator(".panel svg:visible").count() == 3
 
 
 def test_results_without_data_pld_or_scenes_can_be_explored(show: Show, tmp_path: Path) -> None:
@@ -454,7 +619,7 @@ def test_results_without_data_pld_or_scenes_can_be_explored(show: Show, tmp_path
     assert page.locator("#scene").is_hidden()
     page.locator(".panel svg").focus()
     page.keyboard.press("n")
-    assert page.locator(".tip").inner_text().startswith("truth 0, ")
+    assert page.locator(".stage .tip").inner_text().startswith("truth 0, ")
     write_report(results.without_data(), tmp_path / "bare.html")
     page = show(tmp_path / "bare.html")
     page.keyboard.press("j")
@@ -469,7 +634,7 @@ def test_a_frame_and_a_class_without_value_have_a_dash(show: Show, tmp_path: Pat
     page = show(tmp_path / "report.html")
     assert tokens(page) == ["a", "b"]
     assert column(page, "PLD")[1] == "-"
-    page.select_option("#of", "boundary")
+    page.get_by_label("boundary", exact=True).check()
     assert column(page, "PLD") == ["-", "-"]
 
 
@@ -481,5 +646,6 @@ def test_text_from_outside_is_shown_as_text(show: Show, tmp_path: Path) -> None:
     page = show(tmp_path / "r.html")
     assert page.title() == evil
     assert chosen(page) == evil
-    assert column(page, "token") == [evil]
+    assert column(page, "token") == ["</script><im…or=alert(1)>"]  # long tokens are cut in the middle
+    assert page.locator("#list tr[data-frame] td").first.get_attribute("title") == evil
     assert page.locator("img").count() == 0

@@ -19,7 +19,8 @@ from mapgauge.display import colours
 from mapgauge.errors import Remedy
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.report.drawings import choose
+from mapgauge.report.columns import frame_numbers
+from mapgauge.report.selection import choose
 from mapgauge.results.rows import MemoryRows
 
 EVIL = "</script><script>alert(1)</script>"
@@ -163,27 +164,58 @@ def test_findings_have_the_remedy_for_python_and_for_the_shell(methods: list[mg.
     assert "heights differ. In Python: Pass planar=True. In the shell: Pass --planar" in text
 
 
-def test_drawn_frames_are_a_quarter_each_of_worst_best_median_and_random(methods: list[mg.Results]) -> None:
-    by_token = {row["token"]: row["pld"] for row in methods[0].frames()}
-    values = np.array([by_token[token] for token in methods[0].tokens])
-    rank = np.argsort(np.argsort(-values, kind="stable"))
-    chosen = choose(methods[0], 14)
-    by_kind = {kind: sorted(rank[f] for f in chosen if chosen[f] == kind) for kind in chosen.values()}
-    assert by_kind["worst"] == [0, 1, 2, 3]
-    assert by_kind["best"] == [26, 27, 28, 29]
-    assert by_kind["median"] == [13, 14, 15]
-    assert len(by_kind["random"]) == 3
-    assert len(chosen) == 14
+def chosen_of(methods: list[mg.Results], count: int, **changes: Any) -> dict[int, list[str]]:
+    names = ["good", "poor"][: len(methods)]
+    metric = replace(METRICS["pld"], **changes)
+    return choose([metric], names, [frame_numbers(method) for method in methods], count)
 
 
-def test_the_worst_frames_are_the_lowest_where_higher_is_better(
-    methods: list[mg.Results], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lower = choose(methods[0], 4)
-    monkeypatch.setitem(METRICS, "pld", replace(METRICS["pld"], lower_is_better=False))
-    higher = choose(methods[0], 4)
-    (worst,), (best,) = ([f for f in lower if lower[f] == kind] for kind in ("worst", "best"))
-    assert (higher[worst], higher[best]) == ("best", "worst")
+def test_drawn_frames_are_chosen_by_each_part_by_difference_and_at_random(methods: list[mg.Results]) -> None:
+    chosen = chosen_of(methods, 16)
+    assert len(chosen) == 16
+    assert list(chosen) == sorted(chosen)
+    assert sum(reasons == ["random sample"] for reasons in chosen.values()) == 4
+    assert chosen == chosen_of(methods, 16)
+    tables = [{row["token"]: row for row in method.frames()} for method in methods]
+    tokens = methods[0].tokens
+    for key, reason in {
+        "pld": "worst PLD",
+        "missed": "highest missed",
+        "matched_points": "highest matched points",
+    }.items():
+        for name, table in zip(("good", "poor"), tables, strict=True):
+            first = int(np.argmax([table[token][key] for token in tokens]))
+            assert f"{reason} of {name}" in chosen[first]
+    lead = [tables[1][token]["pld"] - tables[0][token]["pld"] for token in tokens]
+    assert "good most ahead of poor in PLD" in chosen[int(np.argmax(lead))]
+    assert min(lead) < 0
+    assert "poor most ahead of good in PLD" in chosen[int(np.argmin(lead))]
+    assert not any(" of " in reason for reasons in chosen_of(methods[:1], 8).values() for reason in reasons)
+    assert chosen_of(methods, 30) == {frame: [] for frame in range(30)}
+    assert chosen_of(methods, 0) == {}
+
+
+def test_the_worst_frames_are_the_lowest_where_higher_is_better(methods: list[mg.Results]) -> None:
+    (highest,) = chosen_of(methods[:1], 1)
+    (lowest,) = chosen_of(methods[:1], 1, lower_is_better=False)
+    values = [next(row["pld"] for row in methods[0].frames() if row["token"] == token) for token in methods[0].tokens]
+    assert (highest, lowest) == (int(np.argmax(values)), int(np.argmin(values)))
+
+
+def test_a_frame_without_a_value_or_a_part_of_zero_is_no_reason() -> None:
+    truth = mg.MapFrames.of(
+        {f"t{k}": {"divider": [[[0, 0], [9, 0]]]} if k else {} for k in range(9)}, classes=["divider"]
+    )
+    results = mg.evaluate(truth.with_confidence(1), truth, metrics=["pld"])
+    chosen = chosen_of([results], 8)
+    assert set().union(*chosen.values()) == {"worst PLD", "random sample"}
+    assert chosen.get(0, ["random sample"]) == ["random sample"]
+
+
+def test_progress_counts_the_frames_of_all_methods(methods: list[mg.Results], tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    write_report(methods, tmp_path / "r.html", names=["a", "b"], frames=3, progress=lambda *now: told.append(now))
+    assert told == [(k, 6) for k in range(1, 7)]
 
 
 def test_all_frames_have_values_and_the_page_says_which_are_drawn(one: Path, methods: list[mg.Results]) -> None:
@@ -309,7 +341,8 @@ def test_results_without_pld_are_reported_by_their_precision(tmp_path: Path) -> 
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     meta, arrays = contents(tmp_path / "report.html")
     assert "0.value.pld" not in arrays
-    assert set(meta["kinds"]) == {"random"}
+    assert meta["reasons"] == ["random sample"]
+    assert meta["why"] == [[0]] * 4
     assert f"{results.mean['ap_chamfer']:.3f}" in text
     assert "None of the computed metrics splits into parts" in text
     assert len(arrays["0.matches.distance"]) == 0
@@ -331,11 +364,16 @@ def test_nothing_at_all_is_reported_too(tmp_path: Path) -> None:
     assert contents(tmp_path / "report.html")[0]["tokens"] == ["a"]
 
 
-@pytest.mark.parametrize(("degrees", "size"), [(0, [60, 30]), (90, [30, 60])])
-def test_the_region_lies_along_the_axes_of_the_frames(degrees: float, size: list[float], tmp_path: Path) -> None:
-    predictions, truth = (side.rotate(degrees) for side in demo_world(1))
-    write_report(mg.evaluate(predictions, truth, metrics=["pld"]), tmp_path / "report.html")
-    assert contents(tmp_path / "report.html")[0]["region"] == size
+def test_frames_with_y_forward_are_turned_to_x_forward(tmp_path: Path) -> None:
+    sides = demo_world(1)
+    drawn = []
+    for k, degrees in enumerate((0, 90)):
+        predictions, truth = (side.rotate(degrees) for side in sides)
+        write_report(mg.evaluate(predictions, truth, metrics=["pld"]), tmp_path / f"{k}.html")
+        meta, arrays = contents(tmp_path / f"{k}.html")
+        assert meta["region"] == [60, 30]
+        drawn.append(arrays["0.truth.coords"])
+    np.testing.assert_array_equal(drawn[0], drawn[1])
 
 
 def test_several_cutoffs_and_ranges_have_columns(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
 from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.targets import check_geometry, check_targets, page_of, result_files, work_folders
+from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -86,6 +86,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    frames: o.FramesOption = 200,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -120,6 +121,7 @@ def evaluate(
         folders=folders,
         new_folder=output if len(labels) > 1 else None,
     )
+    check_page("--report", page, frames)
     if with_geometry:
         check_geometry(output)
     scene_of = None if scenes is None else read_scenes(scenes)
@@ -183,5 +185,6 @@ def evaluate(
         if written is not None:
             from mapgauge.report import write_report
 
-            write_report(results[k :: len(given)], written, names=names)
+            with progress("writing the report") as advance:
+                write_report(results[k :: len(given)], written, names=names, frames=frames, progress=advance)
             warn(f"report in {written}")

@@ -259,3 +259,6 @@ StyleOption: TypeAlias = Annotated[
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 CsvOption: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV instead of text.")]
 LatexOption: TypeAlias = Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs) instead of text.")]
+FramesOption: TypeAlias = Annotated[
+    int, typer.Option("--frames", metavar="N", help="Number of frames that the report can draw.")
+]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.output import warn
+from mapgauge.cli.output import progress, warn
 from mapgauge.cli.parsing import file_names, path_or_url, place, refuse
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import check_one_protocol, each_results
-from mapgauge.cli.targets import check_targets
+from mapgauge.cli.targets import check_page, check_targets
 from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    frames: Annotated[int, typer.Option("--frames", metavar="N", help="Number of frames that can be drawn.")] = 200,
+    frames: o.FramesOption = 200,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Title of the page.", show_default=False)
     ] = None,
@@ -66,11 +66,10 @@ def report(
     results = each_results(results)
     if predictions and len(predictions) != len(results):
         refuse("--predictions", f"must be given once per RESULTS, {len(results)} times, got {len(predictions)}")
-    if frames < 0:
-        refuse("--frames", f"must be at least 0, got {frames}")
     reading = Reading.of(context)
     names = file_names(results, name)
     check_targets([output], [*results, *(predictions or ()), truth])
+    check_page("--output", output, frames)
 
     from mapgauge.report import write_report
 
@@ -79,7 +78,8 @@ def report(
     check_one_protocol(names, methods)
     recorded = [path_or_url(one) for method in methods for read in method.inputs for one in _paths(read, method)]
     check_targets([output], recorded)
-    write_report(methods, output, names=names, frames=frames, title=title)
+    with progress("writing the report") as advance:
+        write_report(methods, output, names=names, frames=frames, title=title, progress=advance)
     warn(f"report in {output}")
 
 

@@ -11,6 +11,8 @@ from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError
 
 SUFFIX = ".mg"
+PAGES = (".html", ".htm")
+FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _ANOTHER = "Give another name"
 
@@ -87,6 +89,19 @@ def check_geometry(output: Path | None) -> None:
     if output is None:
         refuse("--with-geometry", "needs a file to write to: -o FILE")
     pyarrow_modules()
+
+
+def check_page(option: str, path: Path | None, frames: int) -> None:
+    """Refuse a report that is no HTML page, and a number of frames that cannot be drawn."""
+    if frames < 0:
+        refuse("--frames", f"must be at least 0, got {frames}")
+    if path is not None and path.suffix.lower() not in PAGES:
+        advice = (
+            "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot"
+            if path.suffix.lower() in FIGURES
+            else f"Write to {path.with_suffix(PAGES[0]).name}"
+        )
+        refuse(option, f"a report is an HTML page: expected a name that ends in {PAGES[0]}, got {path}. {advice}")
 
 
 def make_folder(path: Path) -> None:

@@ -2,22 +2,11 @@
 
 from itertools import cycle
 
-from mapgauge.markup.colours import (
-    BLUE,
-    CLASS_COLOURS,
-    COLOURS,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    YELLOW,
-    colours_of,
-)
+from mapgauge.markup.colours import CLASS_COLOURS, COLOURS, colours_of
 from mapgauge.metrics.metric import Metric
 
-# For PLD, missed truth has the colour that truth has in the documentation, and false predictions that of predictions.
-PART_COLOURS = (SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, ORANGE)
+# Far from the colours of classes and from each other, with every kind of colour vision. Most are lighter or darker.
+PART_COLOURS = ("#A3DDF2", "#5A2BE0", "#FBDD57", "#33122F", "#A8320A", "#B7C98A", "#6B6B6B")
 
 
 def part_colours(metric: Metric) -> dict[str, str]:

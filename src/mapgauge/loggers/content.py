@@ -14,9 +14,9 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.plot import frame, histogram, parts, precision_recall, ranges
 from mapgauge.report import write_report
-from mapgauge.report.columns import ranking_metric
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
+from mapgauge.results.values import lists_of_frames
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,8 @@ def curves_of(results: Results) -> Iterator[Picture]:
 
 def worst_of(results: Results, count: int) -> Iterator[Picture]:
     """Yield pictures of the worst frames, the worst first. Results without geometry have none."""
-    metric = ranking_metric(results)
+    # The first metric with values of single frames ranks them, as in the report.
+    metric = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
     if not count or metric is None or results.data is None or _is_empty(results):
         return
     key = metric.main.key

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 # Okabe and Ito's palette: distinct with every kind of colour vision.
-SKY, GREEN, YELLOW, BLUE, VERMILION = "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00"
-PURPLE, ORANGE = "#CC79A7", "#E69F00"
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 # The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 

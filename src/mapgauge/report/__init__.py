@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -19,19 +20,22 @@ import numpy as np
 
 from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.in_memory import Progress
 from mapgauge.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.report.columns import column_keys, frame_numbers, ranking_metric
-from mapgauge.report.drawings import Arrays, choose, drawings, has_shares
+from mapgauge.report.columns import column_keys, frame_numbers
+from mapgauge.report.drawings import Arrays, drawings, has_shares
 from mapgauge.report.pack import pack
+from mapgauge.report.selection import choose
 from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 
 FRAMES = 200
-SCRIPTS = ("data.js", "list.js", "histogram.js", "drawing.js", "explorer.js")  # joined to one script in this order
+# Joined to one script in this order.
+SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "view", "frame", "export", "explorer")
 
 
 def write_report(
@@ -41,6 +45,7 @@ def write_report(
     names: Sequence[str] | None = None,
     frames: int = FRAMES,
     title: str | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
 
@@ -48,10 +53,12 @@ def write_report(
         results: Results of one method, or of several methods on the same frames with the same protocol.
         path: The file to write.
         names: Names of the methods; None uses the file names.
-        frames: Number of frames that can be drawn: a quarter each of the worst, the best, the median and random frames,
-            by PLD of the first method. The page always has the values of all frames. Drawing needs the geometry, which
-            results from a file have only if they are loaded with predictions and truth.
+        frames: Number of frames that can be drawn. They are the worst by each value and by each of its parts, those
+            with the largest differences between methods, and a random quarter. The page states the reasons. It always
+            has the values of all frames. Drawing needs the geometry, which results from a file have only if they are
+            loaded with predictions and truth.
         title: Title of the page.
+        progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
     >>> import mapgauge as mg
@@ -67,12 +74,20 @@ def write_report(
     comparison = compare(methods, names=names)  # raises an error for results that cannot be compared
     first = methods[0]
     methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
-    chosen = choose(first, frames)
+    numbers = [frame_numbers(method) for method in methods]
+    chosen = choose([metric for metric, _ in lists_of_frames(first.metrics)], comparison.names, numbers, frames)
     drawn = list(chosen) if all(method.data is not None for method in methods) else []
+    reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
+    steps = count(1)
+
+    def advance() -> None:
+        if progress is not None:
+            progress(next(steps), len(drawn) * len(methods))
+
     arrays: Arrays = {}
-    for k, method in enumerate(methods):
-        columns = {f"value.{key}": column for key, column in frame_numbers(method).items()}
-        columns |= drawings(method, drawn) if drawn else {}
+    for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
+        columns = {f"value.{key}": column for key, column in table.items()}
+        columns |= drawings(method, drawn, advance) if drawn else {}
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     directory, data = pack(arrays)
     heading, colour = title or "mapgauge report", colours_of(first.class_names)
@@ -86,12 +101,13 @@ def write_report(
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
         "shares": PLD.title if has_shares(first) else None,
         "drawn": drawn,
-        "kinds": [chosen[frame] for frame in drawn],
+        "reasons": reasons,
+        "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
-        "region": _region(first),
+        "region": first.protocol.region,
         "arrays": directory,
     }
-    drawing = _about_drawings(methods, comparison.names[0], drawn)
+    drawing = _about_drawings(methods, drawn)
     page = _page(heading, summary(methods, comparison), drawing, meta, data)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
@@ -103,13 +119,6 @@ def _in_order_of(first: Results, method: Results) -> Results:
         return method
     place = {token: i for i, token in enumerate(method.tokens)}
     return method.of_frames([place[token] for token in first.tokens])
-
-
-def _region(results: Results) -> tuple[float, ...] | None:
-    """Return the region in the coordinates of the frames: its size along x and along y, or its bounds."""
-    region = results.protocol.region
-    forward = None if results.data is None else results.data[1].forward or results.data[0].forward
-    return region[::-1] if region is not None and len(region) == 2 and forward == "y" else region
 
 
 def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:
@@ -124,7 +133,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
     }
 
 
-def _about_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int]) -> str:
+def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     """Return a sentence about the frames that the page can draw."""
     total = len(methods[0].tokens)
     if any(method.data is None for method in methods):
@@ -136,21 +145,24 @@ def _about_drawings(methods: Sequence[Results], name: str, drawn: Sequence[int])
         )
     if len(drawn) == total:
         return f"All {total:,} frames can be drawn."
-    metric = ranking_metric(methods[0])
+    ranked = any(True for _ in lists_of_frames(methods[0].metrics))
     how = (
-        "chosen at random"
-        if metric is None
-        else f"a quarter each of the worst, the best, the median and random frames, by {metric.title} of {name}"
+        "the worst by each value and its parts, "
+        + ("those with the largest differences between methods, " if len(methods) > 1 else "")
+        + "and a random sample"
+        if ranked
+        else "a random sample"
     )
     return (
-        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list. The list has the values "
-        "of all frames. To draw more, pass frames= to write_report, or --frames to mapgauge report."
+        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why "
+        "each was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or "
+        "--frames to mapgauge report or mapgauge evaluate."
     )
 
 
 def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    script = "\n" + "\n".join(_resource(name) for name in SCRIPTS)
+    script = "\n" + "\n".join(_resource(f"{name}.js") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(
         title=escape(heading),

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, title_of
 from mapgauge.results.frame_table import frame_columns
 from mapgauge.results.results import Results
@@ -47,8 +46,3 @@ def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
             values = np.array([columns[key] for columns in found], np.float32)
             numbers[key] = np.where(there, values, np.float32(np.nan))
     return numbers
-
-
-def ranking_metric(results: Results) -> Metric | None:
-    """Return the metric that ranks frames: the first with values of single frames, or None."""
-    return next((metric for metric, _ in lists_of_frames(results.metrics)), None)

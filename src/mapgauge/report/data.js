@@ -7,12 +7,11 @@ const classCount = meta.classes.length;
 const TYPES = { int16: Int16Array, int32: Int32Array, uint8: Uint8Array, float32: Float32Array };
 const arrays = {};
 
-async function unpack() {
+function unpack() {
   const text = atob(document.getElementById("data").textContent.trim());
   const packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const block = await new Response(stream).arrayBuffer();
+  const block = gunzip(packed).buffer;
   for (const [name, [type, start, size]] of Object.entries(meta.arrays)) {
     arrays[name] = new TYPES[type](block, start, size);
   }
@@ -59,6 +58,13 @@ function columnsOf(choice, className) {
 const drawnAt = new Int32Array(frameCount).fill(-1);
 meta.drawn.forEach((frame, place) => (drawnAt[frame] = place));
 
+// The reasons why a frame was chosen to be drawn.
+const reasonsOf = (frame) => (drawnAt[frame] < 0 ? [] : meta.why[drawnAt[frame]].map((k) => meta.reasons[k]));
+
+// Coordinates to the right and up from those of the data, which have x forward and y to the left.
+const upright = ({ x, y }) => ({ x: y.map((value) => -value), y: x });
+const uprightSize = ([length, width]) => [width, length];
+
 // The two columns of a polyline from their differences. The sums wrap around, as the differences did.
 function lineOf(steps, begin, end) {
   const half = steps.length / 2;
@@ -82,7 +88,7 @@ function instancesOf(method, place, side) {
       label: of("label")[i],
       closed: of("closed")[i] === 1,
       confidence: of("confidence")[i],
-      line: lineOf(of("coords"), of("points")[i], of("points")[i + 1]),
+      line: upright(lineOf(of("coords"), of("points")[i], of("points")[i + 1])),
       match: null,
     });
   }

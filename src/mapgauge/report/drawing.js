@@ -1,51 +1,29 @@
-// Draws the chosen frame in bird's-eye view, x to the right and y up, in one panel per method. All panels show the
-// same view.
+// Draws the chosen frame in bird's-eye view, forward up, in one panel per method. All panels show the same view.
 
 const METRE = 100; // coordinates are in centimetres
 const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points" };
-const MARGIN = 1.06;
-const panels = []; // one per method: { figure, values, svg, tip, scale, none, width, nodes, instances }
-let whole = null; // the view of the whole frame in metres: { x, y, width, height }
+const panels = []; // one per method: { figure, values, svg, tip, scale, none, save, size, nodes, instances }
 let pointed = null; // the instance under the pointer or with focus: { panel, instance }
 
-// The view that contains the region of the protocol and all drawn truth, which may lie outside the region.
-function wholeView() {
-  let [left, right, bottom, top] = meta.region
-    ? [-meta.region[0] / 2, meta.region[0] / 2, -meta.region[1] / 2, meta.region[1] / 2]
-    : [Infinity, -Infinity, Infinity, -Infinity];
-  for (let place = 0; place < meta.drawn.length; place++) {
-    for (const { line } of instancesOf(0, place, "truth")) {
-      for (let i = 0; i < line.x.length; i++) {
-        left = Math.min(left, line.x[i] / METRE);
-        right = Math.max(right, line.x[i] / METRE);
-        bottom = Math.min(bottom, line.y[i] / METRE);
-        top = Math.max(top, line.y[i] / METRE);
-      }
-    }
-  }
-  if (left > right) [left, right, bottom, top] = [-30, 30, -15, 15];
-  const width = Math.max(right - left, (top - bottom) / 2, 4) * MARGIN;
-  const height = Math.max((top - bottom) * MARGIN, width / 4);
-  return { x: (left + right) / 2, y: (bottom + top) / 2, width, height };
-}
-
-function buildPanels(onView) {
+function buildPanels(onView, onSave) {
   whole = wholeView();
+  const parent = document.getElementById("panels");
+  parent.classList.toggle("stacked", whole.width > 1.3 * whole.height);
+  parent.style.setProperty("--aspect", `${whole.width} / ${whole.height}`);
   meta.methods.forEach((name, method) => {
     const values = element("span");
     const svg = svgElement("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
-    svg.style.aspectRatio = `${whole.width} / ${whole.height}`;
-    svg.style.maxHeight = "75vh";
     const tip = element("div", { className: "tip", hidden: true });
     const scale = element("div", { className: "scale", ariaHidden: "true" });
     const none = element("p", { className: "none", hidden: true });
-    const stage = element("div", {}, svg, tip, scale, none);
-    stage.style.position = "relative";
-    const caption = element("figcaption", {}, element("strong", { textContent: name }), values);
+    const stage = element("div", { className: "stage" }, svg, tip, scale, none);
+    const save = element("button", { type: "button", className: "save", textContent: "SVG", title: "Save this drawing as SVG", ariaLabel: `Save the drawing of ${name} as SVG` });
+    const caption = element("figcaption", {}, element("strong", { textContent: name }), save, values);
     const figure = element("figure", { className: "panel" }, caption, stage);
-    const panel = { method, figure, values, svg, tip, scale, none, width: 0, nodes: [], instances: [] };
+    const panel = { method, figure, values, svg, tip, scale, none, save, size: null, nodes: [], instances: [] };
     panels.push(panel);
-    document.getElementById("panels").append(figure);
+    parent.append(figure);
+    save.addEventListener("click", () => onSave(panel));
     listen(panel, onView);
   });
 }
@@ -77,19 +55,21 @@ function pairsPath({ prediction, truth, pairs }) {
 
 function background() {
   const nodes = [];
-  const from = (middle, size) => Math.floor((middle - 1.5 * size) / 10) * 10;
-  const [left, bottom] = [from(whole.x, whole.width), from(whole.y, whole.height)];
-  for (let x = left; x <= whole.x + 1.5 * whole.width; x += 10) {
-    nodes.push(svgElement("line", { class: "metre", x1: x, x2: x, y1: -bottom, y2: bottom - 2 * whole.y }));
+  const reach = FARTHEST * 1.5 * Math.max(whole.width, whole.height); // panels may be wider or taller than the view
+  const step = 10 * 10 ** Math.max(0, Math.ceil(Math.log10(reach / 1000))); // metres
+  const from = (middle) => Math.floor((middle - reach) / step) * step;
+  const [left, bottom] = [from(whole.x), from(whole.y)];
+  for (let x = left; x <= whole.x + reach; x += step) {
+    nodes.push(svgElement("line", { class: "metre", x1: x, x2: x, y1: -bottom, y2: -bottom - 2 * reach }));
   }
-  for (let y = bottom; y <= whole.y + 1.5 * whole.height; y += 10) {
-    nodes.push(svgElement("line", { class: "metre", x1: left, x2: 2 * whole.x - left, y1: -y, y2: -y }));
+  for (let y = bottom; y <= whole.y + reach; y += step) {
+    nodes.push(svgElement("line", { class: "metre", x1: left, x2: left + 2 * reach, y1: -y, y2: -y }));
   }
   if (meta.region) {
-    const [width, height] = meta.region;
+    const [width, height] = uprightSize(meta.region);
     nodes.push(svgElement("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
   }
-  nodes.push(svgElement("path", { class: "ego", d: "M-1 0H1M0 -1V1" }, svgElement("title", {}, "the ego")));
+  nodes.push(svgElement("path", { class: "ego", d: "M0 -2.2L1 1.6L0 0.9L-1 1.6Z" }, svgElement("title", {}, "the ego, heading forward")));
   return nodes;
 }
 
@@ -99,6 +79,7 @@ function drawScene(panel, frame) {
   leave();
   panel.svg.style.display = place < 0 ? "none" : "";
   panel.scale.hidden = place < 0;
+  panel.save.hidden = place < 0;
   panel.none.hidden = place >= 0;
   panel.nodes = [];
   panel.instances = [];
@@ -162,21 +143,9 @@ function drawScene(panel, frame) {
 function applyLayers(panel, state) {
   for (const { layer, label, confidence, instance, node } of panel.nodes) {
     const side = layer === "dots" && state.off.has(instance.side);
-    const hidden = state.off.has(layer) || side || state.offClasses.has(label) || confidence < state.least;
+    const hidden = state.off.has(layer) || side || (state.of !== "" && meta.classes[label] !== state.of) || confidence < state.least;
     node.style.display = hidden ? "none" : "";
   }
-}
-
-function applyView(panel, view) {
-  const width = view ? view.width : whole.width;
-  const height = (width * whole.height) / whole.width;
-  const [x, y] = view ? [view.x, view.y] : [whole.x, whole.y];
-  panel.svg.setAttribute("viewBox", `${x - width / 2} ${-y - height / 2} ${width} ${height}`);
-  panel.width ||= panel.svg.clientWidth; // cached, because reading clientWidth forces a layout
-  const pixels = (panel.width || 600) / width;
-  const length = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].find((metres) => metres * pixels >= 45) ?? 1000;
-  panel.scale.style.width = `${length * pixels}px`;
-  panel.scale.textContent = `${length} m`;
 }
 
 const COSTS = ["matched points", "unmatched points", "confidence"]; // the columns of `matches.costs`
@@ -242,63 +211,4 @@ function step(panel, by) {
   if (!there.length) return;
   const now = there.indexOf(pointed?.panel === panel ? pointed.instance : null);
   there[now < 0 ? (by > 0 ? 0 : there.length - 1) : (now + by + there.length) % there.length].node.focus({ preventScroll: true });
-}
-
-// A view that is `factor` times as wide. The point `at` keeps its place.
-function zoomed(view, factor, at = null) {
-  const now = view ?? whole;
-  const width = Math.min(Math.max(now.width * factor, 1), 4 * whole.width);
-  const grown = width / now.width;
-  const fixed = at ?? now;
-  return { x: fixed.x + (now.x - fixed.x) * grown, y: fixed.y + (now.y - fixed.y) * grown, width };
-}
-
-function moved(view, dx, dy) {
-  const now = view ?? whole;
-  return { x: now.x + dx, y: now.y + dy, width: now.width };
-}
-
-function listen(panel, onView) {
-  const metres = (event) => {
-    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(panel.svg.getScreenCTM().inverse());
-    return { x: at.x, y: -at.y };
-  };
-  panel.svg.addEventListener(
-    "wheel",
-    (event) => {
-      event.preventDefault();
-      const at = metres(event);
-      onView((view) => zoomed(view, Math.exp(Math.max(-1, Math.min(event.deltaY * 0.002, 1))), at));
-    },
-    { passive: false },
-  );
-  let grabbed = null;
-  panel.svg.addEventListener("pointerdown", (event) => {
-    if (event.button === 0) grabbed = { at: metres(event), x: event.clientX, y: event.clientY, moving: false };
-  });
-  panel.svg.addEventListener("pointermove", (event) => {
-    if (!grabbed) return;
-    if (!grabbed.moving && Math.hypot(event.clientX - grabbed.x, event.clientY - grabbed.y) < 3) return;
-    if (!grabbed.moving) panel.svg.setPointerCapture(event.pointerId);
-    grabbed.moving = true;
-    panel.svg.classList.add("dragged");
-    const at = metres(event);
-    onView((view) => moved(view, grabbed.at.x - at.x, grabbed.at.y - at.y));
-  });
-  const drop = () => {
-    grabbed = null;
-    panel.svg.classList.remove("dragged");
-  };
-  panel.svg.addEventListener("pointerup", drop);
-  panel.svg.addEventListener("pointercancel", drop);
-  panel.svg.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
-    if (dx || dy) onView((view) => moved(view, (dx * (view ?? whole).width) / 10, (dy * (view ?? whole).width) / 10));
-    else if (event.key === "n" || event.key === "p") step(panel, event.key === "n" ? 1 : -1);
-    else if (event.key === "Escape") panel.svg.focus();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
 }

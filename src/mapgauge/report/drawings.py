@@ -1,5 +1,6 @@
-"""Chooses the frames that the page can draw, and packs their instances and assignments."""
+"""Packs the instances and assignments of the frames that the page can draw."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,59 +8,30 @@ from numpy.typing import NDArray
 
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
-from mapgauge.report.columns import ranking_metric
 from mapgauge.report.pack import steps
 from mapgauge.results.assignment import Assignment, Match, match_frame
-from mapgauge.results.frame_table import frame_columns
 from mapgauge.results.results import Results
+from mapgauge.typing import Forward, Points
 
-KINDS = ("worst", "best", "median", "random")
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def choose(results: Results, count: int, seed: int = 0) -> dict[int, str]:
-    """Choose the frames to draw: a quarter each of the worst, the best, the median and random frames.
+def drawings(results: Results, frames: list[int], advance: Callable[[], None]) -> Arrays:
+    """Return the geometry of some frames of one method as columns. The results must have their data.
 
-    Frames are ranked by the first metric that scores single frames. If no metric does, all chosen frames are random. If
-    there are at most ``count`` frames, all are chosen.
-
-    Returns:
-        Why each frame was chosen, by its number.
+    ``advance`` is called after each frame.
     """
-    total = len(results.tokens)
-    if count >= total:
-        return dict.fromkeys(range(total), "all")
-    rng = np.random.default_rng(seed)
-    metric = ranking_metric(results)
-    if metric is None:
-        return dict.fromkeys(sorted(rng.choice(total, count, replace=False).tolist()), "random")
-    worst, best, median, random = (count // 4 + (k < count % 4) for k in range(4))
-    columns = frame_columns(results.scores, results.metrics, results.protocol, range(len(results.class_names)))
-    values = np.array(columns[metric.main.key])
-    order = np.argsort(-values if metric.lower_is_better else values, kind="stable")  # the worst first
-    rest = order[worst : total - best]
-    start = (len(rest) - median) // 2
-    others = np.concatenate([rest[:start], rest[start + median :]])
-    chosen = (
-        order[:worst],
-        order[total - best :],
-        rest[start : start + median],
-        rng.choice(others, random, replace=False),
-    )
-    kinds = {frame: kind for kind, frames in zip(KINDS, chosen, strict=True) for frame in frames.tolist()}
-    return dict(sorted(kinds.items()))
-
-
-def drawings(results: Results, frames: list[int]) -> Arrays:
-    """Return the geometry of some frames of one method as columns. The results must have their data."""
     if results.data is None:
         return {}
     protocol = results.protocol
     cutoff = protocol.cutoffs[0] if protocol.cutoffs else None
     places = [results.data[1].index[results.tokens[frame]] for frame in frames]
-    found = [match_frame(*results.data, place, protocol, cutoff) for place in places]
+    found = []
+    for place in places:
+        found.append(match_frame(*results.data, place, protocol, cutoff))
+        advance()
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
     for side in ("predictions", "truth"):
@@ -68,11 +40,17 @@ def drawings(results: Results, frames: list[int]) -> Arrays:
     return arrays | {"scale": _scale(results, frames)}
 
 
+def _x_forward(points: Points, forward: Forward | None) -> Points:
+    """Return points with x forward and y to the left, so that the panels of all methods have the same axes."""
+    return np.stack([points[:, 1], -points[:, 0]], axis=1) if forward == "y" else points[:, :2]
+
+
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
     """Return the columns of the instances of one side of all frames."""
     instances = [instance for frame in frames for instance in getattr(frame, side)]
     offsets = _offsets([len(instance.points) for instance in instances])
-    coords = np.concatenate([np.empty((0, 2)), *(instance.points[:, :2] for instance in instances)]) * CENTIMETRES
+    lines = [_x_forward(instance.points, frame.forward) for frame in frames for instance in getattr(frame, side)]
+    coords = np.concatenate([np.empty((0, 2)), *lines]) * CENTIMETRES
     largest = float(np.abs(coords).max(initial=0.0))
     kind = np.int16 if largest < np.iinfo(np.int16).max else np.int32
     bound = np.iinfo(kind).max

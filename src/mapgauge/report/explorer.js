@@ -1,21 +1,19 @@
 // Holds the state of the page, writes it to the address, and reacts to every control.
 
-const $$ = (id) => document.getElementById(id);
-
 const DEFAULTS = () => ({
   frame: -1,
+  absent: "", // the frame that the address names, if there is none of that name
   method: "0", // or a difference, "1-0"
-  of: "", // a class; "" for all
+  of: "", // the class whose values are listed and whose instances are drawn; "" for all
   sort: meta.metrics[0]?.key ?? "token",
   down: meta.metrics[0]?.lower ?? false, // the worst frames first
   text: "",
   scene: "",
-  only: false,
+  why: "", // a reason why frames are drawn, or DRAWN; "" for all frames
   value: numberKeys[0],
   ranges: {}, // by value: [low, high]
   least: 0,
   off: new Set(), // layers
-  offClasses: new Set(), // labels
   view: null, // { x, y, width } in metres; null is the whole frame
 });
 
@@ -28,13 +26,11 @@ function addressOf(now) {
   const first = DEFAULTS();
   const said = new URLSearchParams();
   if (now.frame >= 0) said.set("frame", meta.tokens[now.frame]);
-  for (const key of ["method", "of", "text", "scene", "value"]) if (now[key] !== first[key]) said.set(key, now[key]);
+  for (const key of ["method", "of", "text", "scene", "value", "why"]) if (now[key] !== first[key]) said.set(key, now[key]);
   if (now.sort !== first.sort || now.down !== first.down) said.set("sort", (now.down ? "-" : "") + now.sort);
-  if (now.only) said.set("only", "1");
   for (const [key, [low, high]] of Object.entries(now.ranges)) said.append("range", `${key} ${low} ${high}`);
   if (now.least > 0) said.set("least", now.least);
   for (const layer of now.off) said.append("off", layer);
-  for (const label of now.offClasses) said.append("hide", meta.classes[label]);
   if (now.view) said.set("view", [now.view.x, now.view.y, now.view.width].map((value) => value.toFixed(2)).join(" "));
   return `#${said}`;
 }
@@ -43,22 +39,27 @@ function addressOf(now) {
 function stateOf(address) {
   const said = new URLSearchParams(address.slice(1));
   const now = DEFAULTS();
-  now.frame = meta.tokens.indexOf(said.get("frame") ?? "");
-  const known = { method: methodChoices().map(([value]) => value), of: meta.classes, scene: meta.scenes ?? [], value: numberKeys };
+  now.frame = said.has("frame") ? meta.tokens.indexOf(said.get("frame")) : -1;
+  now.absent = said.has("frame") && now.frame < 0 ? said.get("frame") : "";
+  const known = {
+    method: methodChoices().map(([value]) => value),
+    of: meta.classes,
+    scene: meta.scenes ?? [],
+    value: numberKeys,
+    why: [DRAWN, ...meta.reasons],
+  };
   for (const [key, values] of Object.entries(known)) if (values.includes(said.get(key))) now[key] = said.get(key);
   now.text = said.get("text") ?? "";
   const sort = said.get("sort");
   if (sort && columnKeys.includes(sort.replace(/^-/, ""))) Object.assign(now, { sort: sort.replace(/^-/, ""), down: sort.startsWith("-") });
-  now.only = said.get("only") === "1" && meta.drawn.length > 0;
   for (const range of said.getAll("range")) {
     const [key, low, high] = range.split(" ");
     if (numberKeys.includes(key)) now.ranges[key] = [Number(low), Number(high)];
   }
   now.least = Math.min(Math.max(Number(said.get("least")) || 0, 0), 1);
   for (const layer of said.getAll("off")) if (layer in LAYERS) now.off.add(layer);
-  for (const name of said.getAll("hide")) if (meta.classes.includes(name)) now.offClasses.add(meta.classes.indexOf(name));
   const view = (said.get("view") ?? "").split(" ").map(Number);
-  if (view.length === 3 && view.every(Number.isFinite) && view[2] > 0) now.view = { x: view[0], y: view[1], width: view[2] };
+  if (view.length === 3 && view.every(Number.isFinite) && view[2] > 0) now.view = clamped({ x: view[0], y: view[1], width: view[2] });
   return now;
 }
 
@@ -68,44 +69,61 @@ function methodChoices() {
   return [...names.map((name, k) => [String(k), name]), ...pairs];
 }
 
+// What the list shows, in words.
+const choiceOf = (now) => ({ name: methodChoices().find(([value]) => value === now.method)[1], of: now.of, signed: now.method.includes("-") });
+
+// What the histogram shows: all methods, or one difference.
+function seriesOf(now) {
+  if (now.method.includes("-")) return [[{ name: choiceOf(now).name, column: columns[now.value] }], 0];
+  return [meta.methods.map((name, k) => ({ name, column: numbersOf(k, now.value, now.of) })), Number(now.method)];
+}
+
 // Changes the state and updates only what depends on the change.
 function change(changes) {
   const before = state;
-  state = { ...state, ...changes };
+  state = { ...state, ...("frame" in changes ? { absent: "" } : {}), ...changes };
   refresh(before);
 }
 
 function refresh(before = null) {
   const differs = (...keys) => before === null || keys.some((key) => state[key] !== before[key]);
   if (differs("method", "of")) columns = columnsOf(state.method, state.of);
-  if (differs("method", "of", "text", "scene", "only", "ranges", "sort", "down")) {
+  if (differs("method", "of", "text", "scene", "why", "ranges", "sort", "down")) {
     rows = sorted(passing(state, columns), state, columns);
     if (state.frame < 0) state.frame = rows.find((frame) => drawnAt[frame] >= 0) ?? rows[0] ?? 0;
     markSort(state);
     scroller.scrollTop = 0; // show the first rows after sorting or filtering
     $$("count").textContent = `${rows.length.toLocaleString("en")} of ${frameCount.toLocaleString("en")} frames`;
   }
-  if (differs("method", "of", "text", "scene", "only", "ranges", "value")) {
-    drawHistogram(state.value, columns[state.value], passing(state, columns, state.value), rows, state.ranges[state.value]);
+  if (differs("method", "of", "text", "scene", "why", "ranges", "value")) {
+    drawHistogram(state.value, ...seriesOf(state), passing(state, columns, state.value), rows, state.ranges[state.value]);
     showChips();
   }
-  if (differs("frame") && rows.includes(state.frame)) scrollToRow(rows.indexOf(state.frame));
-  if (differs("frame", "method", "of", "text", "scene", "only", "ranges", "sort", "down")) showRows(state, rows, columns);
+  if (differs("frame", "method", "of", "text", "scene", "why", "ranges", "sort", "down")) {
+    showRows(state, rows, columns);
+    if (differs("frame") && rows.includes(state.frame)) {
+      scrollToRow(rows.indexOf(state.frame)); // only a list with rows can be scrolled
+      showRows(state, rows, columns);
+    }
+  }
   if (differs("frame")) {
     for (const panel of panels) drawScene(panel, state.frame);
-    showFrame();
+    showFrame(state.frame);
   }
-  if (differs("frame", "least", "off", "offClasses")) for (const panel of panels) applyLayers(panel, state);
+  if (differs("frame", "least", "off", "of")) for (const panel of panels) applyLayers(panel, state);
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
   showControls();
+  $$("absent").hidden = state.absent === "";
+  $$("absent").textContent = state.absent === "" ? "" : `The link names the frame ${state.absent}, which is not in this report.`;
+  $$("outside").hidden = rows.includes(state.frame);
   clearTimeout(addressTimer); // browsers limit how often the address may change
   addressTimer = setTimeout(() => history.replaceState(null, "", addressOf(state)), 100);
 }
 
 function showControls() {
-  for (const key of ["method", "of", "scene", "value"]) $$(key).value = state[key];
+  for (const key of ["method", "scene", "value", "why"]) $$(key).value = state[key];
+  for (const box of document.querySelectorAll("[data-of]")) box.checked = state.of === box.dataset.of;
   if ($$("text").value !== state.text) $$("text").value = state.text;
-  $$("only").checked = state.only;
   const [low, high] = state.ranges[state.value] ?? ["", ""];
   for (const [id, value] of [["low", low], ["high", high]]) {
     const text = Number.isFinite(value) ? String(value) : "";
@@ -115,8 +133,8 @@ function showControls() {
   $$("least").value = state.least;
   $$("least-value").textContent = state.least.toFixed(2);
   for (const box of document.querySelectorAll("[data-layer]")) box.checked = !state.off.has(box.dataset.layer);
-  for (const box of document.querySelectorAll("[data-label]")) box.checked = !state.offClasses.has(Number(box.dataset.label));
   const place = rows.indexOf(state.frame);
+  $$("save-list").disabled = rows.length === 0;
   $$("previous").disabled = rows.length === 0 || place === 0;
   $$("next").disabled = rows.length === 0 || place === rows.length - 1;
 }
@@ -129,53 +147,6 @@ function showChips() {
     return chip;
   });
   $$("chips").replaceChildren(...chips);
-}
-
-// Shows the name and the values of the chosen frame: for each method, for all classes and for each class.
-function showFrame() {
-  const frame = state.frame;
-  const kind = drawnAt[frame] >= 0 ? meta.kinds[drawnAt[frame]] : "all";
-  $$("chosen").textContent = [meta.tokens[frame], meta.scenes?.[frame], kind === "all" ? null : kind].filter(Boolean).join(" · ");
-  const several = meta.methods.length > 1;
-  const bars = meta.metrics.filter((metric) => metric.parts.length);
-  const isPart = (key) => bars.some((metric) => metric.parts.some((part) => part.key === key));
-  const barKey = (metric) => `parts of ${metric.title}`;
-  const head = ["class", ...(several ? ["method"] : []), ...bars.map(barKey), ...numberKeys.filter((key) => !isPart(key))];
-  const body = [];
-  for (const name of ["", ...meta.classes]) {
-    meta.methods.forEach((method, m) => {
-      const values = frameValues(m, frame, name);
-      const names = [name || "all", ...(several ? [method] : [])];
-      const cells = head.slice(names.length).map((key) => {
-        const metric = bars.find((one) => barKey(one) === key);
-        return metric ? element("td", {}, barOf(metric, values)) : element("td", { textContent: shown(key, values[key]) });
-      });
-      const heads = names.map((text) => element("th", { scope: "row", textContent: text }));
-      body.push(element("tr", {}, ...heads, ...cells));
-      if (name === "") panels[m].values.textContent = meta.metrics.map((metric) => sentenceOf(metric, values)).join("; ");
-    });
-  }
-  const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : "", textContent: labelOf(key) })));
-  const table = element("table", {}, element("caption", { textContent: "Values of this frame" }), element("thead", {}, top), element("tbody", {}, ...body));
-  const region = element("div", { className: "wide", tabIndex: 0, ariaLabel: "Values of this frame", role: "region" }, table);
-  $$("frame-values").replaceChildren(region);
-}
-
-// A value and its headline values: "PLD 0.877 = localisation 0.200 + detection 0.677".
-function sentenceOf(metric, values) {
-  const parts = metric.headlines.map((key) => `${labelOf(key)} ${shown(key, values[key])}`);
-  return `${metric.title} ${shown(metric.key, values[metric.key])}${parts.length ? ` = ${parts.join(" + ")}` : ""}`;
-}
-
-function barOf(metric, values) {
-  let at = 0;
-  const boxes = metric.parts.map(({ key, colour }) => {
-    const width = 100 * (values[key] || 0);
-    const box = svgElement("rect", { class: "part", x: at, y: 1, width, height: 14, fill: colour }, svgElement("title", {}, `${labelOf(key)} ${shown(key, values[key])}`));
-    at += width;
-    return box;
-  });
-  return svgElement("svg", { class: "bar", viewBox: "0 0 100 16", preserveAspectRatio: "none", "aria-hidden": "true" }, svgElement("rect", { class: "track", width: 100, height: 16 }), ...boxes);
 }
 
 function setRange(key, range) {
@@ -197,9 +168,9 @@ function options(id, pairs) {
   $$(id).replaceChildren(...pairs.map(([value, text]) => element("option", { value, textContent: text })));
 }
 
-function boxes(id, entries, attribute, onChange) {
+function boxes(id, type, entries, attribute, onChange) {
   for (const [value, text, colour] of entries) {
-    const box = element("input", { type: "checkbox" });
+    const box = element("input", { type, name: id });
     box.dataset[attribute] = value;
     box.addEventListener("change", () => onChange(value, box.checked));
     const swatch = element("span", { className: "swatch" });
@@ -217,30 +188,24 @@ const toggled = (set, value, on) => {
 
 function build() {
   options("method", methodChoices());
-  options("of", [["", "all"], ...meta.classes.map((name) => [name, name])]);
   options("scene", [["", "all"], ...[...new Set(meta.scenes ?? [])].map((name) => [name, name])]);
   options("value", numberKeys.map((key) => [key, labelOf(key)]));
   $$("method-label").hidden = meta.methods.length === 1;
   $$("scene-label").hidden = !meta.scenes;
-  $$("only-label").hidden = meta.drawn.length === 0 || meta.drawn.length === frameCount;
+  options("why", [["", "all frames"], [DRAWN, "all that can be drawn"], ...meta.reasons.map((reason) => [reason, reason])]);
+  $$("why-label").hidden = meta.drawn.length === 0 || meta.drawn.length === frameCount;
   $$("layers").hidden = meta.drawn.length === 0;
-  if (meta.methods.length > 1) {
-    // Drawings side by side need the whole width. The list moves below them, also in the order of the tab key.
-    const both = document.querySelector(".columns");
-    both.classList.add("several");
-    both.prepend(document.querySelector(".right"));
-    both.append($$("frame-values"));
-  }
+  $$("workbench").classList.add(`methods-${Math.min(meta.methods.length, 3)}`);
   buildList((key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }), (frame) => change({ frame }));
   const onView = (make) => change({ view: make(state.view) });
-  buildPanels(onView);
+  const nameOf = (panel) => [meta.tokens[state.frame], meta.methods[panel.method]];
+  buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel))));
   const layers = Object.entries(LAYERS).filter(([key]) => meta.matched || key === "truth" || key === "predictions");
-  boxes("layer-boxes", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
-  const classes = meta.classes.map((name, label) => [label, name, meta.colours[label]]);
-  boxes("class-boxes", classes, "label", (label, on) => change({ offClasses: toggled(state.offClasses, label, on) }));
-  for (const key of ["method", "of", "scene", "value"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value }));
+  boxes("layer-boxes", "checkbox", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
+  const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
+  boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
+  for (const key of ["method", "scene", "value", "why"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value }));
   $$("text").addEventListener("input", () => change({ text: $$("text").value }));
-  $$("only").addEventListener("change", () => change({ only: $$("only").checked }));
   $$("least").addEventListener("input", () => change({ least: Number($$("least").value) }));
   for (const id of ["low", "high"]) {
     $$(id).addEventListener("input", () => {
@@ -250,7 +215,13 @@ function build() {
     });
   }
   onBrush((range) => setRange(state.value, range));
-  $$("clear").addEventListener("click", () => change({ text: "", scene: "", only: false, ranges: {} }));
+  for (const id of ["clear", "clear-empty"]) $$(id).addEventListener("click", () => change({ text: "", scene: "", why: "", ranges: {} }));
+  $$("save-list").addEventListener("click", () => download("frames.csv", "text/csv", csvOf(rows, columns, choiceOf(state))));
+  $$("copy").addEventListener("click", async () => {
+    await copyText(meta.tokens[state.frame]);
+    $$("copied").textContent = "copied";
+    setTimeout(() => ($$("copied").textContent = ""), 2000);
+  });
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   $$("previous").addEventListener("click", () => go(-1));
   $$("next").addEventListener("click", () => go(1));
@@ -260,15 +231,30 @@ function build() {
   scroller.addEventListener("scroll", () => showRows(state, rows, columns), { passive: true });
   document.addEventListener("keydown", (event) => onKey(event, onView));
   window.addEventListener("resize", () => {
-    for (const panel of panels) panel.width = 0;
+    for (const panel of panels) panel.size = null;
     refresh();
   });
+  window.addEventListener("beforeprint", () => showPrinted(rows, columns, choiceOf(state)));
   window.addEventListener("hashchange", () => {
     if ($$(location.hash.slice(1))) return; // a link within the page, not a state
-    clearTimeout(addressTimer);
-    state = stateOf(location.hash);
-    refresh();
+    restore();
+    scrollToFrame();
   });
+}
+
+// Takes the state from the address.
+function restore() {
+  clearTimeout(addressTimer);
+  state = stateOf(location.hash);
+  refresh();
+}
+
+// Scrolls to the frame that the address names. The list is visible too if it is beside the drawing.
+function scrollToFrame() {
+  if (!new URLSearchParams(location.hash.slice(1)).has("frame")) return;
+  const [bench, drawing] = [$$("workbench"), document.querySelector(".right")];
+  const beside = drawing.offsetLeft > bench.offsetLeft + 50;
+  (state.absent ? $$("absent") : beside ? bench : drawing).scrollIntoView();
 }
 
 function onKey(event, onView) {
@@ -286,10 +272,11 @@ function onKey(event, onView) {
 }
 
 try {
-  await unpack();
+  unpack();
   build();
-  state = stateOf(location.hash);
-  refresh();
+  restore();
+  // A page that is reloaded keeps its place.
+  if (performance.getEntriesByType("navigation")[0]?.type !== "reload") scrollToFrame();
   document.body.dataset.ready = "true";
 } catch (error) {
   $$("failure").textContent = `The list of frames cannot be shown: ${error.message}`;

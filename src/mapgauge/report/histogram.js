@@ -1,11 +1,12 @@
-// Draws the histogram of one value over frames. Dragging across it selects a range, a click removes the range.
+// Draws the histogram of one value over frames, for all methods. Dragging across it selects a range, a click removes the range.
 
 const SVG = "http://www.w3.org/2000/svg";
 const BINS = 40;
-const HEIGHT = 84;
-const BASE = 66; // the bottom of the bars, in pixels from the top
+const HEIGHT = 104; // pixels; equals that in page.css
+const [TOP, BASE] = [8, 86]; // the top and the bottom of the bars, in pixels from the top
 const histogram = document.getElementById("histogram");
-let axis = { low: 0, high: 1, width: 1 };
+const histogramTip = document.getElementById("histogram-tip");
+let axis = { low: 0, high: 1, left: 0, width: 1, count: BINS, key: "", told: [] };
 
 function svgElement(name, attributes, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -15,12 +16,14 @@ function svgElement(name, attributes, ...children) {
 }
 
 // Bins over the values of all frames. Whole numbers have a bin each if they span at most BINS.
-function binsOf(key, column) {
+function binsOf(key, columns) {
   let low = Infinity;
   let high = -Infinity;
-  for (const value of column) {
-    if (value < low) low = value;
-    if (value > high) high = value;
+  for (const column of columns) {
+    for (const value of column) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
   }
   if (low > high) return { low: 0, high: 1, count: BINS, empty: true };
   if (isWhole(key)) {
@@ -42,53 +45,98 @@ function countsOf(column, frames, bins) {
   return counts;
 }
 
-function drawHistogram(key, column, others, kept, range) {
-  const bins = binsOf(key, column);
-  const width = histogram.clientWidth || 600;
-  axis = { low: bins.low, high: bins.high, width };
-  const all = countsOf(column, others, bins);
-  const now = countsOf(column, kept, bins);
-  const most = Math.max(1, ...all);
-  const bar = width / bins.count;
-  const parts = [];
-  for (const [name, counts] of [["all", all], ["kept", now]]) {
-    counts.forEach((count, i) => {
-      const height = (count / most) * (BASE - 4);
-      if (count) parts.push(svgElement("rect", { class: name, x: i * bar + 0.5, y: BASE - height, width: Math.max(bar - 1, 0.5), height }));
+// The numbers of the count axis: at most four, all whole. The last is not below the highest bar.
+function countTicks(most) {
+  const steps = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((power) => digit * power)).sort((a, b) => a - b);
+  const step = steps.find((size) => most / size <= 3) ?? most;
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, k) => k * step);
+}
+
+// Draws `series`, one { name, column } per method. The one at `chosen` is filled, the others are outlines.
+function drawHistogram(key, series, chosen, others, kept, range) {
+  const bins = binsOf(key, series.map(({ column }) => column));
+  const width = Math.max(histogram.clientWidth || 600, 200);
+  const counts = series.map(({ column }) => countsOf(column, others, bins));
+  const now = countsOf(series[chosen].column, kept, bins);
+  const most = Math.max(1, ...counts.map((each) => Math.max(...each)));
+  const ticks = countTicks(most);
+  const left = 12 + 7 * ticks.at(-1).toLocaleString("en").length;
+  axis = { low: bins.low, high: bins.high, left, width: width - left - 1, count: bins.count, key };
+  axis.told = series.map(({ name }, k) => ({ name, counts: counts[k] }));
+  const bar = axis.width / bins.count;
+  const heightOf = (count) => (count / ticks.at(-1)) * (BASE - TOP);
+  const parts = ticks.flatMap((count) => {
+    const y = BASE - heightOf(count);
+    return [svgElement("line", { class: "tick", x1: left, x2: width, y1: y, y2: y }), svgElement("text", { x: left - 4, y: y + 4, "text-anchor": "end" }, count.toLocaleString("en"))];
+  });
+  for (const [name, values] of [["all", counts[chosen]], ["kept", now]]) {
+    values.forEach((count, i) => {
+      const height = heightOf(count);
+      if (count) parts.push(svgElement("rect", { class: name, x: left + i * bar + 0.5, y: BASE - height, width: Math.max(bar - 1, 0.5), height }));
     });
   }
+  counts.forEach((values, k) => {
+    if (k === chosen) return;
+    let path = `M${left} ${BASE}`;
+    values.forEach((count, i) => (path += `V${BASE - heightOf(count)}H${left + (i + 1) * bar}`));
+    parts.push(svgElement("path", { class: `outline outline-${k % 4}`, d: `${path}V${BASE}` }));
+  });
   if (range) {
-    const [from, to] = range.map((value) => Math.min(Math.max(xOf(value), 0), width));
+    const [from, to] = range.map((value) => Math.min(Math.max(xOf(value), left), width));
     parts.push(svgElement("rect", { class: "brush", x: from, y: 0, width: Math.max(to - from, 1), height: BASE }));
   }
-  const tick = (value, x, anchor) => svgElement("text", { x, y: HEIGHT - 4, "text-anchor": anchor }, isWhole(key) ? String(Math.round(value)) : value.toFixed(2));
+  const tick = (value, x, anchor) => svgElement("text", { x, y: HEIGHT - 4, "text-anchor": anchor }, numberOf(key, value));
   if (!bins.empty) {
     const inset = isWhole(key) ? 0.5 : 0;
-    parts.push(tick(bins.low + inset, 1, "start"), tick(bins.high - inset, width - 1, "end"));
-    parts.push(svgElement("text", { x: width / 2, y: HEIGHT - 4, "text-anchor": "middle" }, labelOf(key)));
+    parts.push(tick(bins.low + inset, left, "start"), tick(bins.high - inset, width - 1, "end"));
+    parts.push(svgElement("text", { x: left + axis.width / 2, y: HEIGHT - 4, "text-anchor": "middle" }, `number of frames by ${labelOf(key)}`));
   }
   histogram.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
   histogram.setAttribute(
     "aria-label",
-    `Distribution of ${labelOf(key)} over ${others.length} frames, ${kept.length} of them in the list. Use the fields from and to.`,
+    `Number of frames by ${labelOf(key)}, over ${others.length} frames, ${kept.length} of them in the list. Use the fields from and to.`,
   );
   histogram.replaceChildren(...parts);
+  const entries = series.length < 2 ? [] : series.map(({ name }, k) => element("li", { title: name }, sampleOf(k, k === chosen), element("span", { textContent: name })));
+  document.getElementById("histogram-key").replaceChildren(...entries);
 }
 
-const xOf = (value) => ((value - axis.low) / (axis.high - axis.low)) * axis.width;
+const numberOf = (key, value) => (isWhole(key) ? String(Math.round(value)) : value.toFixed(2));
+const xOf = (value) => axis.left + ((value - axis.low) / (axis.high - axis.low)) * axis.width;
+
+// A sample for the key: a filled box, or an outline.
+function sampleOf(k, filled) {
+  const shape = filled ? svgElement("rect", { class: "kept", y: 2, width: 16, height: 8 }) : svgElement("path", { class: `outline outline-${k % 4}`, d: "M0 6H16" });
+  return svgElement("svg", { width: 16, height: 12, "aria-hidden": "true" }, shape);
+}
+
+// The counts of the bin at a share of the width, in words.
+function countsAt(share) {
+  const bin = Math.min(Math.floor(share * axis.count), axis.count - 1);
+  const edge = (k) => axis.low + (k / axis.count) * (axis.high - axis.low);
+  const [low, high] = isWhole(axis.key) ? [Math.ceil(edge(bin)), Math.ceil(edge(bin + 1)) - 1] : [edge(bin), edge(bin + 1)];
+  const where = isWhole(axis.key) ? (low === high ? `${low}` : `${low} to ${high}`) : `${low.toFixed(3)} to ${high.toFixed(3)}`;
+  const frames = (count) => `${count.toLocaleString("en")} ${count === 1 ? "frame" : "frames"}`;
+  const lines = axis.told.map(({ name, counts }) => (axis.told.length > 1 ? `${name}: ${frames(counts[bin])}` : frames(counts[bin])));
+  return [`${labelOf(axis.key)} ${where}`, ...lines].join("\n");
+}
 
 function onBrush(changed) {
   let start = null;
-  const valueAt = (event) => {
+  const shareAt = (event) => {
     const box = histogram.getBoundingClientRect();
-    const share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
-    return axis.low + share * (axis.high - axis.low);
+    return Math.min(Math.max((event.clientX - box.left - axis.left) / axis.width, 0), 1);
   };
+  const valueAt = (event) => axis.low + shareAt(event) * (axis.high - axis.low);
   histogram.addEventListener("pointerdown", (event) => {
     start = { value: valueAt(event), x: event.clientX };
     histogram.setPointerCapture(event.pointerId);
   });
   histogram.addEventListener("pointermove", (event) => {
+    histogramTip.textContent = countsAt(shareAt(event));
+    histogramTip.hidden = false;
+    const box = histogram.getBoundingClientRect();
+    histogramTip.style.left = `${Math.min(event.clientX - box.left + 14, box.width - histogramTip.offsetWidth)}px`;
     if (!start || Math.abs(event.clientX - start.x) < 4) return;
     const ends = [start.value, valueAt(event)].sort((a, b) => a - b);
     changed(ends.map((value) => Number(value.toFixed(3))));
@@ -97,5 +145,6 @@ function onBrush(changed) {
     if (start && Math.abs(event.clientX - start.x) < 4) changed(null);
     start = null;
   });
+  histogram.addEventListener("pointerleave", () => (histogramTip.hidden = true));
   histogram.addEventListener("pointercancel", () => (start = null));
 }

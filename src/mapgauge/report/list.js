@@ -2,14 +2,20 @@
 
 const ROW = 26; // pixels; equals --row in page.css
 const SPARE = 12; // extra rows above and below the visible ones
+const DRAWN = "drawn"; // the filter for all frames that can be drawn; other filters are reasons
 const scroller = document.getElementById("scroller");
 const list = document.getElementById("list");
 
-// The width of a column in pixels. The longest word of a title must fit.
+// The width of a column in pixels. The longest word of a title must fit. Long tokens are cut.
 function widthOf(key) {
-  const longest = Math.max(...labelOf(key).split(" ").map((word) => word.length));
-  return { token: 190, scene: 110 }[key] ?? Math.max(86, 8 * longest);
+  const longest = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 0);
+  if (key === "token") return Math.min(Math.max(8 * longest(meta.tokens) + 38, 110), 246);
+  if (key === "scene") return Math.min(Math.max(9 * longest(meta.scenes) + 18, 80), 150);
+  return Math.max(76, 8.5 * longest(labelOf(key).split(" ")) + 18);
 }
+
+// A long token without its middle. Tokens of one log differ only at the end.
+const cut = (token) => (token.length > 26 ? `${token.slice(0, 12)}…${token.slice(-12)}` : token);
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -52,7 +58,7 @@ function passing(state, columns, except = null) {
   for (let i = 0; i < frameCount; i++) {
     if (text && !meta.tokens[i].toLowerCase().includes(text)) continue;
     if (state.scene !== "" && meta.scenes[i] !== state.scene) continue;
-    if (state.only && drawnAt[i] < 0) continue;
+    if (state.why === DRAWN ? drawnAt[i] < 0 : state.why !== "" && !reasonsOf(i).includes(state.why)) continue;
     if (ranges.every(([key, [low, high]]) => columns[key][i] >= low && columns[key][i] <= high)) frames.push(i);
   }
   return frames;
@@ -117,15 +123,16 @@ function makeRows(state, { rows, columns, first, last }) {
     for (const key of columnKeys) {
       const isText = !numberKeys.includes(key);
       const text = key === "token" ? meta.tokens[frame] : isText ? meta.scenes[frame] : shown(key, columns[key][frame], signed);
-      const cell = element("td", { className: isText ? "text" : "", textContent: text });
+      const cell = element("td", { className: isText ? "text" : "", textContent: key === "token" ? cut(text) : text });
       if (isText) cell.title = text;
       if (key === "token" && drawnAt[frame] >= 0 && meta.drawn.length < frameCount) {
-        cell.prepend(element("span", { textContent: "● ", title: `can be drawn (${meta.kinds[drawnAt[frame]]})` }));
+        cell.prepend(element("span", { textContent: "● ", title: `can be drawn: ${reasonsOf(frame).join("; ")}` }));
       }
       row.append(cell);
     }
     nodes.push(row);
   }
+  document.getElementById("empty").hidden = rows.length > 0;
   list.querySelector("tbody").replaceChildren(space(first), ...nodes, space(rows.length - last));
   list.setAttribute("aria-rowcount", String(rows.length + 1));
 }

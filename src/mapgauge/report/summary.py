@@ -60,8 +60,8 @@ def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *
         for row in rows
     )
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table><caption>{caption}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f"<caption><span>{caption}</span></caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 

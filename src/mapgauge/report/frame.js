@@ -1,0 +1,64 @@
+// Shows the values of the chosen frame, and the table of frames for printing.
+
+const $$ = (id) => document.getElementById(id);
+const PRINTED = 40; // rows of the printed list
+
+// Shows the name and the values of the chosen frame: for each method, for all classes and for each class.
+function showFrame(frame) {
+  $$("chosen").textContent = [meta.tokens[frame], meta.scenes?.[frame]].filter(Boolean).join(" · ");
+  const reasons = reasonsOf(frame);
+  $$("reasons").textContent = reasons.length ? `Why it is drawn: ${reasons.join("; ")}.` : "";
+  const several = meta.methods.length > 1;
+  const bars = meta.metrics.filter((metric) => metric.parts.length);
+  const isPart = (key) => bars.some((metric) => metric.parts.some((part) => part.key === key));
+  const barKey = (metric) => `parts of ${metric.title}`;
+  const head = ["class", ...(several ? ["method"] : []), ...bars.map(barKey), ...numberKeys.filter((key) => !isPart(key))];
+  const body = [];
+  for (const name of ["", ...meta.classes]) {
+    meta.methods.forEach((method, m) => {
+      const values = frameValues(m, frame, name);
+      const names = [name || "all", ...(several ? [method] : [])];
+      const cells = head.slice(names.length).map((key) => {
+        const metric = bars.find((one) => barKey(one) === key);
+        return metric ? element("td", {}, barOf(metric, values)) : element("td", { textContent: shown(key, values[key]) });
+      });
+      const heads = names.map((text) => element("th", { scope: "row", textContent: text }));
+      body.push(element("tr", {}, ...heads, ...cells));
+      if (name === "") panels[m].values.textContent = meta.metrics.map((metric) => sentenceOf(metric, values)).join("; ");
+    });
+  }
+  const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : "", textContent: labelOf(key) })));
+  const table = element("table", {}, element("caption", {}, element("span", { textContent: "Values of this frame" })), element("thead", {}, top), element("tbody", {}, ...body));
+  const region = element("div", { className: "wide", tabIndex: 0, ariaLabel: "Values of this frame", role: "region" }, table);
+  $$("frame-values").replaceChildren(region);
+}
+
+// A value and its headline values: "PLD 0.877 = localisation 0.200 + detection 0.677".
+function sentenceOf(metric, values) {
+  const parts = metric.headlines.map((key) => `${labelOf(key)} ${shown(key, values[key])}`);
+  return `${metric.title} ${shown(metric.key, values[metric.key])}${parts.length ? ` = ${parts.join(" + ")}` : ""}`;
+}
+
+function barOf(metric, values) {
+  let at = 0;
+  const boxes = metric.parts.map(({ key, colour }) => {
+    const width = 100 * (values[key] || 0);
+    const box = svgElement("rect", { class: "part", x: at, y: 1, width, height: 14, fill: colour }, svgElement("title", {}, `${labelOf(key)} ${shown(key, values[key])}`));
+    at += width;
+    return box;
+  });
+  return svgElement("svg", { class: "bar", viewBox: "0 0 100 16", preserveAspectRatio: "none", "aria-hidden": "true" }, svgElement("rect", { class: "track", width: 100, height: 16 }), ...boxes);
+}
+
+// The first rows of the list as a table. It is made for printing, where the list cannot be scrolled.
+function showPrinted(rows, columns, choice) {
+  const keys = numberKeys.filter((key) => !key.startsWith("hits:"));
+  const cells = (frame) => [meta.tokens[frame], ...(meta.scenes ? [meta.scenes[frame]] : []), ...keys.map((key) => shown(key, columns[key][frame], choice.signed))];
+  const heads = ["token", ...(meta.scenes ? ["scene"] : [])];
+  const isText = (k) => (k < heads.length ? "text" : "");
+  const top = element("tr", {}, ...[...heads, ...keys].map((key, k) => element("th", { scope: "col", className: isText(k), textContent: labelOf(key) })));
+  const body = rows.slice(0, PRINTED).map((frame) => element("tr", {}, ...cells(frame).map((text, k) => element("td", { className: isText(k), textContent: text }))));
+  const more = rows.length > PRINTED ? `, the first ${PRINTED} of ${rows.length.toLocaleString("en")}` : "";
+  const caption = `Frames${more}: values of ${choice.name}, ${choice.of === "" ? "all classes" : choice.of}`;
+  $$("printed").replaceChildren(element("table", {}, element("caption", {}, element("span", { textContent: caption })), element("thead", {}, top), element("tbody", {}, ...body)));
+}
