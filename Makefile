@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0
 MAPGAUGE_FUZZ_CASES ?= 1000000
 MAPGAUGE_FUZZ_FILES ?= 5000
 
-.PHONY: demo test docs lint types fuzz bench bench-io bench-evaluate bench-cluster bench-truth clean
+.PHONY: demo test docs lint types fuzz coverage bench bench-io bench-evaluate bench-cluster bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -30,6 +30,13 @@ fuzz: .venv/tested
 	  $(BIN)/python -m pytest tests -m fuzz -n 2 -q
 	MAPGAUGE_EXAMPLES=2000 $(BIN)/python -m pytest tests/kernels tests/properties -n 2 -q
 
+coverage: .venv/tested
+	$(BIN)/python -m pip install --quiet --group coverage
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -q tests
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m tools.error_paths .coverage
+
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
 
@@ -46,7 +53,7 @@ bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
 
 clean:
-	rm -rf demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .coverage* demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Dependency groups need pip 25.1.

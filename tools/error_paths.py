@@ -15,8 +15,8 @@ import coverage
 SOURCE = Path(__file__).parents[1] / "src" / "mapgauge"
 
 
-def main(data: str) -> int:
-    """Print the error paths that were not run and their number. Return 1 if there are any."""
+def main(data: str) -> None:
+    """Print the error paths that were not run, and the numbers of all and of those that were run."""
     measured = coverage.Coverage(data_file=data)
     measured.load()
     files = {Path(name).relative_to(SOURCE): name for name in measured.get_data().measured_files()}
@@ -33,7 +33,6 @@ def main(data: str) -> int:
                 print(f"src/mapgauge/{path}:{line}: {lines[line - 1].strip()}")
     for kind, number in total.items():
         print(f"{number - missed[kind]} of {number} statements of the kind {kind!r} are run")
-    return int(any(missed.values()))
 
 
 def error_paths(text: str) -> Iterator[tuple[str, int]]:
@@ -50,4 +49,4 @@ def _makes_a_finding(node: ast.AST) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])
