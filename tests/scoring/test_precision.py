@@ -27,7 +27,7 @@ def by_definition(records: list[Records], truth: int, interpolation: Literal["ar
 
 
 def random_records(rng: np.random.Generator, sizes: list[int]) -> list[Records]:
-    """Coarse confidences, so that a level is in several parts and runs. The first metric has two bits, the other one."""
+    """Coarse confidences, so that a level is in several parts and runs. The first metric has two bits."""
     return [
         (np.round(rng.random(n), 1), np.stack([rng.integers(0, 4, n), rng.integers(0, 2, n)], axis=1).astype(np.uint16))
         for n in sizes
