@@ -67,9 +67,10 @@ def test_open_lines(cost: object, distance: Floats, cutoff: float, order: float,
     [
         (SHIFTED, 4, 1, 0),
         (CROSSED, 4, 1, 2 * 1 + 2),
-        (2 * CROSSED, 4, 2, 2 * 4 + 8),
+        (3 * CROSSED, 5, 2, 2 * 9 + 12.5),
         (CROSSED.T, 4, 1, 2 * 1 + 2),
         (matrix([4.5]), 4, 1, 4),
+        (matrix([0.5]), 4, 1, 0.5),
         (np.empty((0, 3)), 4, 2, 3 * 8),
         (np.empty((2, 0)), 4, 2, 2 * 8),
     ],
@@ -99,6 +100,7 @@ def test_sospa_of_points() -> None:
 def test_normalised_sospa() -> None:
     assert reference.normalise(0.6, 2, 2, 1.5, 1) == pytest.approx(1 / 3)
     assert reference.normalise(2.0, 1, 1, 2.0, 2) == 1  # the largest value: the root of 2 * 4 / 2
+    assert reference.normalise(math.sqrt(13.5), 2, 1, 3.0, 2) == pytest.approx(1)  # the root of 3 * 9 / 2
     assert reference.normalise(0.0, 0, 0, 1.5, 1) == 0
     assert reference.normalise(1.0, 1, 0, 2.0, 1) == 1
 
@@ -123,6 +125,8 @@ def test_chamfer_is_the_mean_of_both_directions() -> None:
     [
         (matrix([1, 5], [5, 2]), 2),  # both step at once
         (matrix([1, 2, 3]), 3),
+        (matrix([3, 2, 1]), 3),
+        (matrix([3, 1, 1], [4, 4, 1]), 3),
         (matrix([3], [2], [1]), 3),
         (matrix([0, 9], [1, 9], [9, 0]), 1),  # x steps first
         (matrix([0, 1, 9], [9, 9, 0]), 1),  # y steps first
@@ -139,11 +143,11 @@ def test_frechet_of_closed_lines() -> None:
     assert reference.frechet_both_shifted(SHIFTED) == reference.frechet_prediction_shifted(SHIFTED) == 0
     # Only a shift of y brings its second point to the front, and x has one point: the last of y stays the farthest.
     assert reference.frechet_both_shifted(matrix([1, 2])) == reference.frechet_prediction_shifted(matrix([1, 2])) == 2
-    # x visits the points of y in the order 2, 3, 1. With y fixed, x starts at its last point, 0 from the first of y.
-    uneven = matrix([7, 0, 0], [0, 7, 7])
-    assert reference.frechet_both_shifted(uneven) == 0
-    assert reference.frechet_prediction_shifted(uneven) == 0
-    assert reference.frechet(uneven) == 7
+    # With y as it is, x walks along. With another first point of y, x would have to go back.
+    walk, back = matrix([0, 0, 9], [9, 9, 0]), matrix([0, 9, 0], [9, 0, 9])
+    assert reference.frechet_prediction_shifted(walk) == reference.frechet_both_shifted(walk) == 0
+    assert reference.frechet_prediction_shifted(back) == 9
+    assert reference.frechet_both_shifted(back) == 0
 
 
 def test_average_precision() -> None:
@@ -156,6 +160,7 @@ def test_average_precision() -> None:
     assert reference.average_precision(confidence, hit, [2, 1, 0, 0, 0], 2, eleven=False) == 1
     assert reference.average_precision(confidence, hit, [0, 1, 1, 0, 0], 1, eleven=False) == 0.5
     assert reference.average_precision([0.5] * 3, [True, False, True], [1] * 3, 2, eleven=False) == 2 / 3
+    assert reference.average_precision([0.5], [True], [1], 1, eleven=True) == 1
     assert reference.average_precision([0.5], [False], [1], 0, eleven=False) == 0
     assert math.isnan(reference.average_precision([0.5], [False], [0], 0, eleven=False))
     assert reference.average_precision([0.9, 0.8, 0.7], [True] * 3, [1] * 3, 10, eleven=True) == pytest.approx(4 / 11)
@@ -165,4 +170,5 @@ def test_resampling_walks_along_the_line() -> None:
     corner = [[0.0, 0.0], [3.0, 0.0], [3.0, 0.0], [3.0, 4.0]]
     expected = [[0, 0], [1.5, 0], [3, 0], [3, 2], [3, 4], [3, 4]]
     assert reference.resample(corner, [0, 1.5, 3, 5, 7, 9]).tolist() == expected
+    assert reference.resample([[0.0, 0.0], [0.5, 0.0], [1.0, 0.0]], [0.25, 0.75]).tolist() == [[0.25, 0], [0.75, 0]]
     assert reference.resample([[1.0, 2.0], [1.0, 2.0]], [0, 1]).tolist() == [[1, 2], [1, 2]]

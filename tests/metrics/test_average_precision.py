@@ -67,3 +67,9 @@ def test_no_hits_and_no_truth_give_0() -> None:
         assert mg.average_precision([0.9], [False], 0, interpolation=interpolation) == 0  # type: ignore[arg-type]
         assert mg.average_precision([0.9], [False], 3, interpolation=interpolation) == 0  # type: ignore[arg-type]
         assert mg.average_precision([], [], 3, interpolation=interpolation) == 0  # type: ignore[arg-type]
+
+
+def test_a_recall_that_misses_a_level_by_rounding_reaches_it() -> None:
+    """3 of 10 true instances are found: 3 / 10 is less than 0.1 + 0.2 in binary."""
+    found = mg.average_precision([0.9, 0.8, 0.7], [True] * 3, 10, interpolation="11-point")
+    assert found == pytest.approx(4 / 11, abs=1e-15)

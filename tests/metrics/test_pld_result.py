@@ -3,9 +3,16 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mapgauge as mg
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.pld import PLD, normalised_pld
+
+PROTOCOL = mg.protocol("paper-60x30")
+assert isinstance(PLD.rows, SumRows)
+ROWS = PLD.rows
 
 
 def result(*, order: float = 1.0, cutoff: float = 1.5) -> mg.PldResult:
@@ -25,6 +32,31 @@ def test_shares_are_sums_of_parts() -> None:
     assert it.detection_by_instances == pytest.approx(1.25 / 3)
 
 
+def test_the_row_of_the_table_has_the_same_shares() -> None:
+    """A part has a share of a third of its size, as above. The order of the values is that of tables."""
+    values = ROWS.values(result().sums, PROTOCOL)
+    expected = {
+        "pld": 2 / 3,
+        "localisation": 0.5 / 3,
+        "detection": 1.5 / 3,
+        "matched_points": 0.5 / 3,
+        "unmatched_points": 0.25 / 3,
+        "confidence": 0.125 / 3,
+        "missed": 1 / 3,
+        "false": 0.125 / 3,
+        "localisation_by_instances": 0.75 / 3,
+        "detection_by_instances": 1.25 / 3,
+    }
+    assert list(values) == list(expected)
+    assert {key: float(value) for key, value in values.items()} == pytest.approx(expected)
+    assert [value.key for value in PLD.values] == list(expected)
+    assert list(ROWS.values(result().sums, PROTOCOL.replace(order=2.0))) == ["pld"]
+    assert PLD.stated(PROTOCOL.replace(cutoffs=(0.5, 1.5), order=2.0)) == "cutoff 0.5 m, order 2"
+    assert ROWS.frame_mean is not None
+    assert ROWS.frame_mean.of(result().sums, PROTOCOL) == 2 / 3
+    assert ROWS.frame_mean.of(result().sums, PROTOCOL.replace(order=2.0)) == result(order=2).normalised
+
+
 def test_order_2_takes_roots_and_has_no_shares() -> None:
     it = result(order=2)
     assert it.value == pytest.approx(math.sqrt(2))
@@ -35,9 +67,11 @@ def test_order_2_takes_roots_and_has_no_shares() -> None:
 
 
 def test_a_value_above_1_by_rounding_is_1() -> None:
-    """The mass is one bit below the sum of the parts."""
-    it = mg.PldResult(1.0, 0.0, 0.0, 0.0, 0.0, math.nextafter(1.0, 0.0), 1.5, 1.0, None)
-    assert it.normalised == 1
+    """The mass is two bits below the sum of the parts."""
+    sums = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 1 - 2.0**-52])
+    assert normalised_pld(sums, 1.0) > 1
+    assert mg.PldResult(*sums.tolist(), 1.5, 1.0, None).normalised == 1
+    assert ROWS.values(sums, PROTOCOL)["pld"] == 1
 
 
 def test_results_pool_by_sums() -> None:
