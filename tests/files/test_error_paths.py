@@ -70,5 +70,5 @@ def test_an_unknown_protocol_of_a_url_cannot_be_written() -> None:
 
 
 def test_a_number_of_thousands_of_digits_is_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match="^not JSON that can be read: Exceeds the limit"):
-        parse_json(b"[" + b"1" * 5000 + b"]", mg.InvalidInput)
+    with pytest.raises(mg.UnreadableFile, match="^not JSON that can be read: Exceeds the limit"):
+        parse_json(b"[" + b"1" * 5000 + b"]", mg.UnreadableFile)

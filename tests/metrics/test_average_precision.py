@@ -64,9 +64,9 @@ def test_infinite_confidences_have_a_place_in_the_ranking() -> None:
 
 def test_no_hits_and_no_truth_give_0() -> None:
     for interpolation in ("area", "11-point"):
-        assert mg.average_precision([0.9], [False], 0, interpolation=interpolation) == 0  # type: ignore[arg-type]
-        assert mg.average_precision([0.9], [False], 3, interpolation=interpolation) == 0  # type: ignore[arg-type]
-        assert mg.average_precision([], [], 3, interpolation=interpolation) == 0  # type: ignore[arg-type]
+        assert mg.average_precision([0.9], [False], 0, interpolation=interpolation) == 0
+        assert mg.average_precision([0.9], [False], 3, interpolation=interpolation) == 0
+        assert mg.average_precision([], [], 3, interpolation=interpolation) == 0
 
 
 def test_a_recall_that_misses_a_level_by_rounding_reaches_it() -> None:

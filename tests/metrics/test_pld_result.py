@@ -68,9 +68,10 @@ def test_order_2_takes_roots_and_has_no_shares() -> None:
 
 def test_a_value_above_1_by_rounding_is_1() -> None:
     """The mass is two bits below the sum of the parts."""
-    sums = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 1 - 2.0**-52])
+    mass = 1 - 2.0**-52
+    sums = np.array([1.0, 0.0, 0.0, 0.0, 0.0, mass])
     assert normalised_pld(sums, 1.0) > 1
-    assert mg.PldResult(*sums.tolist(), 1.5, 1.0, None).normalised == 1
+    assert mg.PldResult(1.0, 0.0, 0.0, 0.0, 0.0, mass, 1.5, 1.0, None).normalised == 1
     assert ROWS.values(sums, PROTOCOL)["pld"] == 1
 
 
