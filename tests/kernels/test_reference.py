@@ -131,6 +131,7 @@ def test_chamfer_is_the_mean_of_both_directions() -> None:
         (matrix([0, 9], [1, 9], [9, 0]), 1),  # x steps first
         (matrix([0, 1, 9], [9, 9, 0]), 1),  # y steps first
         (matrix([0, 1], [2, 0]), 0),
+        (matrix([1, 1, 1], [9, 9, 1], [1, 1, 9], [9, 9, 1]), 9),  # y cannot go back
         (matrix([0, 9, 9], [9, 9, 9], [9, 9, 0]), 9),
     ],
 )
