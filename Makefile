@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak bench bench-io bench-evaluate bench-cluster bench-truth clean
+.PHONY: demo test docs lint types fuzz soak coverage bench bench-io bench-evaluate bench-cluster bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -38,6 +38,14 @@ fuzz: .venv/tested
 soak: .venv/tested
 	$(BIN)/python -m tests.fuzz.soak --seconds $(MAPGAUGE_SOAK_SECONDS) $(if $(SEED),--seed $(SEED))
 
+# Lists the error paths that no test runs.
+coverage: .venv/tested
+	$(BIN)/python -m pip install --quiet --group coverage
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -q tests
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m tools.error_paths .coverage
+
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
 
@@ -54,7 +62,7 @@ bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
 
 clean:
-	rm -rf demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .coverage* demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Dependency groups need pip 25.1.

@@ -1,4 +1,4 @@
-"""``average_precision``: what it refuses."""
+"""``average_precision``: its value by hand, and what it refuses."""
 
 import math
 from collections.abc import Callable
@@ -24,6 +24,8 @@ import mapgauge as mg
         (lambda: mg.average_precision(["high"], [1], 1), "one number and one flag per prediction"),
         (lambda: mg.average_precision([[0.9], [0.8, 0.7]], [1], 1), "one number and one flag per prediction"),
         (lambda: mg.average_precision([0.9, 0.8], [1], 1), "must have the same length"),
+        (lambda: mg.average_precision([[0.9]], [[1]], 1), r"must have the same length, got \(1, 1\) and \(1, 1\)"),
+        (lambda: mg.average_precision([0.9], [1], 1, interpolation="12"), "must be 'area' or '11-point', got '12'"),  # type: ignore[arg-type]
     ],
 )
 def test_impossible_counts_and_confidences_are_refused(action: Callable[[], float], message: str) -> None:
@@ -36,3 +38,38 @@ def test_numbers_of_numpy_and_both_kinds_of_flags_are_accepted() -> None:
     assert mg.average_precision([0.9, 0.8], [1, 0], two) == mg.average_precision([0.9, 0.8], [True, False], 2)
     assert mg.average_precision([], [], 0) == 0
     assert mg.average_precision([0.9], np.array([1.0]), 1) == 1
+
+
+def test_the_area_and_the_eleven_points_of_five_predictions() -> None:
+    """Hits at ranks 1, 3 and 4 of 5, and 4 true instances.
+
+    Recall is 1/4, 2/4, 3/4 at precision 1, 2/3, 3/4. The monotone curve has 1, 3/4, 3/4. It reaches the recalls 0, 0.1,
+    0.2 at precision 1, then 0.3 to 0.7 at 3/4, and none of the last three.
+    """
+    confidence, hits = [0.5, 0.9, 0.7, 0.8, 0.6], [False, True, True, False, True]
+    assert mg.average_precision(confidence, hits, 4) == (1 + 0.75 + 0.75) / 4
+    eleven = mg.average_precision(confidence, hits, 4, interpolation="11-point")
+    assert eleven == pytest.approx((3 * 1 + 5 * 0.75) / 11, abs=1e-15)
+
+
+def test_equal_confidences_are_one_step() -> None:
+    """Two of three hit at the same confidence: recall 1 at precision 2/3. One more below them changes nothing."""
+    assert mg.average_precision([0.5, 0.5, 0.5, 0.1], [True, False, True, False], 2) == 2 / 3
+    assert mg.average_precision([0.5, 0.5, 0.1], [True, False, True], 2) == (2 / 3 + 2 / 3) / 2
+
+
+def test_infinite_confidences_have_a_place_in_the_ranking() -> None:
+    assert mg.average_precision([math.inf, 0.5, -math.inf], [True, False, True], 2) == (1 + 2 / 3) / 2
+
+
+def test_no_hits_and_no_truth_give_0() -> None:
+    for interpolation in ("area", "11-point"):
+        assert mg.average_precision([0.9], [False], 0, interpolation=interpolation) == 0
+        assert mg.average_precision([0.9], [False], 3, interpolation=interpolation) == 0
+        assert mg.average_precision([], [], 3, interpolation=interpolation) == 0
+
+
+def test_a_recall_that_misses_a_level_by_rounding_reaches_it() -> None:
+    """3 of 10 true instances are found: 3 / 10 is less than 0.1 + 0.2 in binary."""
+    found = mg.average_precision([0.9, 0.8, 0.7], [True] * 3, 10, interpolation="11-point")
+    assert found == pytest.approx(4 / 11, abs=1e-15)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mapgauge.results.intervals import Difference, Draws, Estimate, difference, estimate, holm
+from mapgauge.results.intervals import Difference, Draws, Estimate, bracket, difference, estimate, holm
 from mapgauge.results.student import quantile, share_within
 
 
@@ -64,9 +64,19 @@ def test_intervals_stay_within_the_limits_of_the_value() -> None:
     assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
 
 
-def test_a_difference_that_is_rounding_is_none() -> None:
-    found = difference(1e-16, Draws(np.full(100, 1e-16), 10), 0.95)
+@pytest.mark.parametrize("value", [1e-16, -1e-12, 1e-12])
+def test_a_difference_that_is_rounding_is_none(value: float) -> None:
+    found = difference(value, Draws(np.full(100, value), 10), 0.95)
     assert (found.told_apart, found.p) == (False, 1.0)
+
+
+def test_intervals_and_verdicts_in_words() -> None:
+    assert str(Estimate(0.79, 0.7714, 0.8116)) == "0.790 [0.771, 0.812]"
+    assert str(Difference(0.012, 0.004, 0.021, True, 0.01)) == "+0.012 [+0.004, +0.021]"
+    same = Difference(-0.012, -0.03, 0.006, False, 0.2)
+    assert str(same) == "-0.012 [-0.030, +0.006] (cannot be told apart)"
+    assert Difference(0.012, 0.004, 0.021, True, 0.01).verdict == "told apart"
+    assert bracket(0.1, math.inf) == bracket(-math.inf, 0.1) == bracket(math.nan, 0.1) == "[-]"
 
 
 def test_holms_correction() -> None:

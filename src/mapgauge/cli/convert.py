@@ -14,7 +14,6 @@ from mapgauge.cli.output import progress, say, show_findings, warn
 from mapgauge.cli.parsing import refuse, valid
 from mapgauge.cli.reading import Reading, check_files, read_scenes
 from mapgauge.cli.targets import check_targets
-from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
 
 if TYPE_CHECKING:
@@ -162,10 +161,7 @@ def _convert(
 ) -> _Written:
     index, source = task
     frames = _with_scenes(reading.predictions(source), scenes)
-    try:
-        writer.add(frames, f"part-{index:05}")
-    except OSError as error:
-        raise MapgaugeError(f"{writer.path}: cannot be written: {error}") from error
+    writer.add(frames, f"part-{index:05}")
     return _Written(frames.format, len(frames), len(frames.polylines), frames.scenes is not None, frames.findings)
 
 

@@ -24,12 +24,9 @@ def link_type() -> Any:
     return pa.list_(pa.struct([pa.field(name, kind, nullable=False) for name, kind in members]))
 
 
-def link_lists(frames: MapFrames, start: int, stop: int) -> Any:
+def link_lists(frames: MapFrames, links: Links, start: int, stop: int) -> Any:
     """Return the lists of the instances from ``start`` to ``stop``."""
     pa, _ = pyarrow_modules()
-    links = frames.links
-    if links is None:
-        raise InvalidInput("these frames have no links")
     bounds = np.searchsorted(links.source, np.arange(start, stop + 1))
     chosen = slice(int(bounds[0]), int(bounds[-1]))
     target = links.target[chosen] - frames.offsets[frames.frame[links.target[chosen]]]

@@ -154,7 +154,7 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
         ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
     if frames.links is not None:
-        columns["links"] = link_lists(frames, start, stop).take(instance_at)
+        columns["links"] = link_lists(frames, frames.links, start, stop).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 

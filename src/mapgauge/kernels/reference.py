@@ -94,8 +94,6 @@ def maes(distance, cutoff, order):
     """
     n, m = distance.shape
     gap = cutoff**order / 2
-    if n == 0 or m == 0:
-        return gap * (n + m)
     best = [math.inf]
 
     def path(shift, left, right):

@@ -1,0 +1,93 @@
+"""Average precision from records in parts: in memory, and by an external sort with the same bits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import mapgauge as mg
+from mapgauge.scoring import precision as module
+from mapgauge.scoring.precision import Records, precisions
+
+PROTOCOL = mg.protocol("paper-60x30").replace(chamfer=(0.5, 1.0), frechet=(1.0,))
+METRICS = ("ap_chamfer", "ap_frechet")
+INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point"])
+LIMITS = pytest.mark.parametrize("limit", [1, 3, 7, 50, 1000])
+
+
+def by_definition(records: list[Records], truth: int, interpolation: Literal["area", "11-point"]) -> list[list[float]]:
+    """Return ``average_precision`` of all records together, for each setting of each metric."""
+    confidence = np.concatenate([part[0] for part in records])
+    hits = np.concatenate([part[1] for part in records])
+    found = [hits[:, 0] & 1 > 0, hits[:, 0] & 2 > 0, hits[:, 1] & 1 > 0]
+    values = [mg.average_precision(confidence, flags, truth, interpolation=interpolation) for flags in found]
+    return [values[:2], values[2:]]
+
+
+def random_records(rng: np.random.Generator, sizes: list[int]) -> list[Records]:
+    """Coarse confidences, so that a level is in several parts and runs. The first metric has two bits."""
+    return [
+        (np.round(rng.random(n), 1), np.stack([rng.integers(0, 4, n), rng.integers(0, 2, n)], axis=1).astype(np.uint16))
+        for n in sizes
+    ]
+
+
+@INTERPOLATIONS
+@LIMITS
+@pytest.mark.parametrize("window", [1, 4, 1 << 18])
+def test_an_external_sort_has_the_bits_of_the_definition(
+    interpolation: Literal["area", "11-point"],
+    limit: int,
+    window: int,
+    tmp_path: Path,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", window)
+    classes = [random_records(rng, [5, 1, 0, 9, 30]), random_records(rng, [2]), random_records(rng, [40, 20])]
+    truth = [60, 2, 0]
+    counts = [sum(len(part[0]) for part in records) for records in classes]
+    found = precisions(
+        *(classes.__getitem__, counts, truth, PROTOCOL.replace(interpolation=interpolation), METRICS, tmp_path, limit)
+    )
+    assert list(found) == list(METRICS)
+    for c, (records, true) in enumerate(zip(classes, truth, strict=True)):
+        if true:
+            expected = by_definition(records, true, interpolation)
+            assert [found[name][:, c].tolist() for name in METRICS] == expected
+        else:
+            assert [found[name][:, c].tolist() for name in METRICS] == [[0, 0], [0]]
+    assert list(tmp_path.iterdir()) == []
+
+
+@INTERPOLATIONS
+@LIMITS
+def test_a_curve_by_hand(interpolation: Literal["area", "11-point"], limit: int, tmp_path: Path) -> None:
+    """Hits at ranks 1, 3 and 4 of 5 and 4 true instances, as in the test of ``average_precision``."""
+
+    def records(_: int) -> Iterator[Records]:
+        bits = np.array([[0, 0], [1, 0], [1, 0], [0, 0], [1, 0]], np.uint16)
+        confidence = np.array([0.5, 0.9, 0.7, 0.8, 0.6])
+        yield confidence[:2], bits[:2]
+        yield confidence[2:], bits[2:]
+
+    protocol = PROTOCOL.replace(interpolation=interpolation)
+    found = precisions(records, [5], [4], protocol, METRICS, tmp_path, limit)
+    expected = 2.5 / 4 if interpolation == "area" else 6.75 / 11
+    assert found["ap_chamfer"][:, 0].tolist() == pytest.approx([expected, 0], abs=1e-15)
+    assert found["ap_frechet"][:, 0].tolist() == [0]
+
+
+def test_without_average_precisions_nothing_is_read(tmp_path: Path) -> None:
+    def records(_: int) -> Iterator[Records]:
+        raise AssertionError
+
+    assert precisions(records, [5], [4], PROTOCOL, (), tmp_path) == {}
+
+
+@pytest.mark.parametrize("limit", [0, 10])
+def test_a_class_without_predictions_has_the_value_0(limit: int, tmp_path: Path) -> None:
+    found = precisions(lambda _: iter(()), [0], [4], PROTOCOL, METRICS, tmp_path, limit)
+    assert found["ap_chamfer"].tolist() == [[0], [0]]
