@@ -127,6 +127,7 @@ def test_show_of_results_on_other_frames_names_the_file(call: Run, world: Path, 
 def test_outputs_never_overwrite_a_recorded_file_beside_the_results(call: Run, folder: Path) -> None:
     evaluated(call, folder)
     (folder / "sub").mkdir()
-    done = call("report", "../run.mg", "-o", "../truth.geojson", cwd=folder / "sub")
+    (folder / "sub" / "page.html").symlink_to(folder / "truth.geojson")
+    done = call("report", "../run.mg", "-o", "page.html", cwd=folder / "sub")
     assert done.returncode == 1
     assert "would overwrite an input" in done.stderr

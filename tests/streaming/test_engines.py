@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.streaming.deaths import die_at_three, die_once, double
@@ -48,6 +49,31 @@ def test_an_error_of_a_task_is_its_outcome() -> None:
 def test_what_a_killed_process_had_is_done_again(tmp_path: Path) -> None:
     with open_engine("processes", 2) as pool:
         outcomes = list(run(pool, partial(die_once, tmp_path / "mark"), range(6)))
+    assert sorted(outcomes) == [(task, 2 * task) for task in range(6)]
+
+
+class BrokenOnce(ThreadPoolExecutor):
+    """Refuses the third task, as a pool does whose worker died between two tasks."""
+
+    submitted = 0
+
+    def submit(self, *arguments: Any, **keywords: Any) -> Any:
+        type(self).submitted += 1
+        if type(self).submitted == 3:
+            raise BrokenExecutor("a worker died")
+        return super().submit(*arguments, **keywords)
+
+
+def test_a_pool_that_breaks_between_two_tasks_is_renewed() -> None:
+    with BrokenOnce(2) as executor:
+        renewed: list[Executor] = []
+
+        def renew() -> Executor:
+            renewed.append(executor)
+            return executor
+
+        outcomes = list(run(Pool(executor, lambda: 2, renew), double, range(6)))
+    assert len(renewed) == 1
     assert sorted(outcomes) == [(task, 2 * task) for task in range(6)]
 
 

@@ -172,13 +172,13 @@ def run(
         while True:
             if suspects and not running:
                 task = suspects.pop(0)
-                running[pool.executor.submit(work, task)] = task
+                running[_submitted(pool, work, task)] = task
             while not suspects and len(running) < pool.width() * _AHEAD:
                 try:
                     task = next(waiting)
                 except StopIteration:
                     break
-                running[pool.executor.submit(work, task)] = task
+                running[_submitted(pool, work, task)] = task
             if not running:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -209,3 +209,13 @@ def run(
     finally:
         for future in running:
             future.cancel()
+
+
+def _submitted(pool: Pool, work: Callable[[Task], Outcome], task: Task) -> "Future[Outcome]":
+    """Submit a task. If a worker died since the last one, the pool refuses the task, and the future has its error."""
+    try:
+        return pool.executor.submit(work, task)
+    except BrokenExecutor as error:
+        refused: Future[Outcome] = Future()
+        refused.set_exception(error)
+        return refused

@@ -88,7 +88,7 @@ def shortened(text: str, width: float, size: float, weight: str = "normal") -> s
     """Return a text that fits into ``width`` inches. The middle of a longer text is left out.
 
     >>> shortened("a_long_name_of_a_run", 0.7, 7.0), shortened("short", 0.7, 7.0)
-    ('a_long…_a_run', 'short')
+    ('a_long…a_run', 'short')
     """
     if width_of(text, size, weight) <= width:
         return text

@@ -65,7 +65,7 @@ def write_report(
     >>> from mapgauge.demo import demo_world
     >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
     >>> write_report(mg.evaluate(*demo_world(2)), page)
-    >>> page.stat().st_size < 100_000
+    >>> page.stat().st_size < 150_000
     True
     """
     methods = [results] if isinstance(results, Results) else list(results)
