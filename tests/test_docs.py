@@ -1,5 +1,6 @@
 """The tables, links, pictures and commands of the documentation agree with the code."""
 
+import gzip
 import importlib
 import importlib.util
 import io
@@ -205,12 +206,33 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> None:
-    """A line of three dots stands for any lines. Commands may need those before them."""
+    check_commands(reader, page)
+
+
+def test_the_commands_for_several_methods_print_what_the_page_says(tmp_path: Path) -> None:
+    files = {
+        "submission_vector.json": "submission_vector_good.json.gz",
+        "nuscmap_results.json": "nuscmap_results_poor.json.gz",
+        "pos_predictions.pkl": "pos_predictions_good.pkl",
+        "tmp_gts_60x30.pkl": "tmp_gts_demo_60x30.pkl",
+        "scenes.json": "scenes.json",
+    }
+    for name, source in files.items():
+        data = (ROOT / "tests" / "data" / "parity" / source).read_bytes()
+        (tmp_path / name).write_bytes(gzip.decompress(data) if source.endswith(".gz") else data)
+    check_commands(tmp_path, "how-to/several-methods")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "All 24 frames can be drawn" in page
+    assert (tmp_path / "again.html").stat().st_size > 100_000
+
+
+def check_commands(folder: Path, page: str) -> None:
+    """Run the commands of a page. A line of three dots stands for any lines. Commands may need those before them."""
     examples = consoles_of(DOCS / f"{page}.md")
     assert examples
     for command, expected in examples:
         parts = [re.escape(part) for part in expected.split("...\n")]
-        words = said(command, reader)
+        words = said(command, folder)
         assert re.fullmatch("(?:.*\n)*".join(parts), words), f"{command}\n{words}"
 
 

@@ -14,6 +14,7 @@ from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.results import Results
 
+FEW_NOTES = 3  # more notes are folded, because the values should be on the first screen
 LEVELS = ("error", "warning", "note")
 
 
@@ -202,13 +203,19 @@ def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
                 owners.append(called)
     if not whose:
         return "<p>The checks found no problems.</p>"
-    items = [
-        f'<li class="finding {levels[text]}"><strong>{levels[text]}</strong> {escape(text)}'
+    items: dict[str, str] = {
+        text: f'<li class="finding {levels[text]}"><strong>{levels[text]}</strong> {escape(text)}'
         + (f" <small>({escape(', '.join(owners))})</small>" if len(names) > 1 else "")
         + "</li>"
         for text, owners in sorted(whose.items(), key=lambda item: LEVELS.index(levels[item[0]]))
-    ]
-    return f'<ul class="findings">{"".join(items)}</ul>'
+    }
+    worrying = "".join(item for text, item in items.items() if levels[text] != "note")
+    notes = [item for text, item in items.items() if levels[text] == "note"]
+    shown = f'<ul class="findings">{worrying}</ul>' if worrying else ""
+    if len(notes) <= FEW_NOTES:
+        return shown + (f'<ul class="findings">{"".join(notes)}</ul>' if notes else "")
+    folded = f'<ul class="findings">{"".join(notes)}</ul>'
+    return f'{shown}<details class="notes"><summary>{len(notes)} notes</summary>{folded}</details>'
 
 
 def _advice(finding: Finding) -> str | None:
