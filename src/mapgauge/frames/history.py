@@ -56,6 +56,7 @@ STEPS: Mapping[str, type[msgspec.Struct]] = {
         _row("as_classes", classes=tuple[str, ...]),
         _row("rotate", degrees=float),
         _row("planar"),
+        _row("with_forward", forward=Literal["x", "y"] | None),
         _row("with_confidence", confidence=float | None),
         _row("filter", confidence=float),
         _row("crop", region=tuple[float, ...]),

@@ -307,6 +307,7 @@ class MapFrames:
             confidence = check_confidence("confidence", given, count, "instance")
         return replace(self, confidence=confidence)
 
+    @recorded
     def with_forward(self, forward: Forward | None) -> "MapFrames":
         """Set the axis that points forward, without moving the points.
 
