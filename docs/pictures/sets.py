@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from docs.pictures.drawing import (
-    GREEN,
     GREY,
     INK,
     PALE,
@@ -12,7 +11,6 @@ from docs.pictures.drawing import (
     SKY,
     TRUTH,
     VERMILION,
-    YELLOW,
     Drawing,
     Points,
     View,
@@ -23,6 +21,8 @@ from examples.figure_1 import road, shifted
 from examples.table_1 import CASES
 
 import mapgauge as mg
+from mapgauge.display.colours import part_colours
+from mapgauge.metrics.pld import PLD
 
 CUTOFF = 1.5  # metres
 
@@ -35,14 +35,8 @@ class Part(NamedTuple):
     colour: str
 
 
-# What is missed has the colour of truth, what is false the colour of predictions.
-PARTS = (
-    Part("matched_points", "matched points", SKY),
-    Part("unmatched_points", "unmatched points", GREEN),
-    Part("confidence", "confidence", YELLOW),
-    Part("missed", "missed", TRUTH),
-    Part("false", "false", PREDICTION),
-)
+# The colours are those of figures and reports.
+PARTS = tuple(Part(name, name.replace("_", " "), colour) for name, colour in part_colours(PLD).items())
 
 
 def draw_parts() -> Drawing:
