@@ -35,7 +35,7 @@ INPUT = {
     "evaluate {w}/good.json {b}/folder": "this is a directory",
     "evaluate {b}/empty.json {w}/truth.geojson": "the file is empty",
     "evaluate {b}/corrupt.json {w}/truth.geojson": "corrupt.json: ",
-    "evaluate {b}/other.json {w}/truth.geojson": "Pass --format or --truth-format",
+    "evaluate {b}/other.json {w}/truth.geojson": "Write FILE,format=NAME to see what is missing",
     "evaluate {b}/harmful.pkl {w}/truth.geojson": "harmful.pkl: ",
     "evaluate {w}/truth.geojson {w}/good.json": "are the two exchanged?",
     "evaluate {w}/good.json {w}/truth.geojson --classes lane": "the class lane is neither in this file nor in",

@@ -34,6 +34,11 @@ class _Voice:
 _VOICE = _Voice()
 
 
+def is_quiet() -> bool:
+    """Whether the running command has the option --quiet."""
+    return _VOICE.quiet
+
+
 def set_quiet(quiet: bool) -> bool:
     """Hide progress and messages of success, or show them. This is the callback of --quiet."""
     _VOICE.quiet = quiet

@@ -98,7 +98,7 @@ def paper(
     if not quiet:
         for file, about in (TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}).items():
             if file in texts or file in drawn:
-                say(f"{file:<15}{about}", indent=" " * 15)
+                say(f"{file:<16}{about}", indent=" " * 16)
     inform(f"written to {output}")
 
 
@@ -143,9 +143,10 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
     }
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [
-        f"mapgauge {', '.join(dict.fromkeys(method.version for method in methods))} (tables by {__version__})",
+        f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
         f"protocol {protocol.name}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
         f"metrics {', '.join(methods[0].metrics)}",
+        *([f"ranges {_text(ranges)}"] if (ranges := methods[0].summary.ranges) else []),
         f"truth {' and '.join(truths)}",
         *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
         f"{intervals_in_words(comparison)}, seed {seed}",

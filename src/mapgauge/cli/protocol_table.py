@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mapgauge.cli import latex
 from mapgauge.cli.documents import Form, write_csv, write_json
-from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.output import Table, is_quiet, say, show_table
 from mapgauge.cli.summary import frames_in_words, rows_of, titled
 from mapgauge.display.tables import number
 
@@ -61,7 +61,7 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
         ]
         for name, one in pairs
     ]
-    show_table(Table(_TITLE, header, rows, len(header) - len(keys)))
+    show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
     say()
     for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
         say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")

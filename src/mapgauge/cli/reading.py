@@ -52,7 +52,7 @@ class Reading:
                 from mapgauge.io import FORMATS
 
                 able = ", ".join(row.name for row in FORMATS.values() if option in row.options)
-                refuse(f"--{option}", f"only files of the format {able} have this option, and none is given")
+                refuse(f"--{option}", f"only files of the format {able} have this option, and no such file is given")
 
     def predictions(self, path: Path) -> "MapFrames":
         """Read a file of predictions. Options of the file come before those of the command."""

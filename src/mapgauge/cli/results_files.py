@@ -88,7 +88,7 @@ def _what(path: Path) -> str:
     try:
         about = "" if is_dataset(path) else recognise(Content(path)).about
     except MapgaugeError:
-        return "this is no file of mapgauge"
+        return "this is not a file that mapgauge knows"
     side = next((side for side in ("predictions", "truth") if about.startswith(side)), "predictions or truth")
     return "this is truth" if side == "truth" else f"these are {side}"
 

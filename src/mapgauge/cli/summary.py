@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.documents import Form, write_csv, write_json
 from mapgauge.cli.latex import Column, methods_table
-from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.output import Table, is_quiet, say, show_table
 from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str],
     elif form == "latex":
         write_latex(results, names, by_class=by_class)
     else:
-        for metric in results[0].metrics:
-            show_table(_table(metric, results, names))
+        for k, metric in enumerate(results[0].metrics):
+            show_table(_table(metric, results, names), gap=k > 0 or not is_quiet())
         say()
         for name, one in zip(names, results, strict=True):
             say((f"{name}: " if len(names) > 1 else "") + frames_in_words(one), indent="  ")
