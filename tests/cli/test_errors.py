@@ -91,7 +91,7 @@ USAGE = {
     "evaluate good.json truth.geojson --metrics pld -p maptr": "Give them: --cutoff with numbers",
     "evaluate good.json truth.geojson --chamfer far": "Invalid value for --chamfer: must be numbers",
     "evaluate good.json truth.geojson --sospa 0.5 -p maptr": "sospa thresholds need a cutoff. Pass --cutoff",
-    "evaluate good.json truth.geojson --properties frame": "must be OLD=NEW",
+    "evaluate good.json truth.geojson --properties frame": "must be NAME=FOUND",
     "evaluate good.json truth.geojson --by-class": "needs --latex",
     "evaluate good.json truth.geojson --fail-on note": "must be warning or error",
     "paper good.mg -o out --samples 0": "samples must be at least 1",

@@ -152,11 +152,12 @@ def evaluate(
     x = None
     for path, (k, settings) in product(predictions, enumerate(protocols)):
         target, folder = targets[len(results)], folders[len(results)]
+        label = labels[len(results)] + (f" ({len(results) + 1} of {len(labels)})" if len(labels) > 1 else "")
         in_rings = rings if len(given) == 1 or has_rings(chosen[k]) else ()
         common: dict[str, Any] = {"metrics": chosen[k], "unknown": unknown, "workers": workers, "ranges": in_rings}
         if y is None:
             found = streaming.evaluate(
-                *(path, truth, labels[len(results)] if len(labels) > 1 else "", folder, settings),
+                *(path, truth, label if len(labels) > 1 else "", folder, settings),
                 **common,
                 degenerate=degenerate,
                 classes=classes,
@@ -169,8 +170,7 @@ def evaluate(
                 check_classes(classes, x.name, y.classes, x.classes)
                 if not brief:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
-            which = f" ({len(results) + 1} of {len(labels)})" if len(labels) > 1 else ""
-            with progress(f"evaluating {labels[len(results)]}{which}") as advance:
+            with progress(f"evaluating {label}") as advance:
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)

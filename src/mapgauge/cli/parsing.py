@@ -91,11 +91,11 @@ def numbers(option: str, values: Sequence[str] | None, kind: type[float] | type[
         refuse(option, f"must be {what} separated by commas, got {','.join(listed(values))!r}")
 
 
-def pairs(option: str, values: Sequence[str] | None) -> dict[str, str]:
+def pairs(option: str, values: Sequence[str] | None, expected: str = "OLD=NEW") -> dict[str, str]:
     """Return ``OLD=NEW`` items as a dictionary."""
     split = [item.partition("=") for item in listed(values)]
     if not all(old and new for old, _, new in split):
-        refuse(option, f"must be OLD=NEW, got {','.join(listed(values))!r}")
+        refuse(option, f"must be {expected}, got {','.join(listed(values))!r}")
     return {old.strip(): new.strip() for old, _, new in split}
 
 

@@ -40,8 +40,9 @@ class Reading:
     def of(cls, context: typer.Context) -> "Reading":
         """Take the values from the options of a command. Options that the command lacks keep their defaults."""
         given = {known.name: context.params[known.name] for known in fields(cls) if known.name in context.params}
-        for name in ("rename", "rename_truth", "properties"):
+        for name in ("rename", "rename_truth"):
             given[name] = pairs(f"--{name.replace('_', '-')}", given.get(name))
+        given["properties"] = pairs("--properties", given.get("properties"), "NAME=FOUND")
         return cls(**given)
 
     def check(self, *paths: Path) -> None:

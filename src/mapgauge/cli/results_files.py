@@ -17,11 +17,15 @@ _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 
 def is_results(file: Path) -> bool:
     """Whether a path is a file of results, or the work folder of a streamed evaluation."""
+    from mapgauge.files.kinds import is_plain_file
+
     try:
         if file.is_dir():
             from mapgauge.results.folder import is_folder
 
             return is_folder(file)
+        if not is_plain_file(file):  # opening a pipe would wait for its writer
+            return False
         with file.open("rb") as stream:
             return stream.read(len(_ZIP)) == _ZIP
     except OSError:
@@ -72,9 +76,10 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
 def load_all(paths: Sequence[Path]) -> list["Results"]:
     """Load files of results. For other files, the error says what they are and what to do."""
     from mapgauge import load_results
+    from mapgauge.files.kinds import is_plain_file
 
     for path in paths:
-        if path.exists() and not is_results(path):
+        if is_plain_file(path) and not is_results(path):
             raise UnreadableFile(f"{path}: {_what(path)}, expected results ({SUFFIX})", remedy=_EVALUATE)
     return [load_results(path) for path in paths]
 
