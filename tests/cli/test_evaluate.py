@@ -90,7 +90,7 @@ def test_latex_has_the_layout_of_the_paper(call: Run, world: Path) -> None:
     assert header == r" & PLD $\downarrow$ & Loc & Det & Chamfer-AP [\%] $\uparrow$ \\"
     mean = mg.load_results(world / "good.mg").mean
     assert good.startswith(rf"good & $\mathbf{{{mean['pld']:.3f}}}$ & ${mean['localisation']:.3f}$ & ")
-    assert good.endswith(rf" & $\mathbf{{{100 * mean['ap_chamfer']:.1f}}}$ \\")  # average precision in percent
+    assert good.endswith(rf" & $\mathbf{{{100 * (mean['ap_chamfer'] or 0):.1f}}}$ \\")  # average precision in percent
     assert r"\mathbf" not in poor
 
 

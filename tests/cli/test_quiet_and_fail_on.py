@@ -119,6 +119,11 @@ def test_the_bar_shows_rate_time_left_and_which_of_how_many(monkeypatch: pytest.
     assert "evaluating A, setting 2 of 4 [======                  ] 1000/4000 frames" in lines
     assert "evaluating A, setting 2 of 4 [=========               ] 1500/4000 frames, 500/s, 0:05 left" in lines
     assert "evaluating A, setting 4 of 4 [========================] 4000/4000 frames, 1000/s, 0:00 left" in lines
+    monkeypatch.setenv("COLUMNS", "60")
+    with progress("evaluating a method with a very long name") as advance:
+        assert advance is not None
+        advance(40, 80)
+    assert "evaluating a metho… [============            ] 40/80 frames" in screen.text
     set_quiet(True)
     with progress("evaluating A") as advance:
         assert advance is None
@@ -147,6 +152,16 @@ def test_predictions_in_place_of_results(call: Run, world: Path, tmp_path: Path,
     assert not list(tmp_path.iterdir())
 
 
+def test_results_can_have_a_name_but_no_other_option(call: Run, tmp_path: Path) -> None:
+    done = call("compare", "good.mg,name=A B", "poor.mg", "--csv", "--samples", "9")
+    assert done.returncode == 0, done.stderr
+    assert "\nA B,,mean,pld," in done.stdout
+    for command in (("compare", "good.mg,rotate=90"), ("show", "good.mg,planar", "-o", tmp_path / "x.svg")):
+        refused = call(*command)
+        assert refused.returncode == 2
+        assert "results have no option" in " ".join(refused.stderr.split())
+
+
 def test_results_in_place_of_predictions(call: Run) -> None:
     for command in (("evaluate", "good.mg", "truth.geojson"), ("sweep", "good.json", "good.mg")):
         done = call(*command)
@@ -169,8 +184,8 @@ def test_several_files_are_inspected(call: Run) -> None:
 
 def test_thresholds_are_options(call: Run) -> None:
     fields = [row.setting.field for row in METRICS.values() if isinstance(row.rows, HitRows) and row.setting]
-    for command in ("evaluate", "sweep", "show"):
-        assert {f"--{field}" for field in fields} <= options_of(command)
+    for name in ("evaluate", "sweep", "show"):
+        assert {f"--{field}" for field in fields} <= options_of(name)
     command = ("evaluate", "good.json", "truth.geojson", "--chamfer", "0.7", "--frechet", "1.5,2.5", "--sospa", "0.4")
     document = json.loads(call(*command, "--json").stdout)
     assert (document["protocol"]["chamfer"], document["protocol"]["frechet"]) == ([0.7], [1.5, 2.5])

@@ -61,7 +61,10 @@ TruthArgument: TypeAlias = Annotated[
 ResultsArgument: TypeAlias = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RESULTS", help="Files written by `mapgauge evaluate -o`, or folders of them.", show_default=False
+        metavar="RESULTS",
+        help="Files written by `mapgauge evaluate -o`, or folders of them. A name can follow: FILE,name=MapTR.",
+        parser=input_file,
+        show_default=False,
     ),
 ]
 

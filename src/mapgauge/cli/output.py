@@ -193,8 +193,11 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         share = done / max(of, 1)
         bar = ("=" * round(share * _BAR)).ljust(_BAR)
         part = f", setting {min(int(share * settings) + 1, settings)} of {settings}" if settings > 1 else ""
-        text = f"{what}{part} [{bar}] {done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
-        stream.write("\r\x1b[K" + text[: (width_of(stream) or 80) - 1])
+        counts = f" [{bar}] {done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
+        most = (width_of(stream) or 80) - 1
+        room = max(most - len(part) - len(counts), 12)  # a long name is cut before the numbers are
+        called = what if len(what) <= room else f"{what[: room - 1]}…"
+        stream.write("\r\x1b[K" + f"{called}{part}{counts}"[:most])
         stream.flush()
 
     stream.write(f"\r\x1b[K{what} ..."[: (width_of(stream) or 80) + 3])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mapgauge.cli.inputs import options_of
 from mapgauge.cli.parsing import place, refuse
 from mapgauge.cli.targets import SUFFIX
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
@@ -60,6 +61,9 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
     """Return the files of results. A folder stands for all results in it, sorted by name."""
     found: list[Path] = []
     for path in paths:
+        unable = [key for key in options_of(path) if key != "name"]
+        if unable:
+            refuse(f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only 'name'")
         if not path.is_dir() or is_results(path):
             found.append(path)
             continue
