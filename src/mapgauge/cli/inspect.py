@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.output import exit_on, paint, say, show_findings
+from mapgauge.cli.output import exit_on, is_quiet, paint, say, show_findings, warn_of
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
@@ -38,6 +38,7 @@ def inspect(
     properties: o.PropertiesOption = None,
     json: o.JsonOption = False,
     fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Print what is in files.
 
@@ -79,12 +80,13 @@ def _tell(found: "Results | MapFrames", file: Path) -> None:
     from mapgauge.io import FORMATS
     from mapgauge.results.results import Results
 
+    tell_findings = warn_of if is_quiet() else show_findings
     if not isinstance(found, Results):
         tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
-        show_findings(found.findings)
+        tell_findings(found.findings)
         return
     say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {found.protocol.name})")
     for side, read in zip(("predictions", "truth"), found.inputs, strict=True):
         say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
-    show_findings(found.findings)
+    tell_findings(found.findings)
     show_results("text", [found], [file.stem])
