@@ -52,7 +52,8 @@ CONTRACT = {
     "protocol": "",
     "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None "
     "engine=None work=None resume=False on_error=stop axes=keep",
-    "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None workers=None progress=None",
+    "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
+    "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none",
     "load_results": "",
 }

@@ -8,7 +8,8 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.cli.documents import latex, plain
+from mapgauge.cli.documents import plain
+from mapgauge.cli.latex import escaped as latex
 
 LINE = [[0.0, 0.0], [9.0, 0.0]]
 NAMES = ["a\n\\input{/etc/passwd}", "=cmd|' /C calc'!A0", "b\r\n%\x1b[2J", "@SUM(1)", "+1+1", "-2+3", "\t=1", "^^M\\x"]
@@ -30,7 +31,7 @@ def test_latex_has_only_lines_of_its_own(call: Run, named: Path, command: str) -
     assert done.returncode == 0
     for line in done.stdout.splitlines():
         assert line.startswith(
-            ("%", "\\begin{tabular}", "\\toprule", "\\midrule", "\\bottomrule", "\\end{tabular}")
+            ("%", "\\begin{tabular}", "\\toprule", "\\midrule", "\\bottomrule", "\\end{tabular}", "\\cmidrule(lr)")
         ) or (line.endswith(r" \\"))
         assert line.startswith("%") or "\\input" not in line
         assert "\x1b" not in line
@@ -40,7 +41,7 @@ def test_a_class_in_the_header_of_a_table_is_escaped(call: Run, tmp_path: Path) 
     truth = mg.MapFrames.of({"a": {NAMES[0]: [LINE], "divider": [LINE]}})
     mg.write(truth.with_confidence(1), tmp_path / "x.parquet")
     mg.write(truth, tmp_path / "y.parquet")
-    done = call("evaluate", "x.parquet", "y.parquet", "--classes", NAMES[0], "--latex", cwd=tmp_path)
+    done = call("evaluate", "x.parquet", "y.parquet", "--classes", NAMES[0], "--latex", "--by-class", cwd=tmp_path)
     assert done.returncode == 0
     assert r" & a \textbackslash{}input\{/etc/passwd\} & " in done.stdout
     assert "\n\\input" not in done.stdout

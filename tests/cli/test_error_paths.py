@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import mapgauge as mg
-from mapgauge.cli.demo import MARK, _check_folder
-from mapgauge.cli.targets import check_target
+from mapgauge.cli.targets import check_target, own_folder
 
 
 def test_targets_without_permission_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +22,6 @@ def test_targets_without_permission_are_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_folder_of_the_demo_with_a_damaged_list_is_refused(tmp_path: Path) -> None:
-    (tmp_path / MARK).write_bytes(b"\xff\xfe")
+    (tmp_path / ".mark").write_bytes(b"\xff\xfe")
     with pytest.raises(mg.MapgaugeError, match="cannot be read: 'utf-8' codec can't decode"):
-        _check_folder(tmp_path)
+        own_folder(tmp_path, ".mark", ["a.json"], "the demo")

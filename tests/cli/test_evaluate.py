@@ -92,19 +92,25 @@ def test_csv_has_all_values_in_full(call: Run, world: Path) -> None:
     assert set(rows[0]) == {"name", "class", *results.classes["divider"]}
 
 
-def test_latex_has_the_layout_of_the_paper(call: Run) -> None:
+def test_latex_has_the_layout_of_the_paper(call: Run, world: Path) -> None:
     done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--metrics", "pld,ap_chamfer")
-    tables = done.stdout.split(r"\begin{tabular}")[1:]
-    assert len(tables) == 2
-    for table, columns in zip(tables, (7, 5), strict=True):
-        rows = [line for line in table.splitlines() if line.endswith(r"\\")]
-        assert len(rows) == 3
-        assert [line.count("&") for line in rows] == [columns - 1] * 3
-        assert table.startswith("{l" + "c" * (columns - 1) + "}")
-        assert r" & ped\_crossing & divider & boundary & " in rows[0]
-        assert rows[1].count(r"\mathbf") == 4  # the good detector is the better one everywhere
-        assert r"\mathbf" not in rows[2]
-        assert r"\end{tabular}" in table
+    assert done.stdout.count(r"\begin{tabular}{lcccc}") == 1
+    header, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
+    assert header == r" & PLD $\downarrow$ & Loc & Det & Chamfer-AP [\%] $\uparrow$ \\"
+    mean = mg.load_results(world / "good.mg").mean
+    assert good.startswith(rf"good & $\mathbf{{{mean['pld']:.3f}}}$ & ${mean['localisation']:.3f}$ & ")
+    assert good.endswith(rf" & $\mathbf{{{100 * (mean['ap_chamfer'] or 0):.1f}}}$ \\")  # average precision in percent
+    assert r"\mathbf" not in poor
+
+
+def test_latex_can_have_a_column_per_class(call: Run) -> None:
+    command = ("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--by-class")
+    done = call(*command, "--metrics", "pld,ap_chamfer")
+    groups, classes, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
+    assert groups == (r" & \multicolumn{4}{c}{PLD $\downarrow$} & \multicolumn{4}{c}{Chamfer-AP [\%] $\uparrow$} \\")
+    assert r"\cmidrule(lr){2-5} \cmidrule(lr){6-9}" in done.stdout
+    assert classes.startswith(r" & ped\_crossing & divider & boundary & mean & ped\_crossing")
+    assert (good.count(r"\mathbf"), poor.count(r"\mathbf")) == (8, 0)  # the good detector is better everywhere
 
 
 def test_settings_reach_the_protocol(call: Run) -> None:

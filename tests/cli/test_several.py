@@ -88,6 +88,10 @@ def test_comparisons_have_csv_and_latex(call: Run) -> None:
     latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout
     lines = [line for line in latex.splitlines() if line.endswith(r"\\")]
     assert [line.count("&") for line in lines] == [5, 5, 5]
+    assert r"\mathbf{" in lines[1]
+    assert re.search(r"\$\d\d\.\d\$ \{\\scriptsize \[\d+\.\d, \d+\.\d\]\}", lines[2])  # in percent, with its interval
+    both = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9", "--classes", "divider,mean").stdout
+    assert both.count(r"\begin{tabular}{lcccccccccc}") == 1
 
 
 def test_sweep_has_a_row_per_setting(call: Run) -> None:
@@ -119,4 +123,4 @@ def test_sweeps_have_csv_latex_and_a_figure(call: Run, tmp_path: Path) -> None:
     done = call(*arguments, "--csv", "--figure", tmp_path / "cutoffs.svg")
     assert [row["region"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["60x30", "60x30"]
     assert "<svg" in (tmp_path / "cutoffs.svg").read_text()
-    assert r"60x30 & 0.5 m & 0.5 m & 0." in call(*arguments, "--latex").stdout
+    assert r"60x30 & 0.5 m & 0.5 m & $0." in call(*arguments, "--latex").stdout

@@ -84,7 +84,7 @@ def test_the_command_line_prints_it(call: Run, tmp_path: Path) -> None:
     table = list(csv.DictReader(io.StringIO(call("evaluate", "good.json", "truth.geojson", "--csv").stdout)))
     assert float(table[-1]["length_error"]) == document["mean"]["length_error"]
     latex = call("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--metrics", "length_error").stdout
-    assert r"$\downarrow$ merror" in latex
+    assert r"error $\downarrow$" in latex
     files = [tmp_path / "runs" / f"{name}.mg" for name in ("good", "poor")]
     compared = call("compare", *files, "--fail-if", "length_error > +0.9")
     assert re.search(r"Length error ↓", compared.stdout)

@@ -74,7 +74,7 @@ def duplicates(context: Context) -> Iterator[Finding]:
         if twice:
             text = f"{name}: {len(twice)} tokens occur more than once, so it is unclear which of their frames counts"
             remedy = Remedy.of("Write each frame once, also when results of several runs or processes are joined")
-            yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice[:EXAMPLES]), remedy)
+            yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice), remedy)
 
 
 def meeting(context: Context) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def meeting(context: Context) -> Iterator[Finding]:
             'Check that the truth is complete and of the same split, or pass unknown="ignore" to leave them out',
             "Check that the truth is complete and of the same split, or pass --ignore-unknown to leave them out",
         )
-        yield Finding("error", "tokens-unknown", text, len(unknown), tuple(unknown[:EXAMPLES]), remedy or other)
+        yield Finding("error", "tokens-unknown", text, len(unknown), tuple(unknown), remedy or other)
     if missing:
         share = percent(len(missing), len(y))
         text = (
@@ -108,7 +108,7 @@ def meeting(context: Context) -> Iterator[Finding]:
         other = Remedy.of("Check that the run was complete and on the same split")
         if context.predictions.format.startswith("vectormapnet"):
             other = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
-        yield Finding("warning", "tokens-missing", text, len(missing), tuple(missing[:EXAMPLES]), remedy or other)
+        yield Finding("warning", "tokens-missing", text, len(missing), tuple(missing), remedy or other)
 
 
 def order(context: Context) -> Iterator[Finding]:

@@ -10,6 +10,8 @@ from mapgauge.cli.demo import demo
 from mapgauge.cli.evaluate import evaluate
 from mapgauge.cli.inspect import inspect
 from mapgauge.cli.lists import formats, protocols
+from mapgauge.cli.output import set_quiet
+from mapgauge.cli.paper import paper
 from mapgauge.cli.plot import plot
 from mapgauge.cli.report import report
 from mapgauge.cli.show import show
@@ -40,8 +42,9 @@ def about(
     ] = False,
 ) -> None:
     """Evaluate online HD maps: compare predicted polylines with the truth."""
+    set_quiet(False)
 
 
-for _command in (evaluate, compare, sweep, show, plot, report, inspect, convert, formats, protocols, demo):
+for _command in (evaluate, compare, sweep, show, plot, report, paper, inspect, convert, formats, protocols, demo):
     app.command()(_command)
 app.add_typer(truth)

@@ -1,6 +1,7 @@
 """``mapgauge compare``: prints results side by side, with confidence intervals of values and differences."""
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,10 +9,11 @@ import typer
 
 from mapgauge.cli import gate
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import Form, form_of, write_csv, write_json, write_latex
+from mapgauge.cli.documents import Form, form_of, write_csv, write_json
+from mapgauge.cli.latex import Bounds, Column, methods_table
 from mapgauge.cli.output import Table, say, show_table, warn
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse
-from mapgauge.cli.results_files import check_one_protocol, each_results
+from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.cli.summary import titled
 from mapgauge.errors import InvalidInput
 
@@ -28,9 +30,9 @@ def compare(
             "--classes", metavar="NAME,...", help="Classes to show, or `all`. Default: mean.", show_default=False
         ),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of bootstrap samples.")] = 1000,
-    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")] = 0,
+    samples: o.SamplesOption = 1000,
+    level: o.LevelOption = 0.95,
+    seed: o.SeedOption = 0,
     correction: Annotated[
         str,
         typer.Option(
@@ -53,6 +55,7 @@ def compare(
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Compare results, with confidence intervals.
 
@@ -61,16 +64,14 @@ def compare(
     form = form_of(json=json, csv=csv, latex=latex)
     results = each_results(results)
     names = file_names(results, name)
-    if samples < 1 or not 0 < level < 1 or seed < 0:
-        refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
+    check_bootstrap(samples, level, seed)
     if correction not in ("none", "holm"):
         refuse("--correction", f"must be none or holm, got {correction!r}")
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
-    from mapgauge import load_results
 
-    methods = [load_results(path) for path in results]
+    methods = load_all(results)
     check_one_protocol(names, methods)
     comparison = compare_results(
         methods,
@@ -93,6 +94,12 @@ def compare(
         raise typer.Exit(gate.FAILED)
 
 
+def check_bootstrap(samples: int, level: float, seed: int) -> None:
+    """Refuse options of the bootstrap that are out of range."""
+    if samples < 1 or not 0 < level < 1 or seed < 0:
+        refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
+
+
 def show_comparison(
     form: Form, comparison: "Comparison", classes: list[str], verdicts: Sequence[gate.Verdict] = ()
 ) -> None:
@@ -100,7 +107,9 @@ def show_comparison(
     if form == "json":
         write_json(_document(comparison) | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
-        write_csv(list(_rows(comparison)))
+        write_csv(rows_of(comparison))
+    elif form == "latex":
+        sys.stdout.write(latex_of(comparison, classes))
     else:
         from mapgauge.results.comparison import plain_keys
 
@@ -110,21 +119,49 @@ def show_comparison(
                 [name, *(str(found[class_name][key]) for key in keys)]
                 for name, found in zip(comparison.names, comparison.estimates, strict=True)
             ]
-            title = (
-                f"{class_name}, with intervals of {comparison.level:.0%} from {comparison.samples} draws of "
-                f"{comparison.units} {comparison.drawn}s"
-            )
-            if form == "latex":
-                write_latex(["", *map(titled, keys)], rows, title)
-            else:
-                show_table(Table(title, ["name", *map(titled, keys)], rows), gap=k > 0)
-                _show_differences(comparison, class_name, keys)
-        if form == "text":
-            for note in filter(None, (comparison.tests, *comparison.notes)):
-                say(note)
+            title = f"{class_name}, with {intervals_in_words(comparison)}"
+            show_table(Table(title, ["name", *map(titled, keys)], rows), gap=k > 0)
+            _show_differences(comparison, class_name, keys)
+        for note in filter(None, (comparison.tests, *comparison.notes)):
+            say(note)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
+
+
+def intervals_in_words(comparison: "Comparison") -> str:
+    """Return the level of the intervals, and what they were drawn from."""
+    return (
+        f"intervals of {comparison.level:.0%} from {comparison.samples} draws of {comparison.units} {comparison.drawn}s"
+    )
+
+
+def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequence[str] = ()) -> str:
+    """Return one LaTeX table of all methods, with intervals beside the values."""
+    from mapgauge.results.comparison import plain_keys
+
+    keys = plain_keys(comparison.estimates[0][classes[0]])
+    values = [
+        {name: {key: _finite(value.value) for key, value in found[name].items()} for name in classes}
+        for found in comparison.estimates
+    ]
+    bounds = [
+        {
+            name: {
+                key: Bounds(value.low, value.high) if math.isfinite(value.low + value.high) else None
+                for key, value in found[name].items()
+            }
+            for name in classes
+        }
+        for found in comparison.estimates
+    ]
+    columns = [Column(key, name) for key in keys for name in classes]
+    title = f"{', '.join(classes)}, with {intervals_in_words(comparison)}"
+    return methods_table(comparison.names, values, columns, [title, *captions], bounds)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
@@ -174,7 +211,12 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
 
 def _values(value: "Estimate | Difference") -> dict[str, Any]:
     """Return the numbers of a value or a difference. Those that do not exist are None."""
-    return {key: number if number is None or math.isfinite(number) else None for key, number in value._asdict().items()}
+    return {key: None if number is None else _finite(number) for key, number in value._asdict().items()}
+
+
+def rows_of(comparison: "Comparison") -> list[dict[str, Any]]:
+    """Return a row per method, class and value, then one per difference, for CSV."""
+    return list(_rows(comparison))
 
 
 def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:

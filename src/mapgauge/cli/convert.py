@@ -10,9 +10,9 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.output import progress, say, show_findings, warn
+from mapgauge.cli.output import exit_on, inform, progress, say, show_findings, warn, warn_of
 from mapgauge.cli.parsing import refuse, valid
-from mapgauge.cli.reading import Reading, check_files, read_scenes
+from mapgauge.cli.reading import Reading, read_scenes
 from mapgauge.cli.targets import check_targets
 from mapgauge.frames.findings import Finding
 
@@ -62,6 +62,8 @@ def convert(
     rename: o.RenameOption = None,
     planar: o.PlanarOption = False,
     certain: o.CertainOption = False,
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
     degenerate: o.DegenerateOption = "strict",
     scenes: Annotated[
         Path | None,
@@ -73,6 +75,8 @@ def convert(
         ),
     ] = None,
     workers: o.WorkersOption = None,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Write a file in another format.
 
@@ -93,16 +97,27 @@ def convert(
         refuse("--to", f"a folder is a Parquet data set, got {to}")
     elif not is_url(target):
         check_targets([], [*sources, scenes], folders=[Path(target) / UNFINISHED])
-    check_files(*sources)
+    reading.check(*sources)
     scene_of = None if scenes is None else read_scenes(scenes)
     if folder:
-        _convert_all(sources, target, reading, scene_of, workers)
-        return
-    frames = _with_scenes(reading.predictions(sources[0]), scene_of)
-    show_findings(frames.findings)
-    write(frames, target, to)
-    say(f"{sources[0]} ({frames.format}): {len(frames)} frames, {len(frames.polylines)} instances")
-    warn(f"written to {target}")
+        done = _convert_all(sources, target, reading, scene_of, workers)
+    else:
+        frames = _with_scenes(reading.predictions(sources[0]), scene_of)
+        write(frames, target, to)
+        done = [_written(frames)]
+    for source, written in zip(sources, done, strict=True):
+        if quiet:
+            warn_of(written.findings)
+        else:
+            show_findings(written.findings)
+            say(f"{source} ({written.format}): {written.frames} frames, {written.instances} instances")
+    if len(done) > 1 and not all(written.scenes for written in done):
+        warn(
+            "this data set has no scenes, so its files overlap and must be read at the same time. "
+            "Pass --scenes to sort it by scene, which needs less reading"
+        )
+    inform(f"written to {target}")
+    exit_on(fail_on, [finding for written in done for finding in written.findings])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ class _Written:
 
 def _convert_all(
     sources: Sequence[Path], target: str, reading: Reading, scenes: Mapping[str, str] | None, workers: int | None
-) -> None:
+) -> list[_Written]:
     """Write files to a data set. It appears when all of them are written; after an error, nothing is left."""
     from mapgauge.evaluation.engines import open_engine, run
     from mapgauge.io.dataset_write import DatasetWriter
@@ -144,16 +159,7 @@ def _convert_all(
     except BaseException:
         writer.remove()
         raise
-    for index, source in tasks:
-        written = done[index]
-        show_findings(written.findings)
-        say(f"{source} ({written.format}): {written.frames} frames, {written.instances} instances")
-    if len(tasks) > 1 and not all(written.scenes for written in done.values()):
-        warn(
-            "this data set has no scenes, so its files overlap and must be read at the same time. "
-            "Pass --scenes to sort it by scene, which needs less reading"
-        )
-    warn(f"written to {target}")
+    return [done[index] for index, _ in tasks]
 
 
 def _convert(
@@ -162,6 +168,10 @@ def _convert(
     index, source = task
     frames = _with_scenes(reading.predictions(source), scenes)
     writer.add(frames, f"part-{index:05}")
+    return _written(frames)
+
+
+def _written(frames: "MapFrames") -> _Written:
     return _Written(frames.format, len(frames), len(frames.polylines), frames.scenes is not None, frames.findings)
 
 

@@ -10,9 +10,8 @@ from mapgauge.cli.output import progress, say
 from mapgauge.cli.parsing import refuse
 from mapgauge.cli.show import corners_of
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.targets import make_folder
-from mapgauge.errors import MapgaugeError, MissingDependency
-from mapgauge.files.writing import save
+from mapgauge.cli.targets import own_folder
+from mapgauge.errors import MissingDependency
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,8 +45,7 @@ def demo(
     """
     if frames < 1 or seed < 0:
         refuse("--frames", "frames must be at least 1 and seed at least 0")
-    make_folder(output)
-    _check_folder(output)
+    own_folder(output, MARK, FILES, "the demo")
 
     from mapgauge import compare, evaluate, read, sweep, write
     from mapgauge.demo import demo_world
@@ -86,23 +84,6 @@ def demo(
         say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
     say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
     say(f"Open this in a browser: {output / 'report.html'}")
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder with files that the demo did not write. Mark a new folder as one of the demo."""
-    mark = folder / MARK
-    try:
-        files = {file.name for file in folder.iterdir()}
-        own = set(mark.read_text(encoding="utf-8").split()) if MARK in files else set()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MapgaugeError(f"{folder}: cannot be read: {error}") from error
-    foreign = sorted(files - {MARK} if not own else (files - own) & set(FILES))
-    if foreign:
-        raise MapgaugeError(
-            f"{folder}: this folder has files that the demo did not write ({', '.join(foreign[:3])})",
-            remedy="Pass another folder, or an empty one, with --output",
-        )
-    save(mark, "\n".join(FILES).encode())
 
 
 def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":

@@ -1,32 +1,17 @@
-"""Writes JSON, CSV and LaTeX to stdout."""
+"""Writes JSON and CSV to stdout."""
 
 import csv
 import json
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 from mapgauge.cli.parsing import refuse
-from mapgauge.cli.words import printable
 
 Form: TypeAlias = Literal["text", "json", "csv", "latex"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "↓": r"$\downarrow$",
-    "↑": r"$\uparrow$",
-}
 
 
 def form_of(*, json: bool = False, csv: bool = False, latex: bool = False) -> Form:
@@ -51,10 +36,10 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_csv(rows: Sequence[dict[str, Any]]) -> None:
-    """Write rows as CSV, with all digits. Missing values are empty."""
+def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None) -> None:
+    """Write rows as CSV to stdout or another stream, with all digits. Missing values are empty."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer = csv.writer(sys.stdout if stream is None else stream, lineterminator="\n")
     writer.writerow(map(plain, keys))
     writer.writerows([plain(row.get(key, "")) for key in keys] for row in rows)
 
@@ -72,38 +57,3 @@ def plain(value: Any) -> Any:
     except ValueError:
         return f"'{value}"
     return value
-
-
-def write_latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> None:
-    """Write a tabular with the rules of booktabs. Cells after the first in a row must be valid LaTeX already.
-
-    The caption is a comment. It is kept on one line, because a line break would end the comment.
-    """
-    columns = "l" + "c" * (len(header) - 1)
-    lines = [
-        f"% {printable(caption)}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        " & ".join(map(latex, header)) + r" \\",
-        r"\midrule",
-        *(" & ".join([latex(row[0]), *row[1:]]) + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
-
-
-def latex(text: str) -> str:
-    r"""Return text on one line, with the special characters of LaTeX escaped.
-
-    >>> latex("ped_crossing")
-    'ped\\_crossing'
-    """
-    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
-
-
-def cell(value: float | None, *, bold: bool = False) -> str:
-    """Return a number as a cell of a LaTeX table."""
-    if value is None:
-        return "--"
-    return rf"$\mathbf{{{value:.3f}}}$" if bold else f"${value:.3f}$"

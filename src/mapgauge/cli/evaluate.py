@@ -9,11 +9,11 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
-from mapgauge.cli.output import progress, show_findings, warn, warn_of
+from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, refuse, settings_of, valid
 from mapgauge.cli.protocol_table import show_protocols
-from mapgauge.cli.reading import Reading, check_classes, check_files, read_scenes
-from mapgauge.cli.streaming import Streaming
+from mapgauge.cli.reading import Reading, check_classes, read_scenes
+from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
@@ -29,6 +29,9 @@ def evaluate(
     protocol: o.ProtocolsOption = None,
     metrics: o.MetricsOption = None,
     cutoff: o.CutoffOption = None,
+    chamfer: o.ChamferOption = None,
+    frechet: o.FrechetOption = None,
+    sospa: o.SospaOption = None,
     spacing: o.SpacingOption = None,
     count: o.CountOption = None,
     classes: o.ClassesOption = None,
@@ -42,6 +45,8 @@ def evaluate(
     rename_truth: o.RenameTruthOption = None,
     planar: o.PlanarOption = False,
     certain: o.CertainOption = False,
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
     degenerate: o.DegenerateOption = "strict",
     ignore_unknown: o.IgnoreUnknownOption = False,
     scenes: Annotated[
@@ -55,11 +60,11 @@ def evaluate(
     ] = None,
     name: o.NamesOption = None,
     workers: o.WorkersOption = None,
-    engine: o.EngineOption = None,
-    scheduler: o.SchedulerOption = None,
-    work: o.WorkOption = None,
-    resume: o.ResumeOption = False,
-    on_error: o.OnErrorOption = "stop",
+    engine: EngineOption = None,
+    scheduler: SchedulerOption = None,
+    work: WorkOption = None,
+    resume: ResumeOption = False,
+    on_error: OnErrorOption = "stop",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -90,6 +95,11 @@ def evaluate(
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="With --latex, a column for each class instead of the means only.")
+    ] = False,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Compare predictions with truth.
 
@@ -98,10 +108,13 @@ def evaluate(
     """
     form = form_of(json=json, csv=csv, latex=latex)
     given = listed(protocol) or ["paper-60x30"]
+    if by_class and (form != "latex" or len(given) > 1):
+        refuse("--by-class", "needs --latex and one protocol")
     if len(set(given)) < len(given):
         refuse("--protocol", f"must be different names, got {', '.join(given)}")
+    thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
     protocols = [
-        settings_of(one, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop) for one in given
+        settings_of(one, **thresholds, spacing=spacing, count=count, classes=classes, crop=crop) for one in given
     ]
     chosen = metrics_of_each(protocols, metrics)
 
@@ -126,43 +139,44 @@ def evaluate(
         check_geometry(output)
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
-    quiet = form != "text"
-    check_files(*predictions, truth)
+    brief = quiet or form != "text"  # stdout then has the document only
+    reading.check(*predictions, truth)
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
     from mapgauge import evaluate as evaluate_frames
 
     y = None if streamed else reading.truth(truth)
-    if y is not None and not quiet:
+    if y is not None and not brief:
         tell_frames("truth", f"{y.name} ({y.format})", y)
     results: list[Results] = []
     told: set[Finding] = set()
     x = None
     for path, (k, settings) in product(predictions, enumerate(protocols)):
         target, folder = targets[len(results)], folders[len(results)]
+        label = labels[len(results)] + (f" ({len(results) + 1} of {len(labels)})" if len(labels) > 1 else "")
         in_rings = rings if len(given) == 1 or has_rings(chosen[k]) else ()
         common: dict[str, Any] = {"metrics": chosen[k], "unknown": unknown, "workers": workers, "ranges": in_rings}
         if y is None:
             found = streaming.evaluate(
-                *(path, truth, labels[len(results)] if len(labels) > 1 else "", folder, settings),
+                *(path, truth, label if len(labels) > 1 else "", folder, settings),
                 **common,
                 degenerate=degenerate,
                 classes=classes,
             )
-            if not quiet and k == 0:
+            if not brief and k == 0:
                 tell_inputs(found)
         else:
             if x is None or k == 0:
                 x = reading.beside(reading.predictions(path), y)
                 check_classes(classes, x.name, y.classes, x.classes)
-                if not quiet:
+                if not brief:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
-            with progress(f"evaluating {labels[len(results)]}") as advance:
+            with progress(f"evaluating {label}") as advance:
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
-        if quiet:
+        if brief:
             warn_of(new)
         else:
             show_findings(new)
@@ -170,21 +184,22 @@ def evaluate(
             found.save(target, geometry="original" if with_geometry else None)
         results.append(found if page or streamed else found.without_data())
     if len(given) == 1:
-        show_results(form, results, names)
+        show_results(form, results, names, by_class=by_class)
     else:
         show_protocols(form, results, [called for called, _ in runs])
     errors = sum(finding.level == "error" for finding in told)
-    if errors and not quiet:
+    if errors and not brief:
         warn(
             f"{errors} of the findings above {'is an error' if errors == 1 else 'are errors'}: do not trust the numbers"
         )
     for target in targets:
         if target is not None:
-            warn(f"results in {target}")
+            inform(f"results in {target}")
     for k, written in enumerate(pages):
         if written is not None:
             from mapgauge.report import write_report
 
             with progress("writing the report") as advance:
                 write_report(results[k :: len(given)], written, names=names, frames=frames, progress=advance)
-            warn(f"report in {written}")
+            inform(f"report in {written}")
+    exit_on(fail_on, told)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.output import warn
+from mapgauge.cli.output import inform, warn
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import InvalidInput
 
@@ -168,7 +168,7 @@ def report(verdicts: Sequence[Verdict], baseline: str, units: str) -> bool:
         warn(f"gate: {_reason(verdict, baseline)}")
     if not failed:
         checked = dict.fromkeys(verdict.condition.text for verdict in verdicts)
-        warn(f"gate passed: no condition was met ({'; '.join(checked)})")
+        inform(f"gate passed: no condition was met ({'; '.join(checked)})")
     return not failed
 
 

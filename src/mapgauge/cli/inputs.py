@@ -69,7 +69,7 @@ def _parse(file: str, text: str) -> dict[str, Any]:
         if (key in _FLAGS) == bool(equals):
             refuse(where, f"expected {key}" if key in _FLAGS else f"expected {key}=VALUE")
         found = _KEYS[key](where, value)
-        if key == "rename":
+        if isinstance(found, dict):
             found = options.get(key, {}) | found
         elif key in options:
             refuse(where, f"{key} is given twice")
@@ -113,11 +113,14 @@ def _choice(*choices: str) -> Callable[[str, str], str]:
     return choose
 
 
-def _renamed(where: str, value: str) -> dict[str, str]:
-    old, _, new = value.partition(":")
-    if not old or not new:
-        refuse(where, f"expected rename=OLD:NEW, got {value!r}")
-    return {old: new}
+def _pair(expected: str) -> Callable[[str, str], dict[str, str]]:
+    def split(where: str, value: str) -> dict[str, str]:
+        one, _, other = value.partition(":")
+        if not one or not other:
+            refuse(where, f"expected {expected}, got {value!r}")
+        return {one: other}
+
+    return split
 
 
 def _format(where: str, value: str) -> str:
@@ -131,11 +134,12 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "format": _format,
     "rotate": _number,
     "forward": _choice("x", "y"),
-    "rename": _renamed,
+    "rename": _pair("rename=OLD:NEW"),
     "confidence": _share,
     "certain": _flag,
     "planar": _flag,
     "unshrink": _flag,
+    "properties": _pair("properties=NAME:FOUND, such as properties=frame:sample_token"),
     "degenerate": _choice("strict", "drop"),
 }
 _FLAGS = [key for key, parse in _KEYS.items() if parse is _flag]

@@ -1,8 +1,8 @@
-"""``mapgauge inspect``: prints what is in a file."""
+"""``mapgauge inspect``: prints what is in files."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,51 +10,83 @@ from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.output import paint, say, show_findings
+from mapgauge.cli.output import exit_on, is_quiet, paint, say, show_findings, warn_of
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
 
+if TYPE_CHECKING:
+    from mapgauge.frames.findings import Finding
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.results import Results
+
 
 def inspect(
     context: typer.Context,
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="FILE", help="File of predictions, truth or results.", parser=input_file, show_default=False
+            metavar="FILE",
+            help="One or more files of predictions, truth or results.",
+            parser=input_file,
+            show_default=False,
         ),
     ],
     format: o.FormatOption = None,
     degenerate: o.DegenerateOption = "strict",
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
     json: o.JsonOption = False,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
-    """Print what is in a file.
+    """Print what is in files.
 
     Prints the format, frames, classes, confidences, extents, and what the reader found. For results, prints the tables.
     """
-    if format is None and is_results(file):
-        _inspect_results(file, json)
-        return
-    frames = Reading.of(context).predictions(file)
-    if json:
-        from mapgauge.display.contents import contents_of
-
-        write_json(contents_of(frames) | {"findings": [asdict(finding) for finding in frames.findings]})
-        return
-
-    from mapgauge.io import FORMATS
-
-    tell_frames(frames.name, f"({frames.format}: {FORMATS[frames.format].about})", frames)
-    show_findings(frames.findings)
-
-
-def _inspect_results(file: Path, json: bool) -> None:
     from mapgauge import load_results
 
-    results = load_results(file)
-    if not json:
-        say(f"{paint(str(file), 'bold')} (results of mapgauge {results.version}, protocol {results.protocol.name})")
-        for side, read in zip(("predictions", "truth"), results.inputs, strict=True):
-            say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
-        show_findings(results.findings)
-    show_results("json" if json else "text", [results], [file.stem])
+    reading = Reading.of(context)
+    are_results = [format is None and is_results(file) for file in files]
+    reading.check(*(file for file, there in zip(files, are_results, strict=True) if not there))
+    documents: list[dict[str, Any]] = []
+    findings: list[Finding] = []
+    for file, there in zip(files, are_results, strict=True):
+        found = load_results(file) if there else reading.predictions(file)
+        findings += found.findings
+        if json:
+            documents.append(_document(found, file))
+        else:
+            if file is not files[0]:
+                say()
+            _tell(found, file)
+    if json:
+        write_json(documents[0] if len(documents) == 1 else documents)
+    exit_on(fail_on, findings)
+
+
+def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
+    """Return what a file holds as plain values for JSON."""
+    from mapgauge.display.contents import contents_of
+    from mapgauge.results.results import Results
+
+    if isinstance(found, Results):
+        return {"name": file.stem} | found.to_dict()
+    return contents_of(found) | {"findings": [asdict(finding) for finding in found.findings]}
+
+
+def _tell(found: "Results | MapFrames", file: Path) -> None:
+    """Print what a file holds."""
+    from mapgauge.io import FORMATS
+    from mapgauge.results.results import Results
+
+    tell_findings = warn_of if is_quiet() else show_findings
+    if not isinstance(found, Results):
+        tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
+        tell_findings(found.findings)
+        return
+    say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {found.protocol.name})")
+    for side, read in zip(("predictions", "truth"), found.inputs, strict=True):
+        say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
+    tell_findings(found.findings)
+    show_results("text", [found], [file.stem])

@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.parsing import Texts, at_least_one, one_of, refuse, valid
-from mapgauge.evaluation.engines import ENGINES
+from mapgauge.cli.output import set_quiet
+from mapgauge.cli.parsing import Texts, at_least_one, one_of, valid
 
 
 def _formats() -> list[str]:
@@ -43,12 +43,6 @@ def _format(name: str | None) -> str | None:
     return name
 
 
-def _engine(name: str | None) -> str | None:
-    if name is not None and name not in ENGINES:
-        refuse("--engine", f"must be one of {', '.join(ENGINES)}, got {name!r}. For a cluster, pass --scheduler")
-    return name
-
-
 PredictionsArgument: TypeAlias = Annotated[
     list[Path],
     typer.Argument(
@@ -67,7 +61,10 @@ TruthArgument: TypeAlias = Annotated[
 ResultsArgument: TypeAlias = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RESULTS", help="Files written by `mapgauge evaluate -o`, or folders of them.", show_default=False
+        metavar="RESULTS",
+        help="Files written by `mapgauge evaluate -o`, or folders of them. A name can follow: FILE,name=MapTR.",
+        parser=input_file,
+        show_default=False,
     ),
 ]
 
@@ -102,6 +99,23 @@ CutoffOption: TypeAlias = Annotated[
     Texts,
     typer.Option(
         "--cutoff", "-c", metavar="METRES,...", help="Cutoffs of PLD. The summary shows the first.", show_default=False
+    ),
+]
+ChamferOption: TypeAlias = Annotated[
+    Texts,
+    typer.Option("--chamfer", metavar="METRES,...", help="Thresholds of Chamfer-AP.", show_default=False),
+]
+FrechetOption: TypeAlias = Annotated[
+    Texts,
+    typer.Option("--frechet", metavar="METRES,...", help="Thresholds of Fréchet-AP.", show_default=False),
+]
+SospaOption: TypeAlias = Annotated[
+    Texts,
+    typer.Option(
+        "--sospa",
+        metavar="SHARE,...",
+        help="Thresholds of SOSPA-AP, on normalised SOSPA from 0 to 1 at the first cutoff.",
+        show_default=False,
     ),
 ]
 SpacingOption: TypeAlias = Annotated[
@@ -185,6 +199,18 @@ PlanarOption: TypeAlias = Annotated[bool, typer.Option("--planar", help="Drop th
 CertainOption: TypeAlias = Annotated[
     bool, typer.Option("--certain", help="Set the confidence of all predictions to 1.")
 ]
+UnshrinkOption: TypeAlias = Annotated[
+    bool, typer.Option("--unshrink", help="Undo the shrinking of VectorMapNet's files. Other files stay as they are.")
+]
+PropertiesOption: TypeAlias = Annotated[
+    Texts,
+    typer.Option(
+        "--properties",
+        metavar="NAME=FOUND,...",
+        help="Names of the properties in GeoJSON files, such as frame=sample_token,class=kind.",
+        show_default=False,
+    ),
+]
 IgnoreUnknownOption: TypeAlias = Annotated[
     bool, typer.Option("--ignore-unknown", help="Ignore predicted frames that are not in the truth.")
 ]
@@ -198,45 +224,6 @@ WorkersOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-EngineOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help=f"How Parquet is evaluated on this machine: {', '.join(ENGINES)}.",
-        callback=_engine,
-        autocompletion=lambda: list(ENGINES),
-        show_default=False,
-    ),
-]
-SchedulerOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler", metavar="URL", help="Address of a Dask cluster, such as tcp://HOST:8786.", show_default=False
-    ),
-]
-WorkOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--work",
-        metavar="FOLDER",
-        help="Folder for finished chunks, to resume or to load the results.",
-        show_default=False,
-    ),
-]
-ResumeOption: TypeAlias = Annotated[
-    bool, typer.Option("--resume", help="Continue an interrupted run from the folder of --work.")
-]
-OnErrorOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--on-error",
-        metavar="stop|skip",
-        help="What to do when a part cannot be read: stop, or skip it with a warning.",
-        callback=one_of("--on-error", "stop", "skip"),
-        autocompletion=lambda: ["stop", "skip"],
-    ),
-]
 NamesOption: TypeAlias = Annotated[
     Texts,
     typer.Option(
@@ -246,6 +233,11 @@ NamesOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+SamplesOption: TypeAlias = Annotated[int, typer.Option("--samples", metavar="N", help="Number of bootstrap samples.")]
+LevelOption: TypeAlias = Annotated[
+    float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")
+]
+SeedOption: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")]
 StyleOption: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -256,9 +248,34 @@ StyleOption: TypeAlias = Annotated[
         autocompletion=lambda: ["paper", "slides"],
     ),
 ]
+FailOnOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="warning|error",
+        help="Exit with code 1, after all work, if there are findings of this level or a more serious one.",
+        callback=one_of("--fail-on", "warning", "error"),
+        autocompletion=lambda: ["warning", "error"],
+        show_default=False,
+    ),
+]
+QuietOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print the document only: no progress, no notes, no names of written files. Warnings and errors stay.",
+        callback=set_quiet,
+    ),
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 CsvOption: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV instead of text.")]
-LatexOption: TypeAlias = Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs) instead of text.")]
+LatexOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--latex", help="Print one LaTeX table (booktabs) instead of text, with AP in percent and the best values bold."
+    ),
+]
 FramesOption: TypeAlias = Annotated[
     int, typer.Option("--frames", metavar="N", help="Number of frames that the report can draw.")
 ]

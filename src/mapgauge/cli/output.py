@@ -8,16 +8,41 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
+
+import typer
 
 from mapgauge.cli.words import printable
 from mapgauge.frames.findings import Finding
 
 _STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
 _BAR = 24  # characters
+_SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
+
+
+@dataclass(slots=True)
+class _Voice:
+    """Whether the running command has the option --quiet. The command line sets it anew for each command."""
+
+    quiet: bool = False
+
+
+_VOICE = _Voice()
+
+
+def is_quiet() -> bool:
+    """Whether the running command has the option --quiet."""
+    return _VOICE.quiet
+
+
+def set_quiet(quiet: bool) -> bool:
+    """Hide progress and messages of success, or show them. This is the callback of --quiet."""
+    _VOICE.quiet = quiet
+    return quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +107,12 @@ def warn(text: str) -> None:
     say(f"mapgauge: {printable(text)}", sys.stderr)
 
 
+def inform(text: str) -> None:
+    """Print a line on stderr about something that went well. --quiet hides it."""
+    if not _VOICE.quiet:
+        warn(text)
+
+
 def show_table(table: Table, *, gap: bool = True) -> None:
     """Print a table with its title, after an empty line if ``gap``."""
     first, *rest = table.text(width_of(sys.stdout)).split("\n")
@@ -109,19 +140,64 @@ def warn_of(findings: Sequence[Finding]) -> None:
     show_findings([finding for finding in findings if finding.level != "note"], sys.stderr)
 
 
+def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
+    """End the command with exit code 1 if there are findings of a level, or of a more serious one.
+
+    Args:
+        level: The value of --fail-on; None if it was not given.
+        findings: All findings of the command.
+    """
+    levels = [finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ())]
+    if levels:
+        counts = [f"{levels.count(one)} {one}{'s' * (levels.count(one) > 1)}" for one in dict.fromkeys(sorted(levels))]
+        warn(f"failed: {' and '.join(counts)} among the findings (--fail-on {level})")
+        raise typer.Exit(1)
+
+
+def pace(elapsed: float, done: int, left: int) -> str:
+    """Return the rate of work and the time left, in words; "" if it is too early to tell.
+
+    >>> pace(2.0, 1600, 4000), pace(3600.0, 10, 40), pace(0.1, 48, 0)
+    (', 800/s, 0:05 left', ', 0.0028/s, 4:00:00 left', '')
+    """
+    if elapsed < 0.5 or done <= 0:
+        return ""
+    rate = done / elapsed
+    minutes, seconds = divmod(round(left / rate), 60)
+    hours, minutes = divmod(minutes, 60)
+    clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    return f", {rate:.0f}/s, {clock} left" if rate >= 10 else f", {rate:.2g}/s, {clock} left"
+
+
 @contextmanager
-def progress(what: str, unit: str = "frames") -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar on stderr. Yields None, and shows nothing, if stderr is not a terminal."""
+def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar with the rate and the time left on stderr.
+
+    Yields None, and shows nothing, if stderr is not a terminal, or with --quiet.
+
+    Args:
+        what: What is done.
+        unit: What is counted.
+        settings: In how many equal parts it is done. With several, the bar says which of them it is.
+    """
     stream = sys.stderr
-    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+    if _VOICE.quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
+    begun: list[tuple[float, int]] = []  # time and count of the first call; a resumed run does not begin at 0
 
     def advance(done: int, of: int) -> None:
+        now = time.monotonic()
+        if not begun:
+            begun.append((now, done))
         share = done / max(of, 1)
         bar = ("=" * round(share * _BAR)).ljust(_BAR)
-        text = f"{what} [{bar}] {done}/{of} {unit}"
-        stream.write("\r\x1b[K" + text[: (width_of(stream) or 80) - 1])
+        part = f", setting {min(int(share * settings) + 1, settings)} of {settings}" if settings > 1 else ""
+        counts = f" [{bar}] {done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
+        most = (width_of(stream) or 80) - 1
+        room = max(most - len(part) - len(counts), 12)  # a long name is cut before the numbers are
+        called = what if len(what) <= room else f"{what[: room - 1]}…"
+        stream.write("\r\x1b[K" + f"{called}{part}{counts}"[:most])
         stream.flush()
 
     stream.write(f"\r\x1b[K{what} ..."[: (width_of(stream) or 80) + 3])

@@ -91,11 +91,11 @@ def numbers(option: str, values: Sequence[str] | None, kind: type[float] | type[
         refuse(option, f"must be {what} separated by commas, got {','.join(listed(values))!r}")
 
 
-def pairs(option: str, values: Sequence[str] | None) -> dict[str, str]:
+def pairs(option: str, values: Sequence[str] | None, expected: str = "OLD=NEW") -> dict[str, str]:
     """Return ``OLD=NEW`` items as a dictionary."""
     split = [item.partition("=") for item in listed(values)]
     if not all(old and new for old, _, new in split):
-        refuse(option, f"must be OLD=NEW, got {','.join(listed(values))!r}")
+        refuse(option, f"must be {expected}, got {','.join(listed(values))!r}")
     return {old.strip(): new.strip() for old, _, new in split}
 
 
@@ -117,6 +117,9 @@ def settings_of(
     protocol: str,
     *,
     cutoff: Texts = None,
+    chamfer: Texts = None,
+    frechet: Texts = None,
+    sospa: Texts = None,
     spacing: float | None = None,
     count: int | None = None,
     classes: Texts = None,
@@ -130,8 +133,9 @@ def settings_of(
         refuse("--crop", f"the protocol {protocol} has no region to crop to. Choose a protocol with a region")
     if spacing is not None and count is not None:
         refuse("--spacing", "give --spacing or --count, not both")
+    lists = {"cutoffs": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
     for option, settings in (
-        ("--cutoff", {"cutoffs": tuple(numbers("--cutoff", cutoff))} if cutoff else {}),
+        *((f"--{field.removesuffix('s')}", _setting(field, given)) for field, given in lists.items()),
         ("--spacing", {} if spacing is None else {"spacing": spacing}),
         ("--count", {} if count is None else {"count": count}),
         ("--classes", {"classes": tuple(listed(classes))} if classes else {}),
@@ -139,6 +143,11 @@ def settings_of(
     ):
         found = valid(option, found.replace, **settings)
     return found
+
+
+def _setting(field: str, given: Texts) -> dict[str, Any]:
+    """Return the setting of the protocol that an option with several numbers changes."""
+    return {field: tuple(numbers(f"--{field.removesuffix('s')}", given))} if given else {}
 
 
 def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:

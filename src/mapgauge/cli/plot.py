@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.output import warn
+from mapgauge.cli.output import inform
 from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.results_files import each_results, load_all
 from mapgauge.cli.targets import check_figure, check_targets
 
 # For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
@@ -75,6 +76,7 @@ def plot(
     ] = None,
     style: o.StyleOption = "paper",
     name: o.NamesOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Draw results as a figure.
 
@@ -86,13 +88,14 @@ def plot(
     for key in chosen:
         if key not in takes:
             refuse(f"--{key}", f"the figure {figure} does not have this option")
+    results = each_results(results)
     names = file_names(results, name)
     check_targets([output], [*results])
     check_figure(output)
 
-    from mapgauge import load_results
+    methods = load_all(results)
+
     from mapgauge import plot as figures
 
-    methods = [load_results(path) for path in results]
     figures.save(getattr(figures, function)(methods, names=names, title=title, style=style, **chosen), output)
-    warn(f"figure in {output}")
+    inform(f"figure in {output}")

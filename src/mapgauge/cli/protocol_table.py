@@ -1,11 +1,13 @@
 """Prints results of several protocols: one table with a row per protocol and method."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mapgauge.cli.documents import Form, cell, latex, write_csv, write_json, write_latex
-from mapgauge.cli.output import Table, say, show_table
-from mapgauge.cli.summary import best_of, frames_in_words, rows_of, titled
+from mapgauge.cli import latex
+from mapgauge.cli.documents import Form, write_csv, write_json
+from mapgauge.cli.output import Table, is_quiet, say, show_table
+from mapgauge.cli.summary import frames_in_words, rows_of, titled
 from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
@@ -41,10 +43,15 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     header = ["protocol", *(["name"] if several else []), *map(titled, keys)]
     if form == "latex":
         rows = [
-            [one.protocol.name, *([latex(name)] if several else []), *(_cell(key, one, results) for key in keys)]
-            for name, one in pairs
+            [latex.escaped(text) for text in (one.protocol.name, *([name] if several else []))] for name, one in pairs
         ]
-        write_latex(header, rows, _TITLE)
+        for key in keys:
+            for protocol in order:  # values of different protocols are not compared
+                same = [k for k, (_, one) in enumerate(pairs) if one.protocol.name == protocol]
+                for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
+                    rows[k].append(cell)
+        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key)) for key in keys)]
+        sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
         return
     rows = [
         [
@@ -54,7 +61,7 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
         ]
         for name, one in pairs
     ]
-    show_table(Table(_TITLE, header, rows, len(header) - len(keys)))
+    show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
     say()
     for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
         say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")
@@ -67,13 +74,3 @@ def _keys(results: Sequence["Results"]) -> list[str]:
     there = {metric for one in results for metric in one.metrics}
     found = [value.key for name, row in METRICS.items() if name in there for value in row.with_role("main", "headline")]
     return [key for key in found if any(key in one.mean for one in results)]
-
-
-def _cell(key: str, one: "Results", results: Sequence["Results"]) -> str:
-    """Return a cell for LaTeX. The best main value of a protocol is bold."""
-    from mapgauge.metrics.table import METRICS
-
-    value = one.mean.get(key)
-    metric = next((row for row in METRICS.values() if row.main.key == key), None)
-    same = [other.mean.get(key) for other in results if other.protocol == one.protocol]
-    return cell(value, bold=metric is not None and value is not None and value == best_of(metric, same))

@@ -10,11 +10,13 @@ import typer
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import Texts, listed, pairs, place, refuse
+from mapgauge.cli.results_files import is_results
 from mapgauge.errors import InvalidInput, UnreadableFile
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
 
+_OF_FORMATS = ("unshrink", "properties")  # options that only some formats have
 _SCENES = "expected a JSON object from token to scene, or frames with scenes"
 
 
@@ -31,14 +33,27 @@ class Reading:
     planar: bool = False
     certain: bool = False
     auto_axes: bool = False
+    unshrink: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)  # names in the file, by name
 
     @classmethod
     def of(cls, context: typer.Context) -> "Reading":
         """Take the values from the options of a command. Options that the command lacks keep their defaults."""
         given = {known.name: context.params[known.name] for known in fields(cls) if known.name in context.params}
-        for name, option in (("rename", "--rename"), ("rename_truth", "--rename-truth")):
-            given[name] = pairs(option, given.get(name))
+        for name in ("rename", "rename_truth"):
+            given[name] = pairs(f"--{name.replace('_', '-')}", given.get(name))
+        given["properties"] = pairs("--properties", given.get("properties"), "NAME=FOUND")
         return cls(**given)
+
+    def check(self, *paths: Path) -> None:
+        """Refuse missing files, results, and options that no file has, before the first file is read."""
+        check_files(*paths)
+        for option in _OF_FORMATS:
+            if getattr(self, option) and not any(option in _options_of_format(path, self.format) for path in paths):
+                from mapgauge.io import FORMATS
+
+                able = ", ".join(row.name for row in FORMATS.values() if option in row.options)
+                refuse(f"--{option}", f"only files of the format {able} have this option, and no such file is given")
 
     def predictions(self, path: Path) -> "MapFrames":
         """Read a file of predictions. Options of the file come before those of the command."""
@@ -64,7 +79,7 @@ class Reading:
         self, names: Sequence[str], predictions: Sequence[Path], truth: Path, classes: Texts
     ) -> "Iterator[tuple[str, MapFrames, MapFrames]]":
         """Yield the name, the predictions and the truth of each method. The truth is read once."""
-        check_files(*predictions, truth)
+        self.check(*predictions, truth)
         y = self.truth(truth)
         for name, path in zip(names, predictions, strict=True):
             x = self.beside(self.predictions(path), y)
@@ -85,10 +100,14 @@ class Reading:
         from mapgauge.io import read
 
         how = {"planar": self.planar, "degenerate": self.degenerate, **common, **options_of(path)}
-        unshrink: dict[str, Any] = {"unshrink": True} if how.get("unshrink") else {}
-        frames = read(place(path), how["format"], degenerate=how["degenerate"], **unshrink)
+        special = {key: value for key in _OF_FORMATS if (value := options_of(path).get(key))}
+        asked = {key: value for key in _OF_FORMATS if key not in special and (value := getattr(self, key))}
+        if asked:  # options of the command are for all files that have them
+            able = _options_of_format(path, how["format"])
+            special |= {key: value for key, value in asked.items() if key in able}
+        frames = read(place(path), how["format"], degenerate=how["degenerate"], **special)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
-            frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **unshrink)
+            frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **special)
         frames = frames.rename(how["rename"])
         if how["planar"] and frames.dimension == 3:
             frames = frames.planar()
@@ -99,6 +118,18 @@ class Reading:
         if "forward" in how:
             frames = frames.with_forward(how["forward"])
         return frames.rotate(how["rotate"]) if how.get("rotate") else frames
+
+
+def _options_of_format(path: Path, format: str | None) -> tuple[str, ...]:
+    """Return the options that only the format of a file has."""
+    from mapgauge.files.places import is_dataset
+    from mapgauge.files.source import Content
+    from mapgauge.io import format_named, recognise
+
+    if is_dataset(place(path)):
+        return ()
+    named = options_of(path).get("format", format)
+    return (recognise(Content(path)) if named is None else format_named(named)).options
 
 
 def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
@@ -113,11 +144,16 @@ def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
 
 
 def check_files(*paths: Path) -> None:
-    """Refuse missing files before the first file is read, because reading can take long."""
+    """Refuse missing files and results before the first file is read, because reading can take long."""
     from mapgauge.files.places import is_dataset
     from mapgauge.files.source import Content
 
     for path in paths:
+        if is_results(path):
+            raise InvalidInput(
+                f"{path}: these are results, expected predictions or truth",
+                remedy="Results are the input of mapgauge compare, plot, show, report, paper and inspect",
+            )
         if not is_dataset(place(path)):
             Content(path)
 

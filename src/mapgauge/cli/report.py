@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.output import progress, warn
+from mapgauge.cli.inputs import input_file, options_of
+from mapgauge.cli.output import inform, progress, warn
 from mapgauge.cli.parsing import file_names, path_or_url, place, refuse
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.results_files import check_one_protocol, each_results
+from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.cli.targets import check_page, check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -32,6 +33,7 @@ def report(
             "--predictions",
             metavar="FILE",
             help="File that was evaluated, once per RESULTS. Default: the file that RESULTS name.",
+            parser=input_file,
             show_default=False,
         ),
     ] = None,
@@ -41,6 +43,7 @@ def report(
             "--truth",
             metavar="FILE",
             help="File of the truth. Default: the file that RESULTS name.",
+            parser=input_file,
             show_default=False,
         ),
     ] = None,
@@ -57,6 +60,7 @@ def report(
     certain: o.CertainOption = False,
     degenerate: o.DegenerateOption = "strict",
     name: o.NamesOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Write results as an HTML page.
 
@@ -80,7 +84,7 @@ def report(
     check_targets([output], recorded)
     with progress("writing the report") as advance:
         write_report(methods, output, names=names, frames=frames, title=title, progress=advance)
-    warn(f"report in {output}")
+    inform(f"report in {output}")
 
 
 def _paths(read: "Input", method: "Results") -> list[str]:
@@ -96,11 +100,9 @@ def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Pa
     evaluated ones. Files that the results name may be missing or may have changed: then there is a warning, and the
     results have no geometry.
     """
-    from mapgauge import load_results
-
-    results = load_results(path)
+    (results,) = load_all([path])
     try:
-        if reading == Reading():
+        if reading == Reading() and not any(options_of(one) for one in (predictions, truth) if one is not None):
             return results.with_data(*(None if one is None else place(one) for one in (predictions, truth)))
         x, y = (
             path_or_url(recorded.name) if given is None else given

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mapgauge.cli.inputs import options_of
 from mapgauge.cli.parsing import place, refuse
 from mapgauge.cli.targets import SUFFIX
-from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 
 if TYPE_CHECKING:
     from mapgauge.results.results import Results
 
+_EVALUATE = f"Run evaluate first: mapgauge evaluate PREDICTIONS TRUTH -o RESULTS{SUFFIX}"
 _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 
 
@@ -59,6 +61,9 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
     """Return the files of results. A folder stands for all results in it, sorted by name."""
     found: list[Path] = []
     for path in paths:
+        unable = [key for key in options_of(path) if key != "name"]
+        if unable:
+            refuse(f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only 'name'")
         if not path.is_dir() or is_results(path):
             found.append(path)
             continue
@@ -70,6 +75,31 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
             )
         found += inside
     return found
+
+
+def load_all(paths: Sequence[Path]) -> list["Results"]:
+    """Load files of results. For other files, the error says what they are and what to do."""
+    from mapgauge import load_results
+    from mapgauge.files.kinds import is_plain_file
+
+    for path in paths:
+        if is_plain_file(path) and not is_results(path):
+            raise UnreadableFile(f"{path}: {_what(path)}, expected results ({SUFFIX})", remedy=_EVALUATE)
+    return [load_results(path) for path in paths]
+
+
+def _what(path: Path) -> str:
+    """Return what a file that is not results holds, in words."""
+    from mapgauge.files.places import is_dataset
+    from mapgauge.files.source import Content
+    from mapgauge.io import recognise
+
+    try:
+        about = "" if is_dataset(path) else recognise(Content(path)).about
+    except MapgaugeError:
+        return "this is not a file that mapgauge knows"
+    side = next((side for side in ("predictions", "truth") if about.startswith(side)), "predictions or truth")
+    return "this is truth" if side == "truth" else f"these are {side}"
 
 
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.output import progress, say, warn, warn_of
-from mapgauge.cli.parsing import Texts, file_names, one_of, path_or_url, refuse, settings_of
+from mapgauge.cli.inputs import input_file
+from mapgauge.cli.output import exit_on, inform, progress, say, warn_of
+from mapgauge.cli.parsing import Texts, file_names, one_of, refuse, settings_of
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.results_files import all_results, check_one_protocol, each_results
+from mapgauge.cli.results_files import all_results, check_one_protocol, each_results, load_all
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 RANKS = ("worst", "best", "median")
 _OF_EVALUATION = (
     *(known.name for known in fields(Reading)),
-    *("protocol", "cutoff", "spacing", "count", "classes", "crop", "ignore_unknown"),
+    *("protocol", "cutoff", "chamfer", "frechet", "sospa", "spacing", "count", "classes", "crop", "ignore_unknown"),
 )
 
 
@@ -38,7 +39,7 @@ def show(
         typer.Argument(
             metavar="FILE",
             help="Files of predictions and, as the last, the file of the truth. Or files of results.",
-            parser=path_or_url,
+            parser=input_file,
             show_default=False,
         ),
     ],
@@ -78,6 +79,9 @@ def show(
     style: o.StyleOption = "paper",
     protocol: o.ProtocolOption = "paper-60x30",
     cutoff: o.CutoffOption = None,
+    chamfer: o.ChamferOption = None,
+    frechet: o.FrechetOption = None,
+    sospa: o.SospaOption = None,
     spacing: o.SpacingOption = None,
     count: o.CountOption = None,
     classes: o.ClassesOption = None,
@@ -90,10 +94,14 @@ def show(
     rename_truth: o.RenameTruthOption = None,
     planar: o.PlanarOption = False,
     certain: o.CertainOption = False,
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
     degenerate: o.DegenerateOption = "strict",
     ignore_unknown: o.IgnoreUnknownOption = False,
     name: o.NamesOption = None,
     workers: o.WorkersOption = None,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Draw one frame with its matches.
 
@@ -112,7 +120,8 @@ def show(
     if from_results:
         methods = _loaded(context, files, names)
     else:
-        settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
+        thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
+        settings = settings_of(protocol, **thresholds, spacing=spacing, count=count, classes=classes, crop=crop)
         methods = _evaluated(settings, Reading.of(context), files, names, frame, classes, ignore_unknown, workers)
 
     from mapgauge import plot
@@ -136,7 +145,8 @@ def show(
             f"{printable(token)}, {called}: " + ", ".join(f"{key} {value:.3f}" for key, value in corner.items()),
             indent="  ",
         )
-    warn(f"figure in {output}")
+    inform(f"figure in {output}")
+    exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
 def _evaluated(
@@ -177,9 +187,9 @@ def _loaded(context: typer.Context, files: Sequence[Path], names: Sequence[str])
         options = ", ".join(f"--{option.replace('_', '-')}" for option in given)
         refuse(options, "cannot be given with results, which have been read and compared already")
 
-    from mapgauge import load_results
-
-    methods = [load_results(path) for path in files]
+    methods = load_all(files)
+    for method in methods:
+        warn_of(method.findings)
     check_one_protocol(names, methods)
     if not methods[0].protocol.cutoffs:
         raise InvalidInput(

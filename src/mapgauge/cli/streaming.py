@@ -3,19 +3,67 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.output import progress, warn
-from mapgauge.cli.parsing import Texts, place, refuse
+from mapgauge.cli.parsing import Texts, one_of, place, refuse
 from mapgauge.cli.reading import Reading, check_classes
+from mapgauge.evaluation.engines import ENGINES
 
 if TYPE_CHECKING:
     from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
+
+
+def _engine(name: str | None) -> str | None:
+    if name is not None and name not in ENGINES:
+        refuse("--engine", f"must be one of {', '.join(ENGINES)}, got {name!r}. For a cluster, pass --scheduler")
+    return name
+
+
+EngineOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help=f"How Parquet is evaluated on this machine: {', '.join(ENGINES)}.",
+        callback=_engine,
+        autocompletion=lambda: list(ENGINES),
+        show_default=False,
+    ),
+]
+SchedulerOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="URL", help="Address of a Dask cluster, such as tcp://HOST:8786.", show_default=False
+    ),
+]
+WorkOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--work",
+        metavar="FOLDER",
+        help="Folder for finished chunks, to resume or to load the results.",
+        show_default=False,
+    ),
+]
+ResumeOption: TypeAlias = Annotated[
+    bool, typer.Option("--resume", help="Continue an interrupted run from the folder of --work.")
+]
+OnErrorOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--on-error",
+        metavar="stop|skip",
+        help="What to do when a part cannot be read: stop, or skip it with a warning.",
+        callback=one_of("--on-error", "stop", "skip"),
+        autocompletion=lambda: ["stop", "skip"],
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

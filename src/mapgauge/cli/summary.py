@@ -1,10 +1,12 @@
-"""Prints results as text, JSON, CSV or LaTeX: text and LaTeX have one table per metric."""
+"""Prints results as text, JSON, CSV or LaTeX: text has one table per metric, LaTeX one for all."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.documents import Form, cell, write_csv, write_json, write_latex
-from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.documents import Form, write_csv, write_json
+from mapgauge.cli.latex import Column, methods_table
+from mapgauge.cli.output import Table, is_quiet, say, show_table
 from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ def titled(key: str) -> str:
     return f"{title_of(key)} {found[0].arrow}" if found is not None and found[1].role == "main" else title_of(key)
 
 
-def show_results(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
-    """Print the summary of one or several methods."""
+def show_results(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
+    """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class."""
     if form == "json":
         documents = [{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)]
         write_json(documents[0] if len(documents) == 1 else documents)
@@ -35,11 +37,10 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str])
             ]
         )
     elif form == "latex":
-        for metric in results[0].metrics:
-            _latex(metric, results, names)
+        write_latex(results, names, by_class=by_class)
     else:
-        for metric in results[0].metrics:
-            show_table(_table(metric, results, names))
+        for k, metric in enumerate(results[0].metrics):
+            show_table(_table(metric, results, names), gap=k > 0 or not is_quiet())
         say()
         for name, one in zip(names, results, strict=True):
             say((f"{name}: " if len(names) > 1 else "") + frames_in_words(one), indent="  ")
@@ -89,33 +90,20 @@ def frames_in_words(results: "Results") -> str:
     )
 
 
-def _latex(name: str, results: Sequence["Results"], names: Sequence[str]) -> None:
-    """Write the table of the paper: a row per method, a column per class, the mean, and the headline values."""
+def write_latex(results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
+    """Write one LaTeX table with a row per method: means over classes, or a column per class and the mean."""
     from mapgauge.metrics.table import METRICS
 
-    metric = METRICS[name]
-    key = metric.main.key
-    classes, groups = results[0].class_names, metric.with_role("headline")
-    columns = [
-        *([one.classes[class_name][key] for one in results] for class_name in classes),
-        [one.mean[key] for one in results],
-    ]
-    best = [best_of(metric, column) for column in columns]
-    rows = [
-        [
-            called,
-            *(cell(column[k], bold=column[k] == winner) for column, winner in zip(columns, best, strict=True)),
-            *(cell(results[k].mean[value.key]) for value in groups),
-        ]
-        for k, called in enumerate(names)
-    ]
-    header = ["", *classes, f"{metric.arrow} m{metric.symbol}", *(f"m{value.title}" for value in groups)]
-    write_latex(header, rows, _title(metric, results[0].protocol))
+    one = results[0]
+    settings = [_title(METRICS[metric], one.protocol) for metric in one.metrics]
+    sys.stdout.write(methods_table(names, [dict(rows_of(one)) for one in results], columns_of(one, by_class), settings))
 
 
-def best_of(metric: "Metric", column: Sequence[float | None]) -> float | None:
-    """Return the best value, or None if there are fewer than two."""
-    there = [value for value in column if value is not None]
-    if len(there) < 2:
-        return None
-    return min(there) if metric.lower_is_better else max(there)
+def columns_of(results: "Results", by_class: bool) -> list[Column]:
+    """Return the columns of a LaTeX table: main and headline values of the mean, or main values of all classes."""
+    from mapgauge.metrics.table import METRICS
+
+    metrics = [METRICS[name] for name in results.metrics]
+    if by_class:
+        return [Column(metric.main.key, name) for metric in metrics for name in (*results.class_names, "mean")]
+    return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]

@@ -1,13 +1,15 @@
 """``mapgauge sweep``: evaluates with several cutoffs, samplings and regions."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json, write_latex
-from mapgauge.cli.output import Table, progress, show_table, warn, warn_of
+from mapgauge.cli.documents import form_of, write_csv, write_json
+from mapgauge.cli.output import Table, exit_on, inform, progress, show_table, warn_of
 from mapgauge.cli.parsing import Texts, file_names, listed, metrics_of, numbers, parse_region, settings_of, valid
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.summary import titled
@@ -25,6 +27,9 @@ def sweep(
     cutoff: Annotated[
         Texts, typer.Option("--cutoff", "-c", metavar="METRES,...", help="Cutoffs of PLD.", show_default=False)
     ] = None,
+    chamfer: o.ChamferOption = None,
+    frechet: o.FrechetOption = None,
+    sospa: o.SospaOption = None,
     spacing: Annotated[
         Texts,
         typer.Option(
@@ -40,6 +45,7 @@ def sweep(
     ] = None,
     metrics: o.MetricsOption = None,
     classes: o.ClassesOption = None,
+    crop: o.CropOption = False,
     format: o.FormatOption = None,
     truth_format: o.TruthFormatOption = None,
     rotate: o.RotateOption = 0.0,
@@ -48,6 +54,9 @@ def sweep(
     rename_truth: o.RenameTruthOption = None,
     planar: o.PlanarOption = False,
     certain: o.CertainOption = False,
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
+    ignore_unknown: o.IgnoreUnknownOption = False,
     degenerate: o.DegenerateOption = "strict",
     name: o.NamesOption = None,
     workers: o.WorkersOption = None,
@@ -60,15 +69,19 @@ def sweep(
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Evaluate with several settings.
 
     Evaluates every combination of the given cutoffs, samplings and regions, and prints the means over classes.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    settings = settings_of(protocol, cutoff=cutoff, classes=classes)
+    settings = settings_of(
+        protocol, cutoff=cutoff, chamfer=chamfer, frechet=frechet, sospa=sospa, classes=classes, crop=crop
+    )
     chosen = metrics_of(settings, metrics)
-    varied: dict[str, list[Any] | None] = {
+    varied: dict[str, Any] = {
         "cutoffs": numbers("--cutoff", cutoff) or None,
         "spacings": numbers("--spacing", spacing) or None,
         "counts": numbers("--count", count, int) or None,
@@ -86,9 +99,13 @@ def sweep(
     from mapgauge.evaluation.sweeps import region_of
 
     sweeps = []
-    for called, x, y in reading.each(names, predictions, truth, classes):
-        with progress(f"evaluating {called}") as advance:
-            sweeps.append(sweep_settings(x, y, settings, **varied, metrics=chosen, workers=workers, progress=advance))
+    number_of_settings = max(sum(len(varied[f"{one}s"] or ()) for one in ("spacing", "count")), 1)
+    number_of_settings *= len(varied["regions"] or [None])
+    how: dict[str, Any] = {"metrics": chosen, "unknown": "ignore" if ignore_unknown else "error", "workers": workers}
+    for k, (called, x, y) in enumerate(reading.each(names, predictions, truth, classes), 1):
+        method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
+        with progress(f"evaluating {method}", settings=number_of_settings) as advance:
+            sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
         warn_of(sweeps[-1].results[0].findings)
     rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
     if form == "json":
@@ -98,20 +115,36 @@ def sweep(
     else:
         table = _table(rows, settings.name)
         if form == "latex":
-            write_latex(table.header, table.rows, table.title)
+            sys.stdout.write(_latex(table, rows))
         else:
             show_table(table, gap=False)
     if figure is not None:
         from mapgauge import plot
 
         plot.save(plot.cutoffs(sweeps, names=names), figure)
-        warn(f"figure in {figure}")
+        inform(f"figure in {figure}")
+    exit_on(fail_on, [finding for one in sweeps for finding in one.results[0].findings])
+
+
+def _keys(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the keys of the values in rows."""
+    return [key for key in rows[0] if key not in (*_SETTINGS, "name")]
+
+
+def _latex(table: Table, rows: list[dict[str, Any]]) -> str:
+    """Return the table for LaTeX. Nothing is bold, because values at different settings are not compared."""
+    titles = [*table.header[: table.fixed], *map(la.titled, _keys(rows))]
+    body = [
+        [*map(la.escaped, cells[: table.fixed]), *(f"${la.number(key, row[key])}$" for key in _keys(rows))]
+        for cells, row in zip(table.rows, rows, strict=True)
+    ]
+    return la.tabular([list(map(la.escaped, titles))], body, [table.title])
 
 
 def _table(rows: list[dict[str, Any]], protocol: str) -> Table:
     from mapgauge.evaluation.sweeps import region_of, sampling_of
 
-    keys = [key for key in rows[0] if key not in (*_SETTINGS, "name")]
+    keys = _keys(rows)
     several = len({row["name"] for row in rows}) > 1
     body = [
         [

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError
+from mapgauge.files.writing import save
 
 SUFFIX = ".mg"
 PAGES = (".html", ".htm")
@@ -110,6 +111,32 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MapgaugeError(f"{path}: the folder cannot be created: {error.strerror or error}") from error
+
+
+def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> None:
+    """Create a folder for the files of a command, or take one that the command made before.
+
+    A folder with other files is refused, so that nothing is overwritten by accident.
+
+    Args:
+        folder: The folder.
+        mark: The name of a file that lists the files of the command in its folder.
+        files: All files that the command may write.
+        writer: The command in words, for messages.
+    """
+    make_folder(folder)
+    try:
+        there = {file.name for file in folder.iterdir()}
+        own = set((folder / mark).read_text(encoding="utf-8").split()) if mark in there else set[str]()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MapgaugeError(f"{folder}: cannot be read: {error}") from error
+    foreign = sorted(there - {mark} if not own else (there - own) & set(files))
+    if foreign:
+        raise MapgaugeError(
+            f"{folder}: this folder has files that {writer} did not write ({', '.join(foreign[:3])})",
+            remedy="Pass another folder, or an empty one, with --output",
+        )
+    save(folder / mark, "\n".join(files).encode())
 
 
 def result_files(output: Path | None, names: Sequence[str]) -> list[Path | None]:

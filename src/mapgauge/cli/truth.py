@@ -8,7 +8,7 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.contents import in_words
-from mapgauge.cli.output import Table, progress, say, show_findings, show_table, warn
+from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_findings, show_table, warn, warn_of
 from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid
 from mapgauge.cli.targets import check_targets
 
@@ -108,6 +108,8 @@ def nuscenes(
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: ToOption = None,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Cut truth from nuScenes and its map expansion.
 
@@ -125,6 +127,8 @@ def nuscenes(
         dataroot,
         output,
         to,
+        fail_on,
+        quiet,
         version=version,
         centerlines=centerlines,
         workers=workers,
@@ -149,6 +153,8 @@ def av2(
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: ToOption = None,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
 ) -> None:
     """Cut truth from Argoverse 2 and the map of each log.
 
@@ -162,7 +168,9 @@ def av2(
 
         valid("--height", with_height, rules_named("argoverse2", rules))
     settings |= {"height": height, "every_counts": "all" if every_through_all else "scene"}
-    _make(cut, dataroot, output, to, centerlines=centerlines, workers=workers, restart=restart, **settings)
+    _make(
+        cut, dataroot, output, to, fail_on, quiet, centerlines=centerlines, workers=workers, restart=restart, **settings
+    )
 
 
 @truth.command("rules")
@@ -197,7 +205,15 @@ def _settings(
     }
 
 
-def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str | None, **settings: Any) -> None:
+def _make(
+    cut: "Callable[..., MapFrames]",
+    dataroot: Path,
+    output: Path,
+    to: str | None,
+    fail_on: str | None,
+    quiet: bool,
+    **settings: Any,
+) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
     parts = output.parent / f"{output.name}.parts"
     check_targets([output], [dataroot, settings["tokens"]], folders=[parts])
@@ -211,11 +227,15 @@ def _make(cut: "Callable[..., MapFrames]", dataroot: Path, output: Path, to: str
         if parts.is_dir():
             warn(f"finished scenes are kept in {parts}; run the same command again to continue")
         raise
-    show_findings(frames.findings)
     write(frames, output, to)
     shutil.rmtree(parts, ignore_errors=True)
-    say(f"{frames.name}: {in_words(frames)[0]}")
-    warn(f"written to {output}")
+    if quiet:
+        warn_of(frames.findings)
+    else:
+        show_findings(frames.findings)
+        say(f"{frames.name}: {in_words(frames)[0]}")
+    inform(f"written to {output}")
+    exit_on(fail_on, frames.findings)
 
 
 def _check_format(target: Path, to: str | None, more: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -82,6 +82,7 @@ def sweep(
     counts: Sequence[int] | None = None,
     regions: Sequence[tuple[float, float]] | None = None,
     metrics: Sequence[str] | None = None,
+    unknown: Literal["error", "ignore"] = "error",
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
@@ -100,8 +101,9 @@ def sweep(
         regions: Regions ``(length, width)`` around the ego vehicle, to which both sides are cropped. If None, the
             setting of the protocol.
         metrics: As for ``evaluate``.
+        unknown: As for ``evaluate``.
         workers: As for ``evaluate``.
-        progress: As for ``evaluate``. It starts again for each region and sampling.
+        progress: As for ``evaluate``. It counts the frames of all regions and samplings.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
@@ -126,9 +128,10 @@ def sweep(
         {"region": tuple(region), "crop": True} for region in (() if regions is None else regions)
     ]
     x, y = loaded(predictions), loaded(truth)
-    return Sweep(
-        tuple(
-            evaluate(x, y, settings.replace(**area, **sampling), metrics=metrics, workers=workers, progress=progress)
-            for area, sampling in product(areas or [{}], samplings or [{}])
-        )
-    )
+    runs = [settings.replace(**area, **sampling) for area, sampling in product(areas or [{}], samplings or [{}])]
+
+    def counted(k: int) -> Progress | None:
+        return None if progress is None else lambda done, of: progress(k * of + done, len(runs) * of)
+
+    how: dict[str, Any] = {"metrics": metrics, "unknown": unknown, "workers": workers}
+    return Sweep(tuple(evaluate(x, y, run, **how, progress=counted(k)) for k, run in enumerate(runs)))

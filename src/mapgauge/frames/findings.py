@@ -1,12 +1,15 @@
 """Findings: what a reader or a check noticed about the data."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from mapgauge.errors import Remedy, with_remedy
 
 Level: TypeAlias = Literal["error", "warning", "note"]
+
+_SHOWN = 3  # examples in a line of text
+_LONG, _HEAD, _TAIL = 24, 8, 12  # letters of an example in the shell, and of its ends if it is longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class Finding:
     code: str  # stable, for programs: "tokens-missing"
     message: str  # for people, without the remedy
     count: int = 1  # number of affected frames, instances or values
-    examples: tuple[str, ...] = ()  # a few of them
+    # A few of them, or all. A line of text has the first three.
+    examples: tuple[str, ...] = field(default=(), repr=False)
     remedy: Remedy | None = None  # what to do
 
     def __str__(self) -> str:
@@ -32,14 +36,28 @@ class Finding:
         return f"{self.level}: {with_remedy(self.text, self.remedy.python if self.remedy else None)}"
 
     def for_shell(self) -> str:
-        """One line, with the remedy for the command line."""
-        return f"{self.level}: {with_remedy(self.text, self.remedy.shell if self.remedy else None)}"
+        """One line, with the remedy for the command line. Long examples are shortened."""
+        text = self._with(tuple(map(shortened, self.examples)))
+        return f"{self.level}: {with_remedy(text, self.remedy.shell if self.remedy else None)}"
 
     @property
     def text(self) -> str:
-        """The message with the examples."""
-        more = ", ..." if self.count > len(self.examples) else ""
-        return self.message + (f" ({', '.join(self.examples)}{more})" if self.examples else "")
+        """The message with the first examples."""
+        return self._with(self.examples)
+
+    def _with(self, examples: tuple[str, ...]) -> str:
+        shown = examples[:_SHOWN]
+        more = ", ..." if self.count > len(shown) else ""
+        return self.message + (f" ({', '.join(shown)}{more})" if shown else "")
+
+
+def shortened(text: str) -> str:
+    """Return a long token or key without its middle.
+
+    >>> shortened("3b3570b4-7b0b-3268-a571-b0889dbf40b6_315971916927482490"), shortened("scene-0000-0")
+    ('3b3570b4…916927482490', 'scene-0000-0')
+    """
+    return text if len(text) <= _LONG else f"{text[:_HEAD]}…{text[-_TAIL:]}"
 
 
 def summed(findings: Iterable[Finding], places: str) -> list[Finding]:

@@ -14,6 +14,7 @@ from mapgauge.files.garbage import gc_paused
 from mapgauge.files.places import is_dataset
 from mapgauge.files.source import Content, check_path
 from mapgauge.files.writing import save
+from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
@@ -116,7 +117,7 @@ def recognise(content: Content) -> Format:
         content.look_further()
     raise content.error(
         f"unknown format: {_looks_like(content)}. Known: {', '.join(FORMATS)}",
-        remedy=Remedy("Pass format= to see what is missing", "Pass --format or --truth-format to see what is missing"),
+        remedy=Remedy("Pass format= to see what is missing", "Write FILE,format=NAME to see what is missing"),
     )
 
 
@@ -184,7 +185,7 @@ def format_to_write(path: Path, format: str | None) -> Format:
 
 def _looks_like(content: Content) -> str:
     if content.kind == "json":
-        keys = ", ".join(sorted(content.keys)[:8])
+        keys = ", ".join(map(shortened, sorted(content.keys)[:8]))
         return f"JSON with the keys {keys}" if keys else "JSON without keys"
     if content.kind == "pickle":
         document = content.document

@@ -113,12 +113,11 @@ def _properties(collector: Collector, i: int, feature: Any) -> dict[str, Any]:
 def _required(collector: Collector, i: int, properties: dict[str, Any], name: str, called: dict[str, str]) -> Any:
     """Return a property that every feature must have."""
     if called[name] not in properties:
-        hint = f'properties={{"{name}": "its name"}}'
         raise collector.error(
             f"{_path(i, called[name])} is missing; available: {', '.join(properties) or 'none'}",
             remedy=Remedy(
-                f"If one of them is the {name}, pass {hint}",
-                f"If one of them is the {name}, read the file in Python with {hint}, and convert it",
+                f'If one of them is the {name}, pass properties={{"{name}": "its name"}}',
+                f"If one of them is the {name}, write FILE,properties={name}:NAME",
             ),
         )
     return properties[called[name]]

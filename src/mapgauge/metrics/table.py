@@ -39,9 +39,7 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                 f"the protocol {protocol.name} has no {setting.field} for {name}",
                 remedy=Remedy(
                     f'Pass them: mg.protocol("{protocol.name}", {setting.field}=(...))',
-                    "Give one: --cutoff 1.5"
-                    if setting.field == "cutoffs"
-                    else "Choose another protocol, or other metrics",
+                    f"Give them: --{setting.field.removesuffix('s')} with numbers, separated by commas",
                 ),
             )
     return tuple(name for name in METRICS if name in metrics)

@@ -92,7 +92,10 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     if lacking:
         raise InvalidInput(
             f"{folder.path}: {about.chunks - lacking} of {about.chunks} chunks are finished",
-            remedy=Remedy("Resume the evaluation with resume=True", "Resume the evaluation with --resume"),
+            remedy=Remedy(
+                "Resume the evaluation with resume=True",
+                f"Resume it: mapgauge evaluate ... --work {folder.path} --resume",
+            ),
         )
     sums: Sums | None = None
     missing = ignored = 0

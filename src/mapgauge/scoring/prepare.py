@@ -142,7 +142,9 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
         if metric.level == "scene" and truth.scenes is None:
             raise InvalidInput(
                 f"{name} is computed per scene, and the truth has no scenes",
-                remedy=Remedy("Pass scenes= with the scene of each token", "Pass --scenes FILE"),
+                remedy=Remedy(
+                    "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
+                ),
             )
         for side, called in ((predictions, "predictions"), (truth, "truth")):
             if "tracks" in metric.needs and side.track is None:

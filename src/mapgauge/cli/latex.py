@@ -1,0 +1,174 @@
+r"""Makes one LaTeX table for a paper: a row per method, a column per value.
+
+Average precisions are in percent, as papers print them. The best main values of a column are bold, by the direction of
+their metric. Headline values such as Loc and Det are never bold: a smaller part is not always better.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from mapgauge.cli.words import printable
+
+_ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "↓": r"$\downarrow$",
+    "↑": r"$\uparrow$",
+}
+
+
+class Column(NamedTuple):
+    """A column: a key of ``Results.mean``, and a class or ``"mean"``."""
+
+    key: str
+    class_name: str
+
+
+class Bounds(NamedTuple):
+    """An interval."""
+
+    low: float
+    high: float
+
+
+def escaped(text: str) -> str:
+    r"""Return text on one line, with the special characters of LaTeX escaped.
+
+    >>> escaped("ped_crossing")
+    'ped\\_crossing'
+    """
+    return "".join(_ESCAPED.get(letter, letter) for letter in printable(text))
+
+
+def titled(key: str) -> str:
+    """Return the title of a key: its unit if it is in percent, and an arrow in the direction that is better.
+
+    >>> titled("ap_chamfer"), titled("localisation")
+    ('Chamfer-AP [%] ↑', 'Loc')
+    """
+    from mapgauge.metrics.table import title_of, value_named
+
+    found = value_named(key)
+    arrow = f" {found[0].arrow}" if found is not None and found[1].role == "main" else ""
+    return f"{title_of(key)}{' [%]' if _is_percent(key) else ''}{arrow}"
+
+
+def number(key: str, value: float | None) -> str:
+    """Return the digits of a value; average precisions in percent.
+
+    >>> number("ap_chamfer", 0.7371), number("pld", 0.7917), number("pld", None)
+    ('73.7', '0.792', '--')
+    """
+    if value is None:
+        return "--"
+    return f"{100 * value:.1f}" if _is_percent(key) else f"{value:.3f}"
+
+
+def cells(key: str, values: Sequence[float | None], bounds: Sequence[Bounds | None] | None = None) -> list[str]:
+    r"""Return the cells of a column. All values that are printed like the best one are bold, if there are several.
+
+    >>> cells("pld", [0.79, 0.7901, 0.85])
+    ['$\\mathbf{0.790}$', '$\\mathbf{0.790}$', '$0.850$']
+    """
+    best = _best(key, values)
+    texts = [number(key, value) for value in values]
+    found = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
+    if bounds is None:
+        return found
+    return [
+        text if limits is None else rf"{text} {{\scriptsize [{number(key, limits.low)}, {number(key, limits.high)}]}}"
+        for text, limits in zip(found, bounds, strict=True)
+    ]
+
+
+def tabular(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], captions: Sequence[str]) -> str:
+    """Return a tabular with the rules of booktabs. All cells must be valid LaTeX.
+
+    Args:
+        header: Lines of the header. Equal neighbours in all lines but the last are joined over their columns.
+        rows: The body.
+        captions: Comments above the table. Each is kept on one line, because a line break would end the comment.
+    """
+    width = len(header[-1])
+    lines = [
+        *(f"% {printable(caption)}" for caption in captions),
+        rf"\begin{{tabular}}{{l{'c' * (width - 1)}}}",
+        r"\toprule",
+    ]
+    for upper in header[:-1]:
+        lines += _spanning(upper)
+    body = [r"\midrule", *(" & ".join(row) + r" \\" for row in rows), r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*lines, " & ".join(header[-1]) + r" \\", *body]) + "\n"
+
+
+def methods_table(
+    names: Sequence[str],
+    methods: Sequence[Mapping[str, Mapping[str, float | None]]],
+    columns: Sequence[Column],
+    captions: Sequence[str],
+    bounds: Sequence[Mapping[str, Mapping[str, Bounds | None]]] | None = None,
+) -> str:
+    """Return the table of several methods.
+
+    Args:
+        names: Their names.
+        methods: For each method the values by class and key.
+        columns: The columns. Neighbours with the same key have a common title if there are values of classes.
+        captions: Comments above the table.
+        bounds: For each method the intervals by class and key, which are printed beside the values.
+    """
+    found = [
+        cells(
+            column.key,
+            [one[column.class_name].get(column.key) for one in methods],
+            None if bounds is None else [one[column.class_name].get(column.key) for one in bounds],
+        )
+        for column in columns
+    ]
+    titles = ["", *(escaped(titled(column.key)) for column in columns)]
+    classes = ["", *(escaped(column.class_name) for column in columns)]
+    header = [titles] if all(column.class_name == "mean" for column in columns) else [titles, classes]
+    rows = [[escaped(name), *(column[k] for column in found)] for k, name in enumerate(names)]
+    return tabular(header, rows, captions)
+
+
+def _spanning(cells: Sequence[str]) -> list[str]:
+    """Return a line of a header in which equal neighbours are joined, and the rules below them."""
+    groups = [(text, len(list(same))) for text, same in groupby(cells)]
+    texts, rules, at = [], [], 1
+    for text, count in groups:
+        texts.append(text if count == 1 else rf"\multicolumn{{{count}}}{{c}}{{{text}}}")
+        if text:
+            rules.append(rf"\cmidrule(lr){{{at}-{at + count - 1}}}")
+        at += count
+    return [" & ".join(texts) + r" \\", " ".join(rules)]
+
+
+def _is_percent(key: str) -> bool:
+    """Whether papers print a value in percent: average precisions."""
+    from mapgauge.metrics.keys import ValueKey
+    from mapgauge.metrics.metric import HitRows
+    from mapgauge.metrics.table import value_named
+
+    found = value_named(ValueKey.parse(key).name)
+    return found is not None and isinstance(found[0].rows, HitRows)
+
+
+def _best(key: str, values: Sequence[float | None]) -> str | None:
+    """Return the digits of the best value; None if there are fewer than two values, or if better has no direction."""
+    from mapgauge.metrics.table import value_named
+
+    found = value_named(key)
+    there = [value for value in values if value is not None]
+    if found is None or found[1].role != "main" or len(there) < 2:
+        return None
+    return number(key, min(there) if found[0].lower_is_better else max(there))

@@ -1,0 +1,168 @@
+"""``mapgauge paper``: writes tables, figures and a line of provenance for a paper into a folder."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
+from mapgauge.cli.documents import write_csv
+from mapgauge.cli.latex import methods_table
+from mapgauge.cli.output import inform, say, warn
+from mapgauge.cli.parsing import file_names
+from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
+from mapgauge.cli.summary import columns_of
+from mapgauge.cli.summary import rows_of as values_of
+from mapgauge.cli.targets import check_figure, check_targets, own_folder
+from mapgauge.files.writing import save
+from mapgauge.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from mapgauge.plot.style import Style
+    from mapgauge.results.comparison import Comparison
+    from mapgauge.results.results import Results
+
+# For each file, what it holds.
+TABLES = {
+    "table.tex": "means over classes",
+    "classes.tex": "a column per class",
+    "intervals.tex": "means with their intervals",
+    "table.csv": "all values, intervals and differences, with all digits",
+}
+FIGURES = {
+    "parts.pdf": "the parts of PLD",
+    "pr.pdf": "precision over recall",
+    "ranges.pdf": "PLD over the distance from the ego",
+    "cutoffs.pdf": "PLD over the cutoff",
+}
+PROVENANCE = "provenance.txt"
+FILES = (*TABLES, *FIGURES, PROVENANCE)
+MARK = ".mapgauge-paper"  # lists the files of this command in its folder
+
+
+def paper(
+    results: o.ResultsArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder to write to: new, empty, or written by this command before.",
+            show_default=False,
+        ),
+    ],
+    samples: o.SamplesOption = 1000,
+    level: o.LevelOption = 0.95,
+    seed: o.SeedOption = 0,
+    style: o.StyleOption = "paper",
+    name: o.NamesOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Write tables and figures for a paper.
+
+    Writes LaTeX and CSV tables, figures as PDF, and a line that says how the numbers were made. The figures over ranges
+    and cutoffs need results of `evaluate --ranges` and of several values of `--cutoff`.
+    """
+    results = each_results(results)
+    names = file_names(results, name)
+    check_bootstrap(samples, level, seed)
+    check_figure(output / next(iter(FIGURES)))
+    methods = load_all(results)
+    check_one_protocol(names, methods)
+    check_targets([output / file for file in FILES], results, new_folder=output)
+    own_folder(output, MARK, FILES, "mapgauge paper")
+
+    from mapgauge import compare
+    from mapgauge import plot as figures
+
+    comparison = compare(methods, names=names, samples=samples, level=level, seed=seed)
+    drawn = _figures(methods, names, style)
+    line = provenance(methods, names, comparison, seed)
+    texts = _tables(methods, names, comparison, line) | {PROVENANCE: f"{line}\n"}
+    for file in FILES:
+        if file in drawn:
+            figures.save(drawn[file], output / file)
+        elif file in texts:
+            save(output / file, texts[file].encode())
+        else:
+            (output / file).unlink(missing_ok=True)  # of an earlier run with other results
+    for note in comparison.notes:
+        warn(note)
+    if not quiet:
+        for file, about in (TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}).items():
+            if file in texts or file in drawn:
+                say(f"{file:<16}{about}", indent=" " * 16)
+    inform(f"written to {output}")
+
+
+def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "dict[str, Figure]":
+    """Return the figures that the results have values for, by file."""
+    from mapgauge import plot
+    from mapgauge.metrics.pld import PLD
+    from mapgauge.metrics.table import hit_metrics
+
+    one, how = methods[0], cast("Style", style)
+    has_pld, hits = PLD.name in one.metrics, [metric.name for metric, _ in hit_metrics(one.metrics)]
+    found: dict[str, Figure] = {}
+    if has_pld and one.protocol.order == 1:
+        found["parts.pdf"] = plot.parts(methods, names=names, style=how)
+    if hits:
+        found["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
+    if has_pld and all(len(method.summary.ranges) > 1 for method in methods):
+        found["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
+    if has_pld and len(one.protocol.cutoffs) > 1:
+        found["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
+    return found
+
+
+def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Comparison", line: str) -> dict[str, str]:
+    """Return the tables, by file. Those in LaTeX begin with the provenance."""
+    values = [dict(values_of(method)) for method in methods]
+    rows = io.StringIO()
+    write_csv(rows_of(comparison), rows)
+    return {
+        "table.tex": methods_table(names, values, columns_of(methods[0], by_class=False), [line]),
+        "classes.tex": methods_table(names, values, columns_of(methods[0], by_class=True), [line]),
+        "intervals.tex": latex_of(comparison, ["mean"], [line]),
+        "table.csv": rows.getvalue(),
+    }
+
+
+def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison", seed: int) -> str:
+    """Return one line that says how the numbers were made: versions, settings, hashes of the inputs, and the draws."""
+    protocol = methods[0].protocol
+    settings = {
+        key: value for key, value in protocol.to_dict().items() if key not in ("name", "about") and _is_set(value)
+    }
+    truths = dict.fromkeys(_input(method, 1) for method in methods)
+    parts = [
+        f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
+        f"protocol {protocol.name}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
+        f"metrics {', '.join(methods[0].metrics)}",
+        *([f"ranges {_text(ranges)}"] if (ranges := methods[0].summary.ranges) else []),
+        f"truth {' and '.join(truths)}",
+        *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
+        f"{intervals_in_words(comparison)}, seed {seed}",
+    ]
+    return "; ".join(parts)
+
+
+def _is_set(value: object) -> bool:
+    return value is not None and value is not False and value != ()
+
+
+def _text(value: object) -> str:
+    return "/".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def _input(method: "Results", side: int) -> str:
+    """Return the file name and the content hash of one side."""
+    read = method.inputs[side]
+    return f"{Path(read.name).name or 'from memory'} ({read.frames} frames, hash {read.hash or 'unknown'})"

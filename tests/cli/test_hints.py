@@ -1,0 +1,107 @@
+"""What an error or a finding advises exists in the command that prints it.
+
+The advice is text in the modules of the package. The table says which commands can print the advice of a module.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+import mapgauge
+from mapgauge.cli.app import app
+from mapgauge.cli.inputs import _KEYS
+
+ROOT = Path(mapgauge.__file__).parent
+EVALUATING = ("evaluate", "sweep", "show")
+READING = (*EVALUATING, "inspect", "convert", "report")
+WRITING = ("convert", "truth nuscenes", "truth av2")
+# The longest beginning of a module's path decides. A command in the text ("mapgauge convert") comes before the table.
+PRINTED_BY = {
+    "arguments.py": EVALUATING,
+    "checks/": EVALUATING,
+    "evaluation/": ("evaluate",),
+    "files/": READING,
+    "frames/": EVALUATING,
+    "io/": READING,
+    "io/_writing.py": WRITING,
+    "metrics/": ("evaluate", "sweep"),
+    "plot/": ("evaluate",),  # it advises to evaluate in another way
+    "protocols.py": EVALUATING,
+    "results/": ("evaluate",),
+    "results/replay.py": ("report",),
+    "scoring/": EVALUATING,
+    "truth/": ("truth nuscenes", "truth av2"),
+    "truth/from_argoverse2/": ("truth av2",),
+    "truth/from_nuscenes/": ("truth nuscenes",),
+}
+OF_OTHER_COMMANDS = {"--to": WRITING, "--height": ("truth av2",), "--version": ("truth nuscenes",)}
+WITHOUT_ADVICE = ("errors.py", "torch.py", "mmengine.py", "report/", "cli/")  # examples, pages, and the commands
+
+
+def options_by_command() -> dict[str, set[str]]:
+    """Return the options of each command, by its name: ``"evaluate"``, ``"truth av2"``."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command: object, name: str) -> None:
+        for called, one in getattr(command, "commands", {}).items():
+            walk(one, f"{name} {called}".strip())
+        found[name] = {option for one in command.params for option in one.opts}  # type: ignore[attr-defined]
+
+    walk(typer.main.get_command(app), "")
+    return found
+
+
+def texts() -> Iterator[tuple[str, int, str]]:
+    """Yield all texts in the modules that are no docstrings. The parts of an f-string are one text."""
+    for path in sorted(ROOT.rglob("*.py")):
+        module = path.relative_to(ROOT).as_posix()
+        if module.startswith(WITHOUT_ADVICE):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        whole = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        whole |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+                yield module, node.lineno, "".join(map(str, parts))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in whole:
+                yield module, node.lineno, node.value
+
+
+def advised() -> Iterator[tuple[str, str, str]]:
+    """Yield where an option is advised, the option, and each command that can print the advice."""
+    for module, line, text in texts():
+        for found in re.finditer(r"(?<![\w-])--[a-z][a-z-]*", text):
+            named = re.findall(r"mapgauge ([a-z]+)", text[: found.start()])
+            places = [place for place in PRINTED_BY if module.startswith(place)]
+            assert places or named, f"{module}:{line}: add the module to the table"
+            usual = OF_OTHER_COMMANDS.get(found[0]) or PRINTED_BY[max(places, key=len)] if places else ()
+            for command in named[-1:] or usual:
+                yield f"{module}:{line}", found[0], command
+
+
+ADVISED = sorted(set(advised()))
+
+
+def test_advice_is_found() -> None:
+    assert len({where for where, _, _ in ADVISED}) > 30
+    assert {"--rotate", "--crop", "--ignore-unknown", "--resume", "--rules"} <= {option for _, option, _ in ADVISED}
+
+
+@pytest.mark.parametrize("command", sorted({command for _, _, command in ADVISED}))
+def test_advised_options_exist_in_the_command_that_prints_them(command: str) -> None:
+    options = options_by_command()[command]
+    wrong = [f"{where}: {option}" for where, option, by in ADVISED if by == command and option not in options]
+    assert not wrong
+
+
+def test_advised_options_of_files_exist() -> None:
+    found = [
+        (module, key) for module, _, text in texts() for key in re.findall(r"(?:FILE|\{\}),([a-z]+)(?:=|\b)", text)
+    ]
+    assert len(found) > 5
+    assert {key for _, key in found} <= set(_KEYS), found
