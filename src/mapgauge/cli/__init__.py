@@ -27,8 +27,8 @@ _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 def main() -> None:
     """Run the command line and exit.
 
-    Exit codes: 0 for success, 1 for invalid input or findings of `--fail-on`, 2 for a usage error, 3 for a failed gate, 70 for an unexpected
-    error, which is a bug, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+    Exit codes: 0 for success, 1 for invalid input or for findings of ``--fail-on``, 2 for a usage error, 3 for a failed
+    gate, 70 for an unexpected error, which is a bug, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     _open_streams()
     code: int | str | None = INTERRUPTED
