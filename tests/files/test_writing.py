@@ -12,7 +12,7 @@ import pytest
 import mapgauge as mg
 from mapgauge.dependencies import zstd_module
 from mapgauge.files.places import put_file
-from mapgauge.files.writing import save
+from mapgauge.files.writing import remove_folder, save
 
 FRAMES = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
 
@@ -165,3 +165,23 @@ def test_a_local_url_is_written_like_a_path(tmp_path: Path) -> None:
 def test_suffixes_compress(tmp_path: Path) -> None:
     save(tmp_path / "a.gz", b"data")
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"data"
+
+
+def test_ctrl_c_does_not_leave_a_part_of_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "chunks"
+    folder.mkdir()
+    for k in range(3):
+        (folder / f"{k}").write_bytes(b"")
+    deleted: list[object] = []
+    unlink = os.unlink
+
+    def interrupted(name: str, **options: int) -> None:
+        unlink(name, **options)
+        deleted.append(name)
+        if len(deleted) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "unlink", interrupted)
+    remove_folder(folder)
+    assert len(deleted) == 3
+    assert not folder.exists()

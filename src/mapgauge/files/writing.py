@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import os
 import secrets
+import shutil
 import stat
 from pathlib import Path
 
@@ -70,3 +71,14 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(number)
         finally:
             os.close(number)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete a temporary folder of ours. Ctrl-C during the deletion does not leave a part of it.
+
+    This may run when an object is finalised. Python cannot pass on an exception from there: it prints a traceback.
+    """
+    for _ in range(3):
+        with contextlib.suppress(KeyboardInterrupt):
+            shutil.rmtree(path, ignore_errors=True)
+            return

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from mapgauge.evaluation.streaming.failures import explained_error
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, plan_of
 from mapgauge.evaluation.streaming.work import Job, findings_in, score_chunk, sides_of
 from mapgauge.files.places import is_url
+from mapgauge.files.writing import remove_folder
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.io.dataset import DataSet, open_dataset
@@ -76,7 +76,7 @@ def evaluate_stream(
         folder = _begin(path, job, plan, sides, resume)
     except BaseException:
         if work is None:
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
         raise
     if resume:
         check_finished(folder, job, plan, sides, partial(open_engine, engine, workers))
@@ -95,7 +95,7 @@ def evaluate_stream(
     except (MapgaugeError, KeyboardInterrupt) as error:
         finished = len(folder.finished)
         if work is None and not finished:
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
             raise
         kept = f"{finished} of {len(plan.chunks)} chunks are finished and kept in {path}. Continue with"
         note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} --work {path} --resume")
@@ -104,10 +104,10 @@ def evaluate_stream(
         raise error.and_also(note) from error
     except BaseException:  # a bug, or no memory: nothing says where the chunks are
         if work is None:
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
         raise
     if work is None:
-        weakref.finalize(results.rows, shutil.rmtree, path, ignore_errors=True)
+        weakref.finalize(results.rows, remove_folder, path)
     return results
 
 
