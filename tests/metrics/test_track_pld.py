@@ -66,7 +66,7 @@ def test_new_tracks_in_every_frame() -> None:
     result = distance(one_prediction(str), sure(one_truth()), switch_cost=0.5)
     assert round(result.normalised, 3) == 0.792
     assert result.switch_count == 29
-    assert result.switches == 14.5
+    assert result.parts.switches == 14.5
 
 
 def test_one_track_for_everything_is_not_perfect() -> None:
@@ -74,8 +74,8 @@ def test_one_track_for_everything_is_not_perfect() -> None:
     truth = sure([{"a": line(0.0)} if k % 2 else {"b": line(9.0)} for k in range(10)])
     same = sure([{"1": frame[next(iter(frame))]} for frame in truth[0]])
     result = distance(same, truth, switch_cost=0.25)
-    assert result.switches == 9 * 0.25
-    assert result.value == result.switches
+    assert result.parts.switches == 9 * 0.25
+    assert result.value == result.parts.switches
 
 
 def test_gaps_late_starts_and_early_ends_cost_what_is_missed() -> None:
@@ -83,14 +83,14 @@ def test_gaps_late_starts_and_early_ends_cost_what_is_missed() -> None:
     for present in (range(3, 10), range(7), (0, 1, 2, 6, 7, 8, 9)):
         predictions = sure([{"1": line(0.0)} if k in present else {} for k in range(10)])
         result = distance(predictions, truth, switch_cost=5.0)
-        assert result.value == result.missed == 0.5 * (10 - len(list(present)))
+        assert result.value == result.parts.missed == 0.5 * (10 - len(list(present)))
         assert result.switch_count == 0
     assert result.fragmentations == 1
     assert result.tracks[0].stretches == (Stretch("1", 0, 2), Stretch(None, 3, 5), Stretch("1", 6, 9))
     assert result.changes == (Change(3, "a", "1", None), Change(6, "a", None, "1"))
     # A gap in the truth is free as well, and is not a fragmentation.
     back = distance(truth, predictions, switch_cost=5.0)
-    assert back.value == back.false == 1.5
+    assert back.value == back.parts.false == 1.5
     assert back.fragmentations == 0
 
 
@@ -147,7 +147,7 @@ def test_a_large_cost_gives_one_assignment_of_tracks(rng: np.random.Generator) -
         x, y = random_side(rng, 3, 3, "p"), random_side(rng, 3, 3, "t")
         result = distance(x, y, switch_cost=1000.0, binary=True)
         assert result.value == pytest.approx(one_assignment(x, y), abs=1e-9)
-        assert result.switches == 0
+        assert result.parts.switches == 0
 
 
 def test_more_switch_cost_never_lowers_the_value(rng: np.random.Generator) -> None:

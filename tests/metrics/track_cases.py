@@ -1,6 +1,7 @@
 """Small scenes of tracks, and the slow twin of T-PLD: dense matrices and ``scipy.optimize.linprog``."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -9,6 +10,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
 from mapgauge.typing import Floats
 
 Frames = list[dict[str, Any]]
@@ -99,7 +101,7 @@ def slow(x: Side, y: Side, switch_cost: float, *, binary: bool = False) -> float
             options={"mip_rel_gap": 0.0},
         )
     else:
-        found = linprog(cost, A_ub=matrix, b_ub=limit, bounds=(0, None), method="highs")
+        found = linprog(cost, A_ub=matrix.toarray(), b_ub=limit, bounds=(0, None), method="highs")
     assert found.status == 0
     return float(r.sum() + s.sum() + found.fun)
 
@@ -116,3 +118,22 @@ def one_assignment(x: Side, y: Side) -> float:
                 cost += (pair[:, i, j] - r[:, i] - s[:, j]).sum()
         best = min(best, float(cost))
     return best
+
+
+def tracked_world(frames: int = 40, seed: int = 5, predictions: int = 25) -> tuple[mg.MapFrames, mg.MapFrames]:
+    """The demo with tracks: a matched prediction has the name of its truth, with a new name halfway for every third."""
+    x, y = demo_world(frames, seed=seed, predictions=predictions)
+    track = np.array([f"alone-{i}" for i in range(len(x.polylines))], object)
+    assert y.track is not None
+    for k in range(len(y)):
+        for label in range(len(y.classes)):
+            own, other = (np.flatnonzero((side.frame == k) & (side.label == label)).tolist() for side in (x, y))
+            assert x.confidence is not None
+            found = mg.pld(
+                [x.polylines[i] for i in own], [y.polylines[j] for j in other], confidence=x.confidence[own], cutoff=4.0
+            )
+            assert found.assignment is not None
+            for i, j in found.assignment.tolist():
+                name = str(y.track[other[j]])
+                track[own[i]] = f"{name}-{'new' if sum(map(ord, name)) % 3 == 0 and k % 10 >= 5 else 'old'}"
+    return replace(x, track=track.astype(np.str_)), y

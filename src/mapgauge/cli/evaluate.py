@@ -29,6 +29,7 @@ def evaluate(
     protocol: o.ProtocolsOption = None,
     metrics: o.MetricsOption = None,
     cutoff: o.CutoffOption = None,
+    switch_cost: o.SwitchCostOption = None,
     spacing: o.SpacingOption = None,
     count: o.CountOption = None,
     classes: o.ClassesOption = None,
@@ -101,7 +102,10 @@ def evaluate(
     if len(set(given)) < len(given):
         refuse("--protocol", f"must be different names, got {', '.join(given)}")
     protocols = [
-        settings_of(one, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop) for one in given
+        settings_of(
+            one, cutoff=cutoff, switch_cost=switch_cost, spacing=spacing, count=count, classes=classes, crop=crop
+        )
+        for one in given
     ]
     chosen = metrics_of_each(protocols, metrics)
 

@@ -117,6 +117,7 @@ def settings_of(
     protocol: str,
     *,
     cutoff: Texts = None,
+    switch_cost: float | None = None,
     spacing: float | None = None,
     count: int | None = None,
     classes: Texts = None,
@@ -132,6 +133,7 @@ def settings_of(
         refuse("--spacing", "give --spacing or --count, not both")
     for option, settings in (
         ("--cutoff", {"cutoffs": tuple(numbers("--cutoff", cutoff))} if cutoff else {}),
+        ("--switch-cost", {} if switch_cost is None else {"switch_cost": switch_cost}),
         ("--spacing", {} if spacing is None else {"spacing": spacing}),
         ("--count", {} if count is None else {"count": count}),
         ("--classes", {"classes": tuple(listed(classes))} if classes else {}),

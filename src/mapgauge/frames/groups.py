@@ -132,8 +132,8 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Group
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
     closed, repeats = polylines.closed(protocol.closed, protocol.closed_tolerance)
     track = None
-    if predictions.track is not None and truth.track is not None:
-        track = np.concatenate([predictions.track, truth.track])[order]
+    if all(side.track is not None or not len(side.polylines) for side in sides):
+        track = np.concatenate([np.empty(0, np.str_) if side.track is None else side.track for side in sides])[order]
     return Groups(polylines, bounds, np.concatenate(ones)[order], closed, repeats, track, classes)
 
 

@@ -148,7 +148,7 @@ TRACK_PLD = Metric(
     values=(
         Value("track_pld", "", "T-PLD", "main"),
         Value("inconsistency", "inconsistency", "T-PLD - PLD", "headline"),
-        Value("switch_count", "switch_count", "switches", "headline", limits=(0.0, math.inf)),
+        Value("switch_count", "switch_count", "id switches", "headline", limits=(0.0, math.inf)),
         *(_part(name) for name in PARTS),
         Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
     ),

@@ -65,12 +65,7 @@ class Change(NamedTuple):
 class TrackPldResult:
     """T-PLD of one class in one scene, or in many scenes pooled with ``+`` or ``sum``. Parts are not normalised."""
 
-    matched_points: float
-    unmatched_points: float
-    confidence: float
-    missed: float
-    false: float
-    switches: float
+    parts: TrackParts
     mass: float  # half the total confidence of both sides
     pld_parts: Parts  # of PLD of the same frames, pooled
     cutoff: float  # metres
@@ -80,11 +75,6 @@ class TrackPldResult:
     assignment: tuple[tuple[TrackMatch, ...], ...] = field(compare=False)  # of each frame; () once scenes are pooled
     tracks: tuple[TrueTrack, ...] = field(compare=False)  # () once scenes are pooled
     findings: tuple[Finding, ...] = field(compare=False, default=())
-
-    @property
-    def parts(self) -> TrackParts:
-        """The six parts, not normalised."""
-        return TrackParts(*(getattr(self, name) for name in TrackParts._fields))
 
     @property
     def value(self) -> float:
@@ -101,7 +91,7 @@ class TrackPldResult:
     def normalised_parts(self) -> TrackParts:
         """The six parts of the normalised value. They add up to it."""
         total = self.mass + self.value
-        return TrackParts(*(2 * part / total if total > 0 else 0.0 for part in self.parts))
+        return TrackParts._make(2 * part / total if total > 0 else 0.0 for part in self.parts)
 
     @property
     def pld(self) -> float:
@@ -133,7 +123,7 @@ class TrackPldResult:
                 f"with T-PLD of cutoff {other.cutoff:g}, switch cost {other.switch_cost:g}"
             )
         return TrackPldResult(
-            *(a + b for a, b in zip(self.parts, other.parts, strict=True)),
+            TrackParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
             mass=self.mass + other.mass,
             pld_parts=Parts._make(a + b for a, b in zip(self.pld_parts, other.pld_parts, strict=True)),
             cutoff=self.cutoff,
@@ -202,7 +192,7 @@ def result_of(
     """Return the result of one scene and class from the summed columns of ``track_scene.COLUMNS``."""
     numbers = rows.tolist()
     return TrackPldResult(
-        *numbers[:6],
+        TrackParts._make(numbers[:6]),
         mass=numbers[6],
         pld_parts=Parts._make(numbers[7:12]),
         cutoff=cutoff,
