@@ -94,14 +94,12 @@ def slow(x: Side, y: Side, switch_cost: float, *, binary: bool = False) -> float
     cost = np.concatenate([(pair - r[:, :, None] - s[:, None, :]).ravel(), np.full(links, switch_cost / 2)])
     if binary:
         whole = np.concatenate([np.ones(size), np.zeros(links)])
-        found = milp(
-            cost,
-            constraints=LinearConstraint(matrix, ub=limit),
-            integrality=whole,
-            options={"mip_rel_gap": 0.0},
+        whole_one = milp(
+            cost, constraints=LinearConstraint(matrix, ub=limit), integrality=whole, options={"mip_rel_gap": 0.0}
         )
-    else:
-        found = linprog(cost, A_ub=matrix.toarray(), b_ub=limit, bounds=(0, None), method="highs")
+        assert whole_one.status == 0
+        return float(r.sum() + s.sum() + whole_one.fun)
+    found = linprog(cost, A_ub=matrix.toarray(), b_ub=limit, bounds=(0, None), method="highs")
     assert found.status == 0
     return float(r.sum() + s.sum() + found.fun)
 

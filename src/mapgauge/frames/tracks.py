@@ -163,7 +163,7 @@ def _times(truth: MapFrames) -> Iterator[Finding]:
                 count,
             )
         yield from _gaps(truth, scene, named)
-    runs = 1 + np.count_nonzero(np.diff(scene)) if len(scene) else 0
+    runs = 1 + int(np.count_nonzero(np.diff(scene))) if len(scene) else 0
     scenes = len(set(scene.tolist()))
     if runs > scenes:
         cut = runs - scenes

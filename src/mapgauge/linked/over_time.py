@@ -137,7 +137,7 @@ def _problem(
     once = [_once(columns, tracks, frames) for tracks in (first, second)]
     rows = _stacked([*once, below])
     limit = np.concatenate([np.ones(len(once[0]) + len(once[1])), np.zeros(len(low))])
-    links = np.count_nonzero(plain)
+    links = int(np.count_nonzero(plain))
     terms = Sparse.of(
         np.tile(np.arange(links), 2),
         np.concatenate([left[plain], right[plain]]),
