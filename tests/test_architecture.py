@@ -28,6 +28,7 @@ ROOMS = [
     "files",
     "io",
     "distances",
+    "linked",
     "metrics",
     "checks",
     "scoring",

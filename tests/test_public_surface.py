@@ -41,6 +41,8 @@ CONTRACT = {
     "sospa_matrix": "cutoff=1.5 order=1.0 closed=auto directed=False",
     "sospa_from_distances": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
     "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=auto directed=False",
+    "track_pld": "switch_cost=0.5 cutoff=1.5 confidence=None truth_confidence=None closed=auto directed=False "
+    "binary=False",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",

@@ -6,7 +6,7 @@ mapgauge computes every pair, mark and number in them. They need only numpy and 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from docs.pictures.charts import draw_confidence, draw_frames, draw_offsets, draw_prices
+from docs.pictures.charts import draw_confidence, draw_frames, draw_offsets, draw_prices, draw_switches
 from docs.pictures.drawing import Drawing
 from docs.pictures.polylines import draw_alignment, draw_chamfer_and_frechet, draw_cutoffs, draw_cyclic
 from docs.pictures.rooms import draw_rooms
@@ -27,5 +27,6 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {
     "parts": draw_parts,
     "prices": draw_prices,
     "rooms": draw_rooms,
+    "switches": draw_switches,
     "table-1": draw_table_1,
 }

@@ -1,5 +1,7 @@
 """Charts of how settings, confidences and frames change a number."""
 
+from collections.abc import Callable
+
 import numpy as np
 from docs.pictures.drawing import BLUE, GREEN, INK, ORANGE, SKY, VERMILION, Axis, Chart, Drawing
 
@@ -65,6 +67,41 @@ def draw_offsets() -> Drawing:
         chart.curve(offsets.tolist(), values.__getitem__, colour, 3 if key == "pld" else 2)
         drawing.segment((530, 100 + 26 * k), (552, 100 + 26 * k), colour, 3)
         drawing.text(560, 104 + 26 * k, label, 13)
+    return drawing
+
+
+def draw_switches() -> Drawing:
+    """T-PLD of one line in 30 frames over the switch cost, for several ways to give ids."""
+    line = np.array([[float(x), 0.0] for x in range(5)])
+    cases = (
+        ("a new id in every frame", str, VERMILION),
+        ("a new id every five frames", lambda k: str(k // 5), ORANGE),
+        ("another id in one frame", lambda k: "b" if k == 15 else "a", GREEN),
+        ("one switch, at any frame", lambda k: "a" if k < 15 else "b", BLUE),
+        ("one id", lambda k: "a", INK),
+    )
+    drawing = Drawing(
+        700,
+        320,
+        "T-PLD over the switch cost",
+        "One line in 30 frames: T-PLD rises with the switch cost, up to a limit.",
+    )
+    chart = Chart(
+        drawing,
+        (66, 62, 380, 190),
+        Axis("switch cost", 0, 1.5, (0, 0.5, 1, 1.5)),
+        Axis("normalised T-PLD", 0, 1, (0, 0.5, 1)),
+    )
+    for k, (label, name, colour) in enumerate(cases):
+
+        def value(cost: float, name: Callable[[int], str] = name) -> float:
+            predictions = [{name(frame): line + np.array([0.0, CUTOFF / 19])} for frame in range(30)]
+            sure = [dict.fromkeys(frame, 0.9) for frame in predictions]
+            return mg.track_pld(predictions, [{"line": line}] * 30, confidence=sure, switch_cost=cost).normalised
+
+        chart.curve(np.linspace(0, 1.5, 31).tolist(), value, colour)
+        drawing.segment((470, 90 + 26 * k), (492, 90 + 26 * k), colour, 3)
+        drawing.text(500, 94 + 26 * k, label, 13)
     return drawing
 
 

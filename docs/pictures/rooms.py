@@ -23,7 +23,8 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "io": ("one module per file format:", "the table FORMATS"),
     },
     "metrics": {
-        "distances": ("between two polylines: SOSPA,", "Chamfer, Fréchet"),
+        "distances": ("of two polylines: SOSPA,", "Chamfer, Fréchet"),
+        "linked": ("assignments with", "links: HiGHS"),
         "metrics": ("between two sets: PLD, AP;", "the table METRICS"),
         "checks": ("what may be wrong with the", "input: the table CHECKS"),
     },

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from mapgauge.io import read, write
     from mapgauge.metrics.average_precision import average_precision
     from mapgauge.metrics.pld import Parts, PldResult, pld
+    from mapgauge.metrics.track_pld import track_pld
+    from mapgauge.metrics.track_result import TrackPldResult
     from mapgauge.protocols import Protocol, protocol
     from mapgauge.results.assignment import Assignment, Match
     from mapgauge.results.comparison import Comparison, compare
@@ -57,6 +59,7 @@ __all__ = [
     "Protocol",
     "Results",
     "Sweep",
+    "TrackPldResult",
     "UnreadableFile",
     "__version__",
     "align",
@@ -76,6 +79,7 @@ __all__ = [
     "sospa_from_distances",
     "sospa_matrix",
     "sweep",
+    "track_pld",
     "write",
 ]
 
@@ -98,6 +102,7 @@ _HOMES = {
     "Protocol": "protocols",
     "Results": "results.results",
     "Sweep": "evaluation.sweeps",
+    "TrackPldResult": "metrics.track_result",
     "UnreadableFile": "errors",
     "align": "frames.alignment",
     "average_precision": "metrics.average_precision",
@@ -116,6 +121,7 @@ _HOMES = {
     "sospa_from_distances": "distances.sospa",
     "sospa_matrix": "distances.sospa",
     "sweep": "evaluation.sweeps",
+    "track_pld": "metrics.track_pld",
     "write": "io",
 }
 

@@ -13,6 +13,7 @@ from mapgauge.typing import Closed, Confidences, Forward
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
 _HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
+_LARGEST_SWITCH_COST = 1e6  # far above the cost of all frames of a scene; solvers lose digits with larger numbers
 _SMALLEST_CUTOFF, _LARGEST_CUTOFF = 1e-9, 1e9  # metres; up to the highest order, their powers are ordinary numbers
 
 
@@ -50,6 +51,15 @@ def check_order(order: object) -> float:
     number = _number("order", order, expected)
     if not 1 <= number <= _HIGHEST_ORDER:
         raise InvalidInput(f"order must be {expected}, got {order!r}")
+    return number
+
+
+def check_switch_cost(name: str, value: object) -> float:
+    """Return the cost of a switch of tracks: a finite number of at least 0."""
+    expected = f"a number from 0 to {_LARGEST_SWITCH_COST:g}"
+    number = _number(name, value, expected)
+    if not 0 <= number <= _LARGEST_SWITCH_COST:
+        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     return number
 
 

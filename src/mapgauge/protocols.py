@@ -16,6 +16,7 @@ from mapgauge.arguments import (
     check_length,
     check_not_mean,
     check_order,
+    check_switch_cost,
     check_tolerance,
 )
 from mapgauge.errors import InvalidInput, Remedy
@@ -24,6 +25,7 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")
+SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 
 
@@ -48,6 +50,7 @@ class Protocol:
     directed: bool = False  # whether the direction of a polyline matters
     order: float = 1.0  # order p of SOSPA and PLD
     cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
+    switch_cost: float | None = None  # cost of a switch of tracks; T-PLD is computed only if it is set
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
     sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
@@ -93,6 +96,13 @@ class Protocol:
         object.__setattr__(self, "closed", check_closed(self.closed))
         object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
         object.__setattr__(self, "order", check_order(self.order))
+        if self.switch_cost is not None:
+            object.__setattr__(self, "switch_cost", check_switch_cost("switch_cost", self.switch_cost))
+            if self.order != 1 or not self.cutoffs:
+                raise InvalidInput(
+                    f"switch_cost needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
+                    remedy=Remedy("Set order=1 and cutoffs=", "Pass --cutoff"),
+                )
         for name in ("crop", "directed", "strict", "relaxed"):
             object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:

@@ -32,6 +32,7 @@ def evaluate(
     chamfer: o.ChamferOption = None,
     frechet: o.FrechetOption = None,
     sospa: o.SospaOption = None,
+    switch_cost: o.SwitchCostOption = None,
     spacing: o.SpacingOption = None,
     count: o.CountOption = None,
     classes: o.ClassesOption = None,
@@ -114,7 +115,10 @@ def evaluate(
         refuse("--protocol", f"must be different names, got {', '.join(given)}")
     thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
     protocols = [
-        settings_of(one, **thresholds, spacing=spacing, count=count, classes=classes, crop=crop) for one in given
+        settings_of(
+            one, **thresholds, switch_cost=switch_cost, spacing=spacing, count=count, classes=classes, crop=crop
+        )
+        for one in given
     ]
     chosen = metrics_of_each(protocols, metrics)
 

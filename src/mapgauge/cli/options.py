@@ -89,8 +89,8 @@ MetricsOption: TypeAlias = Annotated[
     typer.Option(
         "--metrics",
         metavar="NAME,...",
-        help="Metrics to compute: pld, ap_chamfer, ap_frechet, ap_sospa. Default: all that the protocol has settings "
-        "for.",
+        help="Metrics to compute: pld, track_pld, ap_chamfer, ap_frechet, ap_sospa. Default: all that the protocol has "
+        "settings for.",
         autocompletion=_metrics,
         show_default=False,
     ),
@@ -108,6 +108,15 @@ ChamferOption: TypeAlias = Annotated[
 FrechetOption: TypeAlias = Annotated[
     Texts,
     typer.Option("--frechet", metavar="METRES,...", help="Thresholds of Fréchet-AP.", show_default=False),
+]
+SwitchCostOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--switch-cost",
+        metavar="COST",
+        help="Also compute T-PLD, in which a switch of tracks has this cost, such as 0.5.",
+        show_default=False,
+    ),
 ]
 SospaOption: TypeAlias = Annotated[
     Texts,

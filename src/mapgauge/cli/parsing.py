@@ -120,6 +120,7 @@ def settings_of(
     chamfer: Texts = None,
     frechet: Texts = None,
     sospa: Texts = None,
+    switch_cost: float | None = None,
     spacing: float | None = None,
     count: int | None = None,
     classes: Texts = None,
@@ -136,6 +137,7 @@ def settings_of(
     lists = {"cutoffs": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
     for option, settings in (
         *((f"--{field.removesuffix('s')}", _setting(field, given)) for field, given in lists.items()),
+        ("--switch-cost", {} if switch_cost is None else {"switch_cost": switch_cost}),
         ("--spacing", {} if spacing is None else {"spacing": spacing}),
         ("--count", {} if count is None else {"count": count}),
         ("--classes", {"classes": tuple(listed(classes))} if classes else {}),

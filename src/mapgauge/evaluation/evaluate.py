@@ -50,8 +50,9 @@ def evaluate(
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
-        metrics: Names of metrics (``mapgauge.metrics.table.METRICS``): ``pld``, ``ap_chamfer``, ``ap_frechet``,
-            ``ap_sospa``. If None, those for which the protocol has cutoffs or thresholds.
+        metrics: Names of metrics (``mapgauge.metrics.table.METRICS``): ``pld``, ``track_pld``, ``ap_chamfer``,
+            ``ap_frechet``, ``ap_sospa``. If None, those for which the protocol has cutoffs, thresholds or a switch
+            cost.
         ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
             the points in each ring.
         scenes: The scene of each token, if the files have no scenes. ``compare`` draws whole scenes.
@@ -124,7 +125,7 @@ def evaluate(
         sides = sides[0], with_scenes(sides[1], scenes)
     x, y = prepare(*sides, settings, unknown)
     check_needs(chosen, x, y)
-    findings = findings_of(*sides, settings)
+    findings = findings_of(*sides, settings, chosen)
     scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress)
     summary = Summary(
         settings,

@@ -31,6 +31,7 @@ class Groups:
     closed: Flags
     repeats: Flags  # whether the last point repeats the first
     track: Names | None = None  # None unless both sides have tracks
+    classes: int = 1  # group g is class g % classes of its frame
 
     @cached_property
     def points(self) -> Floats:
@@ -86,6 +87,7 @@ class Groups:
             self.closed[rows],
             self.repeats[rows],
             None if self.track is None else self.track[rows],
+            self.classes,
         )
 
     def within(self, inner: float, outer: float) -> "Groups":
@@ -112,6 +114,7 @@ class Groups:
             (self.closed & complete)[there],
             np.zeros(np.count_nonzero(there), np.bool_),
             None if self.track is None else self.track[there],
+            self.classes,
         )
 
 
@@ -129,9 +132,9 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Group
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
     closed, repeats = polylines.closed(protocol.closed, protocol.closed_tolerance)
     track = None
-    if predictions.track is not None and truth.track is not None:
-        track = np.concatenate([predictions.track, truth.track])[order]
-    return Groups(polylines, bounds, np.concatenate(ones)[order], closed, repeats, track)
+    if all(side.track is not None or not len(side.polylines) for side in sides):
+        track = np.concatenate([np.empty(0, np.str_) if side.track is None else side.track for side in sides])[order]
+    return Groups(polylines, bounds, np.concatenate(ones)[order], closed, repeats, track, classes)
 
 
 def _resampled(side: MapFrames, protocol: Protocol) -> Polylines:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         pld,
         reference,
         resample,
+        savings,
         sospa,
     )
 
@@ -37,6 +38,7 @@ __all__ = [
     "pld",
     "reference",
     "resample",
+    "savings",
     "sospa",
 ]
 

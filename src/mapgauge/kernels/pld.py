@@ -241,11 +241,11 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long
 
 
 @jit_allocating
-def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out):
+def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of):
     """Write the five parts and the mass of each group, one class in one frame.
 
     Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the true instances
-    ``bounds[g, 1] .. bounds[g, 2]``.
+    ``bounds[g, 1] .. bounds[g, 2]``. ``truth_of`` gets the true instance of each matched prediction.
     """
     band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     for g in range(len(bounds)):
@@ -257,3 +257,6 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, lo
         parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
         for k in range(len(parts)):  # a slice would take seconds to compile
             out[g, k] = parts[k]
+        for i in range(len(xs)):
+            if partner[i] >= 0:
+                truth_of[xs[i]] = ys[partner[i]]

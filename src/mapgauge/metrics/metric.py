@@ -37,6 +37,7 @@ class Value:
     part: str  # in flat keys after metric and class: "localisation"; "" for the main value
     title: str  # title of a column: "Loc"
     role: Role = "other"
+    limits: tuple[float, float] | None = None  # smallest and largest possible value, if not those of the metric
 
     @property
     def words(self) -> str:
@@ -95,6 +96,7 @@ class Metric:
     values: tuple[Value, ...]  # the main value first
     rows: SumRows | HitRows
     setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
+    requires: tuple[str, ...] = ()  # further fields of the protocol that must be set
     unit: str = ""  # unit of the value; "" for a number without unit
     level: Level = "frame"
     needs: frozenset[Need] = frozenset({"confidences"})
@@ -105,6 +107,8 @@ class Metric:
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""
+        if any(getattr(protocol, field) is None for field in self.requires):
+            return ()
         return (None,) if self.setting is None else tuple(getattr(protocol, self.setting.field))
 
     @property

@@ -15,7 +15,7 @@ from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Floats, Pairs, PolylinesLike
+from mapgauge.typing import Closed, Floats, Indices, Pairs, PolylinesLike
 
 
 class Parts(NamedTuple):
@@ -224,14 +224,19 @@ def pld(
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
 
 
-def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    """Return the five parts and the mass of each group."""
+def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> tuple[Floats, Indices]:
+    """Return the five parts and the mass of each group, and the true instance of each instance, or -1."""
     sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
+    truth_of = np.full(len(groups.confidence), -1)
     kernels.pld.pld_of_groups(
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
-        *(protocol.directed, cutoff, protocol.order, kernels.sospa.is_long(groups.lines, groups.closed), sums),
+        *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), sums, truth_of),
     )
-    return sums
+    return sums, truth_of
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    return score_groups(groups, protocol.directed, cutoff, protocol.order)[0]
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

@@ -8,10 +8,11 @@ from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
 from mapgauge.metrics.pld import PLD
-from mapgauge.protocols import Protocol
+from mapgauge.metrics.track_pld import TRACK_PLD
+from mapgauge.protocols import SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA)}
+METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA)}
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -33,6 +34,15 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
     if unknown or not metrics:
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
     for name in metrics:
+        for field in METRICS[name].requires:
+            if getattr(protocol, field) is None:
+                raise InvalidInput(
+                    f"the protocol {protocol.name} has no {field} for {name}",
+                    remedy=Remedy(
+                        f'Set it: mg.protocol("{protocol.name}", {field}={SWITCH_COST:g})',
+                        f"Give one: --{field.replace('_', '-')} {SWITCH_COST:g}",
+                    ),
+                )
         setting = METRICS[name].setting
         if name not in able and setting is not None:
             raise InvalidInput(

@@ -202,7 +202,10 @@ def _draws(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draw
 def _limits(key: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a key."""
     found = value_named(ValueKey.parse(key).name)
-    return (-np.inf, np.inf) if found is None else found[0].limits
+    if found is None:
+        return -np.inf, np.inf
+    metric, value = found
+    return value.limits or metric.limits
 
 
 def _each(differences: Differences) -> Iterator[Difference]:

@@ -14,6 +14,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
 from mapgauge.metrics.metric import SumRows
@@ -68,9 +69,14 @@ def prepare(
     return _sorted(x), _sorted(y)
 
 
-def findings_of(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks."""
-    return check(predictions, truth, region=protocol.region, classes=protocol.classes)
+def findings_of(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
+) -> tuple[Finding, ...]:
+    """Return the findings of the readers and of all checks, and those about tracks if a metric needs them."""
+    found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    if not any("tracks" in METRICS[name].needs for name in metrics):
+        return found
+    return (*found, *track_findings(*align(predictions, truth, classes=protocol.classes, unknown="ignore")))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
@@ -147,8 +153,8 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 ),
             )
         for side, called in ((predictions, "predictions"), (truth, "truth")):
-            if "tracks" in metric.needs and side.track is None:
-                raise InvalidInput(f"{side.name or called}: {name} needs tracks, and these frames have none")
+            if "tracks" in metric.needs:
+                check_tracks(side, called, name)
 
 
 def _sorted(frames: MapFrames) -> MapFrames:

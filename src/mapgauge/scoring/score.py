@@ -9,6 +9,7 @@ import numpy as np
 
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import in_time
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -56,12 +57,16 @@ def score(
 
 
 def _units(metric: Metric, truth: MapFrames) -> list[Indices] | None:
-    """Return the groups of each scene for a metric of level "scene"; None if frames are scored by themselves."""
+    """Return the groups of each scene for a metric of level "scene"; None if frames are scored by themselves.
+
+    The frames of a scene are in the order of time.
+    """
     if metric.level == "frame":
         return None
     scenes = np.array(truth.scenes or ("",) * len(truth))
     classes = np.arange(len(truth.classes))
-    frames = (np.flatnonzero(scenes == scene) for scene in dict.fromkeys(scenes.tolist()))
+    order = in_time(truth)
+    frames = (order[scenes[order] == scene] for scene in dict.fromkeys(scenes.tolist()))
     return [(np.asarray(places)[:, None] * len(classes) + classes).ravel() for places in frames]
 
 

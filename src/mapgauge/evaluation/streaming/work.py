@@ -19,9 +19,10 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
 from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
+from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
-from mapgauge.scoring.prepare import check_sides, cropped, findings_of
+from mapgauge.scoring.prepare import check_needs, check_sides, cropped, findings_of
 from mapgauge.scoring.totals import Sums
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
@@ -102,17 +103,24 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     if not chunk.predictions:
         predictions = predictions.with_confidence(1)
     check_sides(predictions, truth)
+    check_needs(job.metrics, predictions, truth)
     return predictions, truth
 
 
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
-    return findings_of(*sides_of(job, chunk), job.protocol)
+    return findings_of(*sides_of(job, chunk), job.protocol, job.metrics)
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
     """Return the frames in some row groups that belong to the chunk, sorted by their keys."""
-    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=("timestamp", "track", "pose"))
+    metrics = [METRICS[name] for name in job.metrics]
+    in_time = any(metric.level == "scene" for metric in metrics)
+    unused = [] if in_time else ["timestamp"]
+    unused += [] if any("tracks" in metric.needs for metric in metrics) else ["track"]
+    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=(*unused, "pose"))
     keys = keys_of(frames, job.by_scene)
-    mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
-    return frames.at(mine)
+    # Without timestamps, the order of the file is the order of time. It is kept within scenes.
+    by_file = in_time and frames.timestamps is None
+    order = sorted(range(len(keys)), key=lambda i: keys[i][0] if by_file else keys[i])
+    return frames.at([i for i in order if chunk.owns(keys[i])])

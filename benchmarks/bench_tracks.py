@@ -1,0 +1,161 @@
+"""Measures T-PLD: one large scene against ``scipy.optimize.linprog`` on the same model, and a validation set.
+
+Run it with ``python -m benchmarks.bench_tracks``. It prints tables in GitHub markdown.
+"""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from benchmarks.tables import at_most, heading, machine, race, row
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+import mapgauge as mg
+from mapgauge.frames.groups import group
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.linked import over_time
+from mapgauge.linked.problem import Problem, Sparse
+from mapgauge.metrics.track_scene import solve_scene
+from mapgauge.protocols import SWITCH_COST
+
+FRAMES = 40
+CLASSES = ("ped_crossing", "divider", "boundary")
+PROTOCOL = mg.protocol("paper-60x30", switch_cost=SWITCH_COST)
+LIMIT, WHOLE = 0.3, 60.0  # seconds: a scene, a validation set
+
+
+def scene(
+    rng: np.random.Generator, true: int, predicted: int, classes: tuple[str, ...], name: str
+) -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Lines along the road that pass the vehicle, and predicted tracks near them.
+
+    Half of the predicted tracks follow a true track for some frames. The others are weak and live for a few frames.
+    """
+    lateral = rng.uniform(-15, 15, true)
+    along = rng.uniform(-60, 260, true)
+    length = rng.uniform(10, 40, true)
+    of = rng.integers(0, true, predicted)
+    strong = np.arange(predicted) < predicted // 2
+    start = rng.integers(0, FRAMES - 5, predicted)
+    life = np.where(strong, rng.integers(5, FRAMES, predicted), rng.integers(1, 8, predicted))
+    sure = np.where(strong, rng.beta(4, 2, predicted), rng.beta(1, 8, predicted))
+    label = rng.integers(0, len(classes), true)
+    sides: list[list[tuple[int, int, np.ndarray, float, str]]] = [[], []]
+    share = np.linspace(0, 1, 20)
+    for k in range(FRAMES):
+        begin = np.clip(along - 5 * k, -30, 30)
+        end = np.clip(along - 5 * k + length, -30, 30)
+        seen = np.flatnonzero(end - begin > 2)
+        for j in seen.tolist():
+            points = np.stack([begin[j] + share * (end[j] - begin[j]), np.full(20, lateral[j])], axis=1)
+            sides[1].append((k, int(label[j]), points, 1.0, f"t{j}"))
+        for i in np.flatnonzero((start <= k) & (k < start + life) & np.isin(of, seen)).tolist():
+            j = int(of[i])
+            x = begin[j] + share * (end[j] - begin[j])
+            y = lateral[j] + rng.normal(0, 0.3) + 0.3 * np.cos(3 * share + i)
+            sides[0].append((k, int(label[j]), np.stack([x, y], axis=1), float(sure[i]), f"p{i}"))
+    frames = []
+    for side in sides:
+        frames.append(
+            mg.MapFrames(
+                tuple(f"{name}-{k:03}" for k in range(FRAMES)),
+                classes,
+                np.array([one[0] for one in side], np.int64),
+                np.array([one[1] for one in side], np.int64),
+                Polylines.of([one[2] for one in side]),
+                np.array([one[3] for one in side]),
+                track=np.array([one[4] for one in side], np.str_),
+                scenes=(name,) * FRAMES,
+                timestamps=np.arange(FRAMES),
+            )
+        )
+    return frames[0], replace(frames[1], confidence=None)
+
+
+def plain(problem: Problem) -> float:
+    """Solve a problem as most people would: ``|z| <= t`` as two rows each, with scipy."""
+
+    def matrix(sparse: Sparse) -> csr_array:
+        return csr_array((sparse.value, sparse.column, sparse.start), shape=(len(sparse), len(problem.saving)))
+
+    rows, terms = matrix(problem.rows), matrix(problem.terms)
+    slack = eye_array(len(problem.terms))
+    none = csr_array((len(problem.rows), len(problem.terms)))
+    left = vstack([hstack([rows, none]), hstack([terms, -slack]), hstack([-terms, -slack])]).tocsr()
+    limit = np.concatenate([problem.limit, np.zeros(2 * len(problem.terms))])
+    found = linprog(
+        np.concatenate([-problem.saving, problem.weight]), A_ub=left, b_ub=limit, bounds=(0, None), method="highs"
+    )
+    return -float(found.fun)
+
+
+def one_scene(true: int, predicted: int) -> None:
+    """Compare the solvers on the problems of one scene and class, and time the whole scene."""
+    x, y = scene(np.random.default_rng(0), true, predicted, ("divider",), "s")
+    groups = group(*mg.align(x, y), PROTOCOL)
+    problems: list[Problem] = []
+    solve = over_time.solve
+
+    def noted(problem: Problem, *, binary: bool = False) -> np.ndarray:
+        problems.append(problem)
+        return solve(problem, binary=binary)
+
+    def whole() -> object:
+        return solve_scene(groups, directed=False, cutoff=1.5, switch_cost=SWITCH_COST)
+
+    over_time.solve = noted  # type: ignore[assignment]
+    whole()
+    over_time.solve = solve
+
+    def ours() -> list[float]:
+        values = []
+        for problem in problems:
+            w = solve(problem)
+            values.append(float(problem.saving @ w - problem.weight @ np.abs(problem.terms.times(w))))
+        return values
+
+    if not np.allclose(ours(), [plain(problem) for problem in problems], atol=1e-7):
+        raise SystemExit("the two solvers differ")
+    fast, slow, all_of_it = race(ours, lambda: [plain(problem) for problem in problems], whole, rounds=5)
+    size = f"{true} / {predicted}"
+    variables = sum(len(problem.saving) for problem in problems)
+    row(
+        *(size, str(variables), f"{1e3 * slow:.0f}", f"{1e3 * fast:.0f}", f"{slow / fast:.1f}"),
+        at_most(all_of_it, LIMIT, f"{all_of_it:.3f}"),
+    )
+
+
+def validation_set(scenes: int = 150, predicted: int = 60) -> None:
+    """Time a validation set of the size of nuScenes, with all classes."""
+    rng = np.random.default_rng(1)
+    parts = [scene(rng, 30, 3 * predicted, CLASSES, f"scene-{k:03}") for k in range(scenes)]
+    from mapgauge.frames.joining import join_frames
+
+    x, y = (join_frames([part[side] for part in parts]) for side in (0, 1))
+    seconds = {}
+    for metric in ("pld", "track_pld"):
+        begin = time.perf_counter()
+        mg.evaluate(x, y, PROTOCOL, metrics=[metric])
+        seconds[metric] = time.perf_counter() - begin
+    row(
+        *(f"{scenes} x {FRAMES}", str(len(x.polylines)), f"{seconds['pld']:.1f}"),
+        at_most(seconds["track_pld"], WHOLE, f"{seconds['track_pld']:.1f}"),
+    )
+
+
+def main() -> None:
+    """Print all tables."""
+    machine("mapgauge", "highspy", "numpy", "scipy")
+    heading(
+        f"One scene of {FRAMES} frames and one class",
+        *("true / predicted tracks", "variables", "linprog, ms", "mapgauge, ms", "ratio", "whole scene, s"),
+    )
+    for true, predicted in ((12, 30), (40, 100), (40, 400)):
+        one_scene(true, predicted)
+    heading("A validation set, three classes", "scenes x frames", "predictions", "PLD, s", "T-PLD, s")
+    validation_set()
+
+
+if __name__ == "__main__":
+    main()
