@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
@@ -11,7 +12,7 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA)}
+METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP)}
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:

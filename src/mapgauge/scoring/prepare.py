@@ -136,7 +136,7 @@ def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
 
 
 def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
-    """Refuse metrics that need scenes, or tracks on both sides, if the data have none."""
+    """Refuse metrics that need scenes, tracks or poses if the data have none."""
     for name in metrics:
         metric = METRICS[name]
         if metric.level == "scene" and truth.scenes is None:
@@ -145,8 +145,22 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 remedy=Remedy("Pass scenes= with the scene of each token", "Pass --scenes FILE"),
             )
         for side, called in ((predictions, "predictions"), (truth, "truth")):
-            if "tracks" in metric.needs and side.track is None:
-                raise InvalidInput(f"{side.name or called}: {name} needs tracks, and these frames have none")
+            needed = "tracks" in metric.needs or (side is truth and "truth tracks" in metric.needs)
+            if needed and side.track is None:
+                raise InvalidInput(
+                    f"{side.name or called}: {name} needs tracks, and these frames have none",
+                    remedy=Remedy(
+                        'Read ids with the truth: mg.read("tmp_gts_....pkl", tracks="..._gt_tracks.pkl")'
+                        if side is truth
+                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
+                        "Use files with ids of tracks, or choose other metrics with --metrics",
+                    ),
+                )
+        if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
+            raise InvalidInput(
+                f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
+                remedy="Use files with poses, such as pos_predictions.pkl of MapTracker",
+            )
 
 
 def _sorted(frames: MapFrames) -> MapFrames:

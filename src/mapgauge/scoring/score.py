@@ -50,18 +50,23 @@ def score(
         else:
             bits = np.zeros(len(mine), np.uint16)
             for chosen in unit:
-                bits[np.isin(groups.side // 2, chosen)] = hit_rows.score(groups.pick(chosen), protocol)
+                bits[groups.rows(chosen)] = hit_rows.score(groups.pick(chosen), protocol)
             hits[metric.name] = bits[mine]
     return Scores(counts[..., 0], counts[..., 1], groups.confidence[mine], sums, ringed, hits)
 
 
 def _units(metric: Metric, truth: MapFrames) -> list[Indices] | None:
-    """Return the groups of each scene for a metric of level "scene"; None if frames are scored by themselves."""
+    """Return the groups of each scene for a metric of level "scene"; None if frames are scored by themselves.
+
+    The frames of a scene are in the order of their time stamps, or of the truth if there are none.
+    """
     if metric.level == "frame":
         return None
     scenes = np.array(truth.scenes or ("",) * len(truth))
     classes = np.arange(len(truth.classes))
-    frames = (np.flatnonzero(scenes == scene) for scene in dict.fromkeys(scenes.tolist()))
+    times = np.arange(len(truth)) if truth.timestamps is None else truth.timestamps
+    order = np.argsort(times, kind="stable")
+    frames = (order[scenes[order] == scene] for scene in dict.fromkeys(scenes.tolist()))
     return [(np.asarray(places)[:, None] * len(classes) + classes).ravel() for places in frames]
 
 
