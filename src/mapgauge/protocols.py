@@ -208,7 +208,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
             "mAS as its paper defines it, not as its public code computes it",
             region=(60.0, 30.0),
             spacing=0.5,
-            intervals=(2, 3, 5, 10),
+            intervals=(2,),
         ),
         Protocol(
             "openlanev2",

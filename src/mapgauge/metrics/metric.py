@@ -70,7 +70,7 @@ class SumRows:
     # in the order of time.
     score: Callable[[Groups, Protocol, Any], Floats]
     # ``values(sums, protocol)``: from ``(..., columns)`` to an array of shape ``(...)`` for each value, by its key.
-    # Values that do not exist for the protocol are left out.
+    # Values that do not exist for the protocol are left out. NaN means that the sums have no value.
     values: Callable[[Floats, Protocol], dict[str, Floats]]
     mass: int | None = None  # the column that is 0 if there is nothing to score; needed for rings
     rings: bool = False  # whether the metric is also computed from the points in rings around the ego vehicle

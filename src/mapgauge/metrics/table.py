@@ -9,10 +9,11 @@ from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
 from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.stability import MAS
 from mapgauge.protocols import Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP)}
+METRICS: dict[str, Metric] = {row.name: row for row in (PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)}
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:

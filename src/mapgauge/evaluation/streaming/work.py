@@ -5,7 +5,7 @@ A worker receives only paths and ranges. It depends neither on the machine nor o
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,9 +19,10 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
 from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
+from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
-from mapgauge.scoring.prepare import check_sides, cropped, findings_of
+from mapgauge.scoring.prepare import check_needs, check_order, check_sides, cropped, findings_of
 from mapgauge.scoring.totals import Sums
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
@@ -55,6 +56,8 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     ignored = sum(token not in truth.index for token in predictions.tokens)
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     x, y = cropped(x, y, job.protocol)
+    check_needs(job.metrics, x, y)
+    check_order(job.metrics, y)
     read = time.perf_counter()
     scores = score_frames(x, y, job.protocol, job.metrics, job.rings)
     sums = Sums.of(scores, job.protocol)
@@ -96,7 +99,8 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of a chunk."""
     both = []
     for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
-        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes)
+        nothing = replace(MapFrames.of({}, classes=classes), track=np.empty(0, np.str_))
+        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else nothing
         both.append(side.with_forward(forward))
     predictions, truth = both
     if not chunk.predictions:
@@ -112,7 +116,9 @@ def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
     """Return the frames in some row groups that belong to the chunk, sorted by their keys."""
-    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=("timestamp", "track", "pose"))
+    per_scene = any(METRICS[name].level == "scene" for name in job.metrics)
+    without = () if per_scene else ("timestamp", "track", "pose")
+    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=without)
     keys = keys_of(frames, job.by_scene)
     mine = [i for i in sorted(range(len(keys)), key=keys.__getitem__) if chunk.owns(keys[i])]
     return frames.at(mine)
