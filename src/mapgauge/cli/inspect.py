@@ -35,17 +35,20 @@ def inspect(
     if format is None and is_results(file):
         _inspect_results(file, json)
         return
+    from mapgauge.checks.tracks import of_side
+
     frames = Reading.of(context).predictions(file)
+    findings = (*frames.findings, *of_side("predictions" if frames.confidence is not None else "truth", frames))
     if json:
         from mapgauge.display.contents import contents_of
 
-        write_json(contents_of(frames) | {"findings": [asdict(finding) for finding in frames.findings]})
+        write_json(contents_of(frames) | {"findings": [asdict(finding) for finding in findings]})
         return
 
     from mapgauge.io import FORMATS
 
     tell_frames(frames.name, f"({frames.format}: {FORMATS[frames.format].about})", frames)
-    show_findings(frames.findings)
+    show_findings(findings)
 
 
 def _inspect_results(file: Path, json: bool) -> None:
