@@ -94,7 +94,8 @@ class Protocol:
         for name in ("count", "truth_count"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_whole(name, getattr(self, name), 2))
-        if isinstance(self.intervals, str) or not isinstance(self.intervals, tuple | list):
+        intervals: Any = self.intervals
+        if not isinstance(intervals, tuple | list):
             raise InvalidInput(f"intervals must be a tuple of numbers of frames, got {self.intervals!r}")
         object.__setattr__(self, "intervals", tuple(check_whole("intervals", k, 1) for k in self.intervals))
         if len(set(self.intervals)) < len(self.intervals):

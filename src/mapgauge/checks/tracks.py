@@ -205,7 +205,8 @@ def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
     """Return the instances of a frame and class that have a track and points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
     rows = rows[(side.label[rows] == label) & (np.diff(side.polylines.offsets)[rows] > 0)]
-    return rows if side.track is None else rows[side.track[rows] != ""]
+    tracked: Indices = rows if side.track is None else rows[side.track[rows] != ""]
+    return tracked
 
 
 def _poses_of(context: Context, side: MapFrames) -> NDArray[np.float64] | None:
@@ -233,4 +234,4 @@ def _again(keys: Indices) -> NDArray[np.bool_]:
 
 def _codes(names: NDArray[np.str_]) -> Indices:
     """Return a number for each name."""
-    return np.unique(names, return_inverse=True)[1]
+    return np.asarray(np.unique(names, return_inverse=True)[1], np.int64)

@@ -136,6 +136,7 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "certain": _flag,
     "planar": _flag,
     "unshrink": _flag,
+    "tracks": _text,
     "degenerate": _choice("strict", "drop"),
 }
 _FLAGS = [key for key, parse in _KEYS.items() if parse is _flag]

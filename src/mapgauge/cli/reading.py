@@ -86,6 +86,8 @@ class Reading:
 
         how = {"planar": self.planar, "degenerate": self.degenerate, **common, **options_of(path)}
         unshrink: dict[str, Any] = {"unshrink": True} if how.get("unshrink") else {}
+        if "tracks" in how:  # a file beside this one: options have no slashes
+            unshrink["tracks"] = Path(path).with_name(how["tracks"])
         frames = read(place(path), how["format"], degenerate=how["degenerate"], **unshrink)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
             frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **unshrink)

@@ -18,6 +18,7 @@ the place in ``sample_ids``.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,8 @@ def _read_truth_tracks(content: Content, options: ReadOptions) -> MapFrames:
         "this file has ids of tracks and no geometry",
         remedy=Remedy(
             f"Read the truth that it was made for together with it: {call}",
-            f"In Python, read the truth that it was made for together with it, and convert it: {call}",
+            "Give it with the truth that it was made for, in the same folder: "
+            f"tmp_gts_....pkl,tracks={Path(content.path).name}",
         ),
     )
 

@@ -47,8 +47,7 @@ def track_codes(groups: Groups) -> Indices:
     count = len(names) + 1
     code = np.where(names == "", count + np.arange(len(names)), code)
     kind = 2 * groups.label[groups.side // 2] + groups.side % 2
-    _, codes = np.unique(kind * 2 * count + code, return_inverse=True)
-    return codes
+    return np.asarray(np.unique(kind * 2 * count + code, return_inverse=True)[1], np.int64)
 
 
 def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:

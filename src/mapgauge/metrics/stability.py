@@ -154,7 +154,7 @@ def _heights(line: Points, axis: int, at: Floats, motion: NDArray[np.float64], r
             for seen in _in_both(points, motion):
                 crosses &= ((seen >= region[:2]) & (seen <= region[2:])).all(axis=-1)
         number = crosses.sum(axis=0)
-        return np.where(crosses, value, 0.0).sum(axis=0) / np.where(number, number, np.nan)
+        return np.asarray(np.where(crosses, value, 0.0).sum(axis=0) / np.where(number, number, np.nan))
 
 
 def _in_both(points: Points, motion: NDArray[np.float64]) -> Iterator[Points]:
@@ -182,7 +182,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 MAS = Metric(
     name="mas",
     title="mAS (its paper's definition)",
-    symbol="mAS",
+    symbol="AS",
     lower_is_better=False,
     values=(
         Value("mas", "", "mAS", "main"),

@@ -139,11 +139,6 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
     """Refuse metrics that need scenes, tracks or poses if the data have none."""
     for name in metrics:
         metric = METRICS[name]
-        if metric.level == "scene" and truth.scenes is None:
-            raise InvalidInput(
-                f"{name} is computed per scene, and the truth has no scenes",
-                remedy=Remedy("Pass scenes= with the scene of each token", "Pass --scenes FILE"),
-            )
         for side, called in ((predictions, "predictions"), (truth, "truth")):
             needed = "tracks" in metric.needs or (side is truth and "truth tracks" in metric.needs)
             if needed and side.track is None:
@@ -153,9 +148,16 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                         'Read ids with the truth: mg.read("tmp_gts_....pkl", tracks="..._gt_tracks.pkl")'
                         if side is truth
                         else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
-                        "Use files with ids of tracks, or choose other metrics with --metrics",
+                        "Give the ids with the truth: tmp_gts_....pkl,tracks=..._gt_tracks.pkl"
+                        if side is truth
+                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
                     ),
                 )
+        if metric.level == "scene" and truth.scenes is None:
+            raise InvalidInput(
+                f"{name} is computed per scene, and the truth has no scenes",
+                remedy=Remedy("Pass scenes= with the scene of each token", "Pass --scenes FILE"),
+            )
         if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
             raise InvalidInput(
                 f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
