@@ -117,8 +117,8 @@ def test_poses_of_the_predictions_serve_and_bad_poses_are_refused() -> None:
     assert swapped.classes == expected.classes
     with pytest.raises(mg.InvalidInput, match="mas needs poses"):
         mg.evaluate(predictions, replace(truth, poses=None), PROTOCOL)
-    with pytest.raises(mg.InvalidInput, match="mas needs poses"):  # a frame is missing
-        fewer = replace(predictions, poses=truth.poses).between(slice(0, 3))
+    fewer = replace(predictions, poses=truth.poses).between(slice(0, 3))
+    with pytest.raises(mg.InvalidInput, match="mas needs poses"):
         mg.evaluate(fewer, replace(truth, poses=None), PROTOCOL)
     assert truth.poses is not None
     with pytest.raises(mg.InvalidInput, match="is not a rigid motion"):
