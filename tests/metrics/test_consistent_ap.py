@@ -101,9 +101,9 @@ def test_a_data_set_without_times_is_refused_and_one_with_times_gives_the_same_b
     truth = scene(TRUE[:12], truth=True, timestamps=np.arange(12))
     folders = [write_folder(side, tmp_path / name) for side, name in ((scene(lines), "x"), (truth, "y"))]
     expected = mg.evaluate(scene(lines), truth, PROTOCOL)
-    streamed = mg.evaluate(*folders, PROTOCOL, workers=2)
+    streamed = mg.evaluate(folders[0], folders[1], PROTOCOL, workers=2)
     assert streamed.classes == expected.classes  # tokens sort as s-0, s-1, s-10, ...
-    assert same(streamed, mg.evaluate(*folders, PROTOCOL, engine="processes", workers=2))
+    assert same(streamed, mg.evaluate(folders[0], folders[1], PROTOCOL, engine="processes", workers=2))
     plain = write_folder(replace(truth, timestamps=None), tmp_path / "z")
     with pytest.raises(mg.InvalidInput, match="needs the order of frames"):
         mg.evaluate(folders[0], plain, PROTOCOL)

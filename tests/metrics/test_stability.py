@@ -137,7 +137,7 @@ def test_order_of_instances_workers_and_chunks_give_the_same_bits(tmp_path: Path
     reordered = mg.evaluate(predictions.keep(order), truth.keep(order), expected.protocol)
     assert reordered.classes == expected.classes
     folders = [write_folder(side, tmp_path / name) for side, name in ((predictions, "x"), (truth, "y"))]
-    assert same(mg.evaluate(*folders, expected.protocol, workers=2), expected)
+    assert same(mg.evaluate(folders[0], folders[1], expected.protocol, workers=2), expected)
 
 
 def test_a_scene_shorter_than_the_interval_has_no_value(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 
 MAS = Metric(
     name="mas",
-    title="mAS (its paper's definition)",
+    title="mAS (paper)",
     symbol="AS",
     lower_is_better=False,
     values=(

@@ -69,8 +69,12 @@ def prepare(
 
 
 def findings_of(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks."""
-    return check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    """Return the findings of the readers and of all checks, except for tracks that one side lacks.
+
+    A metric that needs them refuses such data, and no other metric uses them.
+    """
+    found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    return tuple(finding for finding in found if finding.code != "tracks-one-side")
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
