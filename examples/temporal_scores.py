@@ -5,7 +5,6 @@ which they exist, and in whether they stay in place.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -57,7 +56,7 @@ def main() -> None:
     for name, predictions in cases.items():
         # Confidences fall with time, so that AP does not depend on the order of equal ones.
         sure = 0.99 - 0.001 * np.arange(len(predictions.polylines))
-        results = mg.evaluate(replace(predictions, confidence=sure), truth, protocol)
+        results = mg.evaluate(predictions.with_confidence(sure), truth, protocol)
         values = [results.mean[key] for key in ("ap_chamfer", "c_map", "mas", "pld")]
         print(f"{name:32}{values[0]:12.3f}{values[1]:8.3f}{values[2]:8.3f}{values[3]:8.3f}")
 

@@ -24,9 +24,10 @@ _MOST_SHARED = 0.25  # share of predicted tracks that may follow several true tr
 
 
 def ids(context: Context) -> Iterator[Finding]:
-    """Find what is unusual about the tracks of each side."""
-    for name, side in context.sides:
-        yield from of_side(name, side, _poses_of(context, side))
+    """Find what is unusual about the tracks of each side, if both have tracks. Otherwise nothing follows them."""
+    if all(side.track is not None for _, side in context.sides):
+        for name, side in context.sides:
+            yield from of_side(name, side, _poses_of(context, side))
 
 
 def of_side(name: str, side: MapFrames, poses: NDArray[np.float64] | None = None) -> Iterator[Finding]:
