@@ -8,9 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-SHOWN = dict.fromkeys(("table_1.py", "figure_1.py", "trends.py"), "reproduce.md") | dict.fromkeys(
-    ("tracks.py", "track_study.py"), "explanation/time.md"
-)
+SHOWN_ON = {  # the page that shows the output of an example
+    **dict.fromkeys(("table_1.py", "figure_1.py", "trends.py"), "reproduce.md"),
+    **dict.fromkeys(("tracks.py", "track_study.py"), "explanation/time.md"),
+    "temporal_scores.py": "explanation/temporal-scores.md",
+}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
@@ -18,5 +20,5 @@ def test_an_example_runs_and_prints(name: str) -> None:
     run = subprocess.run([sys.executable, str(EXAMPLES / name)], capture_output=True, encoding="utf-8", check=True)
     assert "PLD" in run.stdout or "pld" in run.stdout
     assert run.stderr == ""
-    if name in SHOWN:
-        assert f"```text\n{run.stdout}```" in (ROOT / "docs" / SHOWN[name]).read_text(encoding="utf-8")
+    if name in SHOWN_ON:
+        assert f"```text\n{run.stdout}```" in (ROOT / "docs" / SHOWN_ON[name]).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mapgauge.arguments import (
     check_closed,
-    check_count,
+    check_confidence,
     check_cutoff,
     check_flag,
     check_length,
@@ -18,6 +18,7 @@ from mapgauge.arguments import (
     check_order,
     check_switch_cost,
     check_tolerance,
+    check_whole,
 )
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
@@ -45,6 +46,7 @@ class Protocol:
     crop: bool = False  # crop both sides to the region first; the public evaluators do not
     spacing: float | None = None  # metres between points after resampling
     count: int | None = None  # points per polyline after resampling; without spacing and count, points stay as they are
+    truth_count: int | None = None  # points to which true polylines are resampled before that (MapTracker)
     closed: Closed = "auto"  # which polylines are closed; "auto" decides by the distance between their ends
     closed_tolerance: float = CLOSED_TOLERANCE  # metres
     directed: bool = False  # whether the direction of a polyline matters
@@ -54,9 +56,13 @@ class Protocol:
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
     sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
+    consistent: tuple[float, ...] = ()  # thresholds of C-mAP, metres
+    intervals: tuple[int, ...] = ()  # largest intervals of mAS, frames; the summary shows the first
+    presence: float = 0.3  # confidence from which mAS takes a line as present
     buffers: float | None = None  # metres: pairs whose flat-capped buffers do not intersect are left out (MapTR)
     relaxed: bool = False  # distances are reduced with the range of the truth (OpenLane-V2)
     prefilter: float | None = None  # metres: Fréchet pairs with at least this (relaxed) Chamfer distance are left out
+    skip_without_truth: bool = False  # AP leaves out predictions in frames without truth of their class (MapTracker)
     strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
     interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
 
@@ -64,7 +70,7 @@ class Protocol:
         """Refuse settings that are invalid or contradict each other."""
         if not isinstance(self.name, str) or not isinstance(self.about, str):
             raise InvalidInput(f"name and about must be texts, got {self.name!r} and {self.about!r}")
-        for name in ("cutoffs", "chamfer", "frechet", "sospa"):
+        for name in ("cutoffs", "chamfer", "frechet", "sospa", "consistent"):
             values = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, tuple | list):
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
@@ -88,8 +94,16 @@ class Protocol:
         for name in ("spacing", "buffers", "prefilter"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_length(name, getattr(self, name)))
-        if self.count is not None:
-            object.__setattr__(self, "count", check_count(self.count))
+        for name in ("count", "truth_count"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_whole(name, getattr(self, name), 2))
+        intervals: Any = self.intervals
+        if not isinstance(intervals, tuple | list):
+            raise InvalidInput(f"intervals must be a tuple of numbers of frames, got {self.intervals!r}")
+        object.__setattr__(self, "intervals", tuple(check_whole("intervals", k, 1) for k in self.intervals))
+        if len(set(self.intervals)) < len(self.intervals):
+            raise InvalidInput(f"intervals must differ from each other, got {self.intervals!r}")
+        object.__setattr__(self, "presence", float(check_confidence("presence", [self.presence], 1, "protocol")[0]))
         if self.region is not None:
             check_region(self.region)
             object.__setattr__(self, "region", tuple(float(value) for value in self.region))
@@ -103,7 +117,7 @@ class Protocol:
                     f"switch_cost needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
                     remedy=Remedy("Set order=1 and cutoffs=", "Pass --cutoff"),
                 )
-        for name in ("crop", "directed", "strict", "relaxed"):
+        for name in ("crop", "directed", "strict", "relaxed", "skip_without_truth"):
             object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:
             raise InvalidInput("crop needs a region", remedy=Remedy("Set region=", "Choose a protocol with a region"))
@@ -154,6 +168,7 @@ class Protocol:
 
 _PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
 _NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
+_MAPTRACKER = Protocol("", count=200, truth_count=20, skip_without_truth=True)
 
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
@@ -184,6 +199,27 @@ PROTOCOLS: Mapping[str, Protocol] = {
             count=100,
             chamfer=_NEAR,
             buffers=2.0,
+        ),
+        _MAPTRACKER.replace(
+            name="maptracker-c-60x30",
+            about="MapTracker's C-mAP at 60 x 30 m, and the mAP that its code prints beside it",
+            region=(60.0, 30.0),
+            chamfer=_NEAR,
+            consistent=_NEAR,
+        ),
+        _MAPTRACKER.replace(
+            name="maptracker-c-100x50",
+            about="MapTracker's C-mAP at 100 x 50 m, and the mAP that its code prints beside it",
+            region=(100.0, 50.0),
+            chamfer=_FAR,
+            consistent=_FAR,
+        ),
+        Protocol(
+            "mas-60x30",
+            "mAS as its paper defines it, not as its public code computes it",
+            region=(60.0, 30.0),
+            spacing=0.5,
+            intervals=(2,),
         ),
         Protocol(
             "openlanev2",

@@ -22,6 +22,7 @@ numbers = (
 confidences = st.floats(-2, 2) | st.sampled_from([0.0, 1.0, 100.0, 1e300, float("inf"), float("nan")])
 names = st.sampled_from(["divider", "boundary", "contours", "ped_crossing", "lane_divider", "", "1"])
 tokens = st.sampled_from(["a", "b", "A ", "log_a", "", "0" * 32, "1" * 32, "x/b.png"]) | st.text(max_size=3)
+tracks, scenes = st.sampled_from(["", "a", "b", "s/a"]), st.sampled_from(["", "s", "t"])
 regions = st.none() | st.sampled_from([(60, 30), (30, 60), (0, 0, 1e-9, 1e9)])
 
 
@@ -40,6 +41,10 @@ def map_frames(draw: st.DrawFn) -> mg.MapFrames:
         draw(arrays(np.int64, count, elements=st.integers(0, max(len(classes) - 1, 0)))),
         mg.Polylines(coords, np.cumsum([0, *sizes])),
         draw(st.none() | arrays(np.float64, count, elements=confidences)),
+        draw(st.none() | st.lists(tracks, min_size=count, max_size=count).map(lambda given: np.array(given, np.str_))),
+        draw(st.none() | st.lists(scenes, min_size=len(frames), max_size=len(frames)).map(tuple)),
+        draw(st.none() | arrays(np.int64, len(frames), elements=st.integers(-3, 3))),
+        draw(st.none() | arrays(np.float64, (len(frames), 4, 4), elements=numbers)),
         format=draw(st.sampled_from(["", "vectormapnet"])),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.shared_data import PARITY
 
 import mapgauge as mg
 from mapgauge.files.source import Content
@@ -304,3 +305,12 @@ def test_a_file_that_is_no_pickle_is_no_file_of_tracks(tmp_path: Path) -> None:
     (tmp_path / "tracks.json").write_text("{}")
     with pytest.raises(mg.UnreadableFile, match="not a file of truth tracks"):
         attach_tracks(truth(), Content(tmp_path / "tracks.json"))
+
+
+def test_frames_of_maptracker_are_in_the_order_of_their_scene(read: Read) -> None:
+    found = read([frame(2), frame(0), frame(1)])
+    assert found.timestamps is not None
+    assert found.timestamps.tolist() == [2, 0, 1]
+    truth = mg.read(PARITY / "tmp_gts_demo_60x30.pkl", tracks=PARITY / "demo_gt_tracks.pkl")
+    assert truth.timestamps is not None
+    assert truth.timestamps.tolist() == list(range(6)) * 4

@@ -167,7 +167,7 @@ def test_map_frames_and_lists_give_the_same(rng: np.random.Generator) -> None:
     timed = replace(packed[1], timestamps=np.arange(5))
     result = mg.track_pld(packed[0].at(places), timed.at(places), switch_cost=0.5, closed=False)
     assert result == expected
-    assert [finding.code for finding in result.findings] == ["frames-not-in-time"]
+    assert [finding.code for finding in result.findings] == ["scenes-order"]
 
 
 def test_neither_the_order_of_instances_nor_the_names_of_tracks_change_a_bit(rng: np.random.Generator) -> None:

@@ -192,9 +192,9 @@ def test_scenes_that_share_tracks_are_counted_and_kept_apart(tracked: World) -> 
     predictions, truth = tracked
     assert predictions.track is not None
     assert truth.track is not None
-    assert not {"tracks-in-several-scenes"} & set(codes(predictions, truth))
+    assert not {"tracks-across-scenes"} & set(codes(predictions, truth))
     short = replace(truth, track=np.array([name.rpartition("/")[2] for name in truth.track]))
-    finding = codes(predictions, short)["tracks-in-several-scenes"]
+    finding = codes(predictions, short)["tracks-across-scenes"]
     assert finding.level == "note"
     assert finding.count > 1
     settings: dict[str, Any] = {"metrics": ["track_pld"]}
@@ -206,10 +206,10 @@ def test_scenes_that_share_tracks_are_counted_and_kept_apart(tracked: World) -> 
 def test_times_and_scenes_that_look_odd_are_counted(tracked: World) -> None:
     predictions, truth = tracked
     assert truth.timestamps is not None
-    assert not set(codes(predictions, truth)) & {"no-timestamps", "frames-not-in-time", "scenes-in-pieces"}
+    assert not set(codes(predictions, truth)) & {"no-timestamps", "scenes-order", "scenes-in-pieces"}
     assert "no-timestamps" in codes(predictions, replace(truth, timestamps=None))
     turned = codes(predictions, truth.at(list(range(len(truth)))[::-1]))
-    assert turned["frames-not-in-time"].count == len(truth) - 4
+    assert turned["scenes-order"].count == len(truth) - 4
     pieces = codes(predictions, truth.at([*range(5, len(truth)), *range(5)]))
     assert pieces["scenes-in-pieces"].count == 1
     later = replace(truth, timestamps=truth.timestamps + 10**8 * (np.arange(len(truth)) % 10 > 4))
@@ -217,7 +217,7 @@ def test_times_and_scenes_that_look_odd_are_counted(tracked: World) -> None:
     equal = replace(truth, timestamps=truth.timestamps - 500_000 * (np.arange(len(truth)) % 10 == 1))
     assert codes(predictions, equal)["timestamps-equal"].count == 4
     single = codes(predictions, replace(truth, scenes=truth.tokens))
-    assert single["scenes-of-one-frame"].count == len(truth)
+    assert single["scenes-one-frame"].count == len(truth)
     results = mg.evaluate(predictions, replace(truth, scenes=truth.tokens), PROTOCOL)
     assert results.mean["track_pld"] == pytest.approx(results.mean["pld"])
     assert results.mean["switch_count"] == 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mapgauge.checks import classes as class_names
-from mapgauge.checks import confidence, coordinates, counts, degenerate, height, shapes, tokens
+from mapgauge.checks import confidence, coordinates, counts, degenerate, height, shapes, tokens, tracks
 from mapgauge.checks import region as regions
 from mapgauge.checks.context import Context
 from mapgauge.frames.findings import Finding
@@ -38,6 +38,9 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     counts.empty,
     counts.published,
     tokens.order,
+    tracks.one_side_only,
+    tracks.ids,
+    tracks.shared,
     degenerate.points,
     degenerate.duplicates,
     shapes.shares,

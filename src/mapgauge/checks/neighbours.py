@@ -52,7 +52,7 @@ class Neighbours:
             sure = most_confident(predictions, _rows(predictions, i), _PER_TRUE * len(y))
             x = _spread(predictions, sure, _MOST_PREDICTED)
             if len(x) and len(y):
-                frames.append(Frame(_coarse(truth, y), truth.label[y], _coarse(predictions, x), predictions.label[x]))
+                frames.append(Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x]))
         return cls(tuple(frames))
 
     @cached_property
@@ -112,7 +112,7 @@ def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
     return np.array(evenly(rows[np.lexsort(first.T)].tolist(), most), np.int64)
 
 
-def _coarse(side: MapFrames, rows: Indices) -> Points:
+def coarse(side: MapFrames, rows: Indices) -> Points:
     """Resample the instances to lines of a few points at equal distances."""
     lines = np.empty((len(rows), _POINTS, side.dimension))
     for line, i in zip(lines, rows.tolist(), strict=True):

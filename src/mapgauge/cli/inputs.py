@@ -140,6 +140,7 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "planar": _flag,
     "unshrink": _flag,
     "properties": _pair("properties=NAME:FOUND, such as properties=frame:sample_token"),
+    "tracks": _text,
     "degenerate": _choice("strict", "drop"),
 }
 _FLAGS = [key for key, parse in _KEYS.items() if parse is _flag]

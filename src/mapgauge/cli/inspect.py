@@ -53,7 +53,7 @@ def inspect(
     findings: list[Finding] = []
     for file, there in zip(files, are_results, strict=True):
         found = load_results(file) if there else reading.predictions(file)
-        findings += found.findings
+        findings += _findings(found)
         if json:
             documents.append(_document(found, file))
         else:
@@ -72,7 +72,17 @@ def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
 
     if isinstance(found, Results):
         return {"name": file.stem} | found.to_dict()
-    return contents_of(found) | {"findings": [asdict(finding) for finding in found.findings]}
+    return contents_of(found) | {"findings": [asdict(finding) for finding in _findings(found)]}
+
+
+def _findings(found: "Results | MapFrames") -> "list[Finding]":
+    """Return the findings of results, or of the reader and of the checks of tracks."""
+    from mapgauge.checks.tracks import of_side
+    from mapgauge.results.results import Results
+
+    if isinstance(found, Results):
+        return list(found.findings)
+    return [*found.findings, *of_side("truth" if found.confidence is None else "predictions", found)]
 
 
 def _tell(found: "Results | MapFrames", file: Path) -> None:
@@ -83,7 +93,7 @@ def _tell(found: "Results | MapFrames", file: Path) -> None:
     tell_findings = warn_of if is_quiet() else show_findings
     if not isinstance(found, Results):
         tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
-        tell_findings(found.findings)
+        tell_findings(_findings(found))
         return
     say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {found.protocol.name})")
     for side, read in zip(("predictions", "truth"), found.inputs, strict=True):

@@ -31,8 +31,13 @@ def protocols(json: JsonOption = False) -> None:
         return
     for protocol in PROTOCOLS.values():
         say(f"{protocol.name:<21}{protocol.about}", indent=" " * 21)
-    header = ["protocol", "sampling", *(f"{metric.title} {setting.word}s" for metric, setting in _with_settings())]
+    header = ["protocol", "sampling", *(_title(metric, setting) for metric, setting in _with_settings())]
     show_table(Table("Settings, in metres", header, [_row(protocol) for protocol in PROTOCOLS.values()]))
+
+
+def _title(metric: "Metric", setting: "Setting") -> str:
+    unit = f" ({setting.unit})" if setting.unit not in ("m", "") else ""
+    return f"{metric.title} {setting.word}s{unit}"
 
 
 def _row(protocol: "Protocol") -> list[str]:

@@ -105,6 +105,8 @@ class Reading:
         if asked:  # options of the command are for all files that have them
             able = _options_of_format(path, how["format"])
             special |= {key: value for key, value in asked.items() if key in able}
+        if "tracks" in how:  # a file beside this one: options have no slashes
+            special["tracks"] = Path(path).with_name(how["tracks"])
         frames = read(place(path), how["format"], degenerate=how["degenerate"], **special)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
             frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **special)

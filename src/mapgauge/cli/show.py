@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -120,8 +120,8 @@ def show(
     if from_results:
         methods = _loaded(context, files, names)
     else:
-        thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-        settings = settings_of(protocol, **thresholds, spacing=spacing, count=count, classes=classes, crop=crop)
+        lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
+        settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
         methods = _evaluated(settings, Reading.of(context), files, names, frame, classes, ignore_unknown, workers)
 
     from mapgauge import plot

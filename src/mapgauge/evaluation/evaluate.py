@@ -51,8 +51,8 @@ def evaluate(
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
         metrics: Names of metrics (``mapgauge.metrics.table.METRICS``): ``pld``, ``track_pld``, ``ap_chamfer``,
-            ``ap_frechet``, ``ap_sospa``. If None, those for which the protocol has cutoffs, thresholds or a switch
-            cost.
+            ``ap_frechet``, ``ap_sospa``, ``c_map``, ``mas``. If None, those for which the protocol has cutoffs,
+            thresholds or a switch cost.
         ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
             the points in each ring.
         scenes: The scene of each token, if the files have no scenes. ``compare`` draws whole scenes.

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.map_frames import MapFrames
@@ -21,7 +22,8 @@ def align(
 ) -> tuple[MapFrames, MapFrames]:
     """Align predictions and truth: both get the same frames and classes, in the order of the truth.
 
-    Frames are matched by token, never by position in the file.
+    Frames are matched by token, never by position in the file. If the truth has no poses, the aligned predictions keep
+    their own, unless a frame is missing.
 
     Args:
         predictions: The predictions.
@@ -80,6 +82,11 @@ def align(
         tokens=truth.tokens,
         scenes=truth.scenes,
         timestamps=truth.timestamps,
-        poses=truth.poses,
+        poses=_poses_of(met, truth, shared) if truth.poses is None else truth.poses,
     )
     return x.as_classes(names), truth.as_classes(names)
+
+
+def _poses_of(met: MapFrames, truth: MapFrames, shared: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return the poses of the predictions for the frames of the truth; None if some have none."""
+    return met.poses if len(shared) == len(truth) else None

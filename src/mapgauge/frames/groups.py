@@ -1,21 +1,23 @@
 """Groups: the polylines of a range of frames, resampled and sorted by frame, class and side.
 
 A group is one class of one frame: its predictions, then its truth. Kernels score all groups of a range in one call.
+Groups are in the order of frames. For a metric of level "scene", this is the order in time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.frames.messages import place_of
-from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Confidences, Flags, Floats, Indices
+from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices
 
 if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
@@ -30,8 +32,12 @@ class Groups:
     confidence: Confidences  # 1 for truth
     closed: Flags
     repeats: Flags  # whether the last point repeats the first
-    track: Names | None = None  # None unless both sides have tracks
+    frame: Indices  # (groups,): the frame of each group, an index into poses
+    label: Indices  # (groups,): the class of each group
     classes: int = 1  # group g is class g % classes of its frame
+    track: Names | None = None  # None unless the truth has tracks; "" for instances without a track
+    poses: NDArray[np.float64] | None = None  # (frames, 4, 4): from frame to world coordinates
+    forward: Forward | None = None  # the axis that points forward
 
     @cached_property
     def points(self) -> Floats:
@@ -75,19 +81,26 @@ class Groups:
         predicted, true = np.diff(self.bounds, axis=1).T
         return int(predicted @ true)
 
+    def rows(self, groups: Indices) -> Indices:
+        """Return the indices of the instances of some groups, group by group."""
+        start, _, end = self.bounds[groups].T
+        return ranges(start, end - start)
+
     def pick(self, groups: Indices) -> "Groups":
         """Return some of the groups, in the given order."""
         sizes = np.diff(self.bounds, axis=1)[groups]
-        rows = np.concatenate([np.empty(0, np.int64), *(np.arange(b, e) for b, _, e in self.bounds[groups].tolist())])
+        rows = self.rows(groups)
         ends = sizes.sum(axis=1).cumsum()
-        return Groups(
-            self.polylines.pick(rows),
-            np.stack([ends - sizes.sum(axis=1), ends - sizes[:, 1], ends], axis=1),
-            self.confidence[rows],
-            self.closed[rows],
-            self.repeats[rows],
-            None if self.track is None else self.track[rows],
-            self.classes,
+        return replace(
+            self,
+            polylines=self.polylines.pick(rows),
+            bounds=np.stack([ends - sizes.sum(axis=1), ends - sizes[:, 1], ends], axis=1),
+            confidence=self.confidence[rows],
+            closed=self.closed[rows],
+            repeats=self.repeats[rows],
+            frame=self.frame[groups],
+            label=self.label[groups],
+            track=None if self.track is None else self.track[rows],
         )
 
     def within(self, inner: float, outer: float) -> "Groups":
@@ -107,21 +120,22 @@ class Groups:
         there = sizes > 0
         complete = sizes == np.diff(offsets) - self.repeats
         before = np.concatenate([[0], there.cumsum()])
-        return Groups(
-            Polylines(self.polylines.coords[inside], np.concatenate([[0], sizes[there]]).cumsum()),
-            before[self.bounds],
-            self.confidence[there],
-            (self.closed & complete)[there],
-            np.zeros(np.count_nonzero(there), np.bool_),
-            None if self.track is None else self.track[there],
-            self.classes,
+        return replace(
+            self,
+            polylines=Polylines(self.polylines.coords[inside], np.concatenate([[0], sizes[there]]).cumsum()),
+            bounds=before[self.bounds],
+            confidence=self.confidence[there],
+            closed=(self.closed & complete)[there],
+            repeats=np.zeros(np.count_nonzero(there), np.bool_),
+            track=None if self.track is None else self.track[there],
         )
 
 
 def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Groups:
     """Resample aligned frames and sort their instances by frame, class and side."""
     sides = (predictions, truth)
-    x, y = (_resampled(side, protocol) for side in sides)
+    first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
+    x, y = (_resampled(side, protocol) for side in (predictions, first))
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
     order = np.argsort(np.concatenate([key[0], key[1] + 1]), kind="stable")
@@ -132,9 +146,22 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Group
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
     closed, repeats = polylines.closed(protocol.closed, protocol.closed_tolerance)
     track = None
-    if all(side.track is not None or not len(side.polylines) for side in sides):
-        track = np.concatenate([np.empty(0, np.str_) if side.track is None else side.track for side in sides])[order]
-    return Groups(polylines, bounds, np.concatenate(ones)[order], closed, repeats, track, classes)
+    if truth.track is not None or not len(truth.polylines):
+        names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
+        track = np.concatenate(names)[order]
+    return Groups(
+        polylines,
+        bounds,
+        np.concatenate(ones)[order],
+        closed,
+        repeats,
+        np.repeat(np.arange(len(truth)), classes),
+        np.tile(np.arange(classes), len(truth)),
+        classes,
+        track,
+        predictions.poses if truth.poses is None else truth.poses,
+        truth.forward or predictions.forward,
+    )
 
 
 def _resampled(side: MapFrames, protocol: Protocol) -> Polylines:

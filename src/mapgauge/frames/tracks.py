@@ -133,7 +133,7 @@ def _shared(side: MapFrames, called: str) -> Finding | None:
         return None
     return Finding(
         "note",
-        "tracks-in-several-scenes",
+        "tracks-across-scenes",
         f"{side.name or called}: {len(shared)} tracks occur in several scenes. They are different tracks in each scene",
         len(shared),
         tuple(str(names[i]) for i in shared[:_EXAMPLES]),
@@ -157,7 +157,7 @@ def _times(truth: MapFrames) -> Iterator[Finding]:
             count = int((step < 0).sum())
             yield Finding(
                 "note",
-                "frames-not-in-time",
+                "scenes-order",
                 f"the frames of a scene are not in the order of their timestamps ({count} steps back in time). "
                 "Timestamps decide",
                 count,
@@ -178,7 +178,7 @@ def _times(truth: MapFrames) -> Iterator[Finding]:
     if single:
         yield Finding(
             "note",
-            "scenes-of-one-frame",
+            "scenes-one-frame",
             f"{len(single)} of {scenes} scenes have one frame. Their T-PLD is their PLD",
             len(single),
             tuple(name for name in single[:_EXAMPLES] if name),

@@ -12,11 +12,13 @@ The points of a polyline may be a flat row ``x, y, x, y, ...``. Truth, ``*_gt_tr
     {scene_name: {"sample_ids": [frame in the data set, ...], "instance_ids": [{label: {instance: id}}, ...]}}
 
 Ids are unique within a scene, those of the truth only within a scene and a class. A track is therefore named
-``scene/class/id``.
+``scene/class/id``. The files have no times, so the time stamp of a frame is its index in the scene: ``local_idx``, or
+the place in ``sample_ids``.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,7 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
     check = collector.check
     document = check.top(content.document, list, f"a list of frames with {', '.join(_LISTS)}")
     poses: list[tuple[Any, Any]] = []
+    indices: list[int] = []
     without_token: list[str] = []
     with gc_paused():
         for number, frame in enumerate(document):
@@ -67,6 +70,8 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
             else:
                 token = f"{scene}_{check.whole(check.member(frame, 'local_idx', where), f'{where}.local_idx')}"
                 without_token.append(token)
+            if "local_idx" in frame:
+                indices.append(check.whole(frame["local_idx"], f"{where}.local_idx"))
             collector.add_frame(token, scene=scene)
             poses.append((meta.get("ego2global_translation"), meta.get("ego2global_rotation")))
             for i, (points, label, score, track) in enumerate(zip(*lists.values(), strict=True)):
@@ -80,7 +85,8 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
         )
         examples = tuple(without_token[:EXAMPLES])
         collector.findings.append(Finding("note", "tokens-made-up", text, len(without_token), examples))
-    return with_poses(collector.finish(), poses)
+    frames = with_poses(collector.finish(), poses)
+    return replace(frames, timestamps=np.array(indices, np.int64)) if len(indices) == len(frames) else frames
 
 
 def _is_truth_tracks(content: Content) -> bool:
@@ -101,7 +107,8 @@ def _read_truth_tracks(content: Content, options: ReadOptions) -> MapFrames:
         "this file has ids of tracks and no geometry",
         remedy=Remedy(
             f"Read the truth that it was made for together with it: {call}",
-            f"In Python, read the truth that it was made for together with it, and convert it: {call}",
+            "Give it with the truth that it was made for, in the same folder: "
+            f"tmp_gts_....pkl,tracks={Path(content.path).name}",
         ),
     )
 
@@ -126,6 +133,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     truth = frames.name or "the truth"
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
+    indices = np.zeros(len(frames), np.int64)
     for scene, entry in document.items():
         check.text(scene, "the name of a scene")
         where = f'["{scene}"]'
@@ -139,7 +147,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
                 )
             if scenes[frame]:
                 raise content.error(f"{where}.sample_ids[{k}] is {frame}, which also belongs to scene {scenes[frame]}")
-            scenes[frame] = scene
+            scenes[frame], indices[frame] = scene, k
             ids = _ids_by_class(groups, names, f"{where}.instance_ids[{k}]", check)
             _name_tracks(tracks, frames, frame, ids, scene, f"{where}.instance_ids[{k}]", check)
     uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
@@ -149,7 +157,10 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
         text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
         findings += (Finding("warning", "frames-without-tracks", text, count, examples),)
     track = np.array(tracks, np.str_)
-    return replace(frames, track=track, scenes=None if uncovered else tuple(scenes), findings=findings)
+    if uncovered:
+        return replace(frames, track=track, scenes=None, findings=findings)
+    times = indices if frames.timestamps is None else frames.timestamps
+    return replace(frames, track=track, scenes=tuple(scenes), timestamps=times, findings=findings)
 
 
 def _ids_by_class(groups: Any, names: Mapping[int, str], where: str, check: ValueChecker) -> dict[str, dict[int, int]]:

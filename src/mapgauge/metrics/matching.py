@@ -14,7 +14,7 @@ from mapgauge.frames.groups import Groups
 from mapgauge.geometry.buffering import buffers_meet
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Indices
 
 # ``distance(groups, protocol, limit)``: distances of all pairs of each group, prediction by prediction; infinity beyond
 # the limit.
@@ -22,26 +22,36 @@ PairDistance = Callable[[Groups, Protocol, float], Floats]
 
 
 def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> Bits:
-    """Return which predictions are true positives, as bits, one per threshold.
+    """Return which predictions are true positives, as bits. The arguments are those of ``matches_by``."""
+    return matches_by(distance, field, groups, protocol)[0]
+
+
+def matches_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> tuple[Bits, Indices]:
+    """Return which predictions are true positives, and the nearest true instance of each prediction.
 
     Args:
         distance: The function that computes the distances of pairs.
         field: The field of the protocol that holds the thresholds.
         groups: Predictions and truth.
         protocol: All settings.
+
+    Returns:
+        Bits, one per threshold, and indices of instances; -1 beyond the largest threshold. A true positive is matched
+        with its nearest true instance.
     """
     count = len(groups.confidence)
     thresholds = getattr(protocol, field)
-    hits = np.zeros(count, np.uint16)
+    hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
     kernels.hits.hits_of_groups(
         *(groups.bounds, groups.by_confidence, distance(groups, protocol, max(thresholds))),
         *(np.array(thresholds), protocol.strict),
-        *(np.empty(count, np.int64), np.empty(count), np.empty(count, np.bool_), hits),
+        *(nearest, np.empty(count), np.empty(count, np.bool_), hits),
     )
-    return hits
+    return hits, nearest
 
 
-def _chamfer(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+def chamfer_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+    """Return the Chamfer distances of all pairs of each group, prediction by prediction; infinity beyond the limit."""
     distance = np.empty(groups.pairs)
     factor, no_filter = _factor(groups, protocol), protocol.buffers is None
     kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
@@ -100,6 +110,6 @@ def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str)
     )
 
 
-AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer, "m", "mean over thresholds in metres")
+AP_CHAMFER = _row("chamfer", "Chamfer-AP", chamfer_distances, "m", "mean over thresholds in metres")
 AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet, "m", "mean over thresholds in metres")
 AP_SOSPA = _row("sospa", "SOSPA-AP", _sospa, "", "")

@@ -21,7 +21,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats
 
 Bits: TypeAlias = NDArray[np.uint16]
-Need: TypeAlias = Literal["confidences", "tracks", "links"]
+Need: TypeAlias = Literal["confidences", "tracks", "every track", "truth tracks", "poses", "links"]
 # "frame": each frame is scored by itself. "scene": all frames of a scene are scored together.
 Level: TypeAlias = Literal["frame", "scene"]
 # "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
@@ -67,10 +67,11 @@ class SumRows:
     """Rows of numbers for each frame and class, at each setting. Frames pool by exact sums of each column."""
 
     columns: tuple[str, ...]
-    # ``score(groups, protocol, setting)``: ``(groups, columns)``. At level "scene", the groups are those of one scene.
+    # ``score(groups, protocol, setting)``: ``(groups, columns)``. At level "scene", the groups are those of one scene,
+    # in the order of time.
     score: Callable[[Groups, Protocol, Any], Floats]
     # ``values(sums, protocol)``: from ``(..., columns)`` to an array of shape ``(...)`` for each value, by its key.
-    # Values that do not exist for the protocol are left out.
+    # Values that do not exist for the protocol are left out. NaN means that the sums have no value.
     values: Callable[[Floats, Protocol], dict[str, Floats]]
     mass: int | None = None  # the column that is 0 if there is nothing to score; needed for rings
     rings: bool = False  # whether the metric is also computed from the points in rings around the ego vehicle

@@ -4,15 +4,17 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
 from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.stability import MAS
 from mapgauge.metrics.track_pld import TRACK_PLD
 from mapgauge.protocols import SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA)}
+METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)}
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ TRACK_PLD = Metric(
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
     setting=Setting("cutoffs", "cutoff"),
     level="scene",
-    needs=frozenset({"confidences", "tracks"}),
+    needs=frozenset({"confidences", "tracks", "every track"}),
     requires=("switch_cost",),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.switch_cost:g}",
     limits=(0.0, 1.0),

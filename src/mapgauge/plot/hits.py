@@ -213,7 +213,7 @@ def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | 
 def _predictions(results: Results, metric: str, label: int | None, place: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the confidence of the predictions of a class, or of all, and whether they hit."""
     scores = results.scores
-    mine = slice(None) if label is None else scores.label == label
+    mine = slice(None) if label is None else scores.counted(label, results.protocol)
     return scores.confidence[mine], ((scores.hits[metric][mine] >> place) & 1).astype(np.bool_)
 
 

@@ -83,7 +83,7 @@ def _sum_values(
 def _precisions(results: Results, metric: Metric, c: int, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
     """Return average precision at each setting, and the mean over the settings."""
     scores, protocol = results.scores, results.protocol
-    mine = scores.label == c
+    mine = scores.counted(c, protocol)
     order = np.argsort(-scores.confidence[mine], kind="stable")
     confidence = scores.confidence[mine][order]
     last = np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)]

@@ -5,11 +5,11 @@ scenes are drawn if scenes are known, because drawing single frames would make t
 use the same draws, so a difference between two methods does not contain the randomness of two draws.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mapgauge.results.bootstrap import drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
+from mapgauge.results.values import Values
 from mapgauge.typing import Floats, Indices
 
 Correction: TypeAlias = Literal["none", "holm"]
@@ -146,7 +147,7 @@ def compare(
     unit_of_frame = np.array([units[key] for key in keys], np.int64)
     draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
     columns = [drawn_values(method, unit_of_frame, draws.astype(np.float64)) for method in methods]
-    values: list[dict[str, dict[str, Any]]] = [method.classes | {"mean": method.mean} for method in methods]
+    values = [_numbers(method.classes | {"mean": method.mean}) for method in methods]
     counts = [_units(unit_of_frame, [method]) for method in methods]
     estimates = tuple(
         {
@@ -173,6 +174,14 @@ def compare(
     drawn = "frame" if scenes is None else "scene"
     notes = tuple(_notes(methods, drawn, len(units), _units(unit_of_frame, methods)))
     return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes, correction)
+
+
+def _numbers(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
+    """Return the values with NaN in place of None."""
+    return {
+        name: {key: np.nan if value is None else value for key, value in by_key.items()}
+        for name, by_key in values.items()
+    }
 
 
 def _units(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:

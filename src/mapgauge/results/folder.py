@@ -219,12 +219,12 @@ class Folder:
 
     def records(self, label: int) -> Iterator[Records]:
         """Read the confidences and hits of the predictions of one class, chunk by chunk."""
-        return (records_of(partial.scores, label) for partial in self.chunks())
+        return (records_of(partial.scores, label, self.about.settings) for partial in self.chunks())
 
 
-def records_of(scores: Scores, label: int) -> Records:
-    """Return the confidences and hits of the predictions of one class."""
-    mine = scores.label == label
+def records_of(scores: Scores, label: int, protocol: Protocol) -> Records:
+    """Return the confidences and hits of the predictions of one class that count in its average precision."""
+    mine = scores.counted(label, protocol)
     hits = [column[mine] for column in scores.hits.values()]
     return scores.confidence[mine], np.stack(hits, axis=1) if hits else np.empty((np.count_nonzero(mine), 0), np.uint16)
 

@@ -116,7 +116,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             held = None
         if held is not None:
             for c in classes:
-                held[c].append(records_of(chunk.scores, c))
+                held[c].append(records_of(chunk.scores, c, about.settings))
     if sums is None:
         raise InvalidInput(f"{folder.path}: no chunk could be evaluated. First error: {lost[min(lost)]}")
     precision = precisions(

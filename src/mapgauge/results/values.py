@@ -65,9 +65,10 @@ def _sum_values(
 
 
 def values_of(metric: Metric, rows: SumRows, sums: Floats, protocol: Protocol) -> Values:
-    """Return all values of pooled sums ``(columns,)``. Values that do not exist for the protocol are None."""
+    """Return all values of pooled sums ``(columns,)``. Values that do not exist, and values that are NaN, are None."""
     found = rows.values(sums, protocol)
-    return {key: float(found[key]) if key in found else None for key in _keys(metric)}
+    there = {key: float(value) for key, value in found.items() if not np.isnan(value)}
+    return {key: there.get(key) for key in _keys(metric)}
 
 
 def _keys(metric: Metric) -> list[str]:

@@ -72,11 +72,17 @@ def prepare(
 def findings_of(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks, and those about tracks if a metric needs them."""
+    """Return the findings of the readers and of all checks, and those about tracks and times if a metric needs them.
+
+    Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    """
     found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    found = tuple(finding for finding in found if finding.code != "tracks-one-side")
     if not any("tracks" in METRICS[name].needs for name in metrics):
         return found
-    return (*found, *track_findings(*align(predictions, truth, classes=protocol.classes, unknown="ignore")))
+    known = {finding.code for finding in found}
+    aligned = align(predictions, truth, classes=protocol.classes, unknown="ignore")
+    return (*found, *(finding for finding in track_findings(*aligned) if finding.code not in known))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
@@ -142,9 +148,23 @@ def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
 
 
 def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
-    """Refuse metrics that need scenes, or tracks on both sides, if the data have none."""
+    """Refuse metrics that need scenes, tracks or poses if the data have none."""
     for name in metrics:
         metric = METRICS[name]
+        for side, called in ((predictions, "predictions"), (truth, "truth")):
+            needed = "tracks" in metric.needs or (side is truth and "truth tracks" in metric.needs)
+            if needed and side.track is None and len(side.polylines):
+                raise InvalidInput(
+                    f"{side.name or called}: {name} needs tracks, and these frames have none",
+                    remedy=Remedy(
+                        'Read ids with the truth: mg.read("tmp_gts_....pkl", tracks="..._gt_tracks.pkl")'
+                        if side is truth
+                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
+                        "Give the ids with the truth: tmp_gts_....pkl,tracks=..._gt_tracks.pkl"
+                        if side is truth
+                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
+                    ),
+                )
         if metric.level == "scene" and truth.scenes is None:
             raise InvalidInput(
                 f"{name} is computed per scene, and the truth has no scenes",
@@ -152,9 +172,14 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                     "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
                 ),
             )
-        for side, called in ((predictions, "predictions"), (truth, "truth")):
-            if "tracks" in metric.needs:
+        if "every track" in metric.needs:
+            for side, called in ((predictions, "predictions"), (truth, "truth")):
                 check_tracks(side, called, name)
+        if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
+            raise InvalidInput(
+                f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
+                remedy="Use files with poses, such as pos_predictions.pkl of MapTracker",
+            )
 
 
 def _sorted(frames: MapFrames) -> MapFrames:

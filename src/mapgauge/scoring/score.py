@@ -51,7 +51,7 @@ def score(
         else:
             bits = np.zeros(len(mine), np.uint16)
             for chosen in unit:
-                bits[np.isin(groups.side // 2, chosen)] = hit_rows.score(groups.pick(chosen), protocol)
+                bits[groups.rows(chosen)] = hit_rows.score(groups.pick(chosen), protocol)
             hits[metric.name] = bits[mine]
     return Scores(counts[..., 0], counts[..., 1], groups.confidence[mine], sums, ringed, hits)
 

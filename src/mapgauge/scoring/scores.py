@@ -15,7 +15,7 @@ from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Confidences, Floats, Indices
+from mapgauge.typing import Confidences, Flags, Floats, Indices
 
 _SUMS, _RINGS, _HITS = "sums/", "rings/", "hits/"
 _NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # names in files
@@ -50,6 +50,11 @@ class Scores:
         """The class of each prediction."""
         frames, classes = self.predicted.shape
         return np.repeat(np.tile(np.arange(classes), frames), self.predicted.ravel())
+
+    def counted(self, label: int, protocol: Protocol) -> Flags:
+        """Return which predictions count in the average precision of a class."""
+        mine: Flags = self.label == label
+        return mine & (self.true[self.frame, label] > 0) if protocol.skip_without_truth else mine
 
     def at(self, frames: Indices) -> "Scores":
         """Return the rows of some frames, in the given order."""

@@ -75,7 +75,7 @@ class Totals:
         bits = bits_of(protocol, names)
         values = []
         for c, truth in enumerate(counts[3].tolist()):
-            mine = scores.label == c
+            mine = scores.counted(c, protocol)
             hits = [column[mine] for column in scores.hits.values()]
             values.append(precisions_of(scores.confidence[mine], hits, bits, truth, protocol))
         rings = max((len(block) for block in scores.rings.values()), default=0)

@@ -5,7 +5,7 @@ A worker receives only paths and ranges. It depends neither on the machine nor o
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -56,6 +56,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     ignored = sum(token not in truth.index for token in predictions.tokens)
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     x, y = cropped(x, y, job.protocol)
+    check_needs(job.metrics, x, y)
     read = time.perf_counter()
     scores = score_frames(x, y, job.protocol, job.metrics, job.rings)
     sums = Sums.of(scores, job.protocol)
@@ -97,7 +98,8 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of a chunk."""
     both = []
     for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
-        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else MapFrames.of({}, classes=classes)
+        nothing = replace(MapFrames.of({}, classes=classes), track=np.empty(0, np.str_))
+        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else nothing
         both.append(side.with_forward(forward))
     predictions, truth = both
     if not chunk.predictions:
@@ -117,8 +119,9 @@ def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
     metrics = [METRICS[name] for name in job.metrics]
     in_time = any(metric.level == "scene" for metric in metrics)
     unused = [] if in_time else ["timestamp"]
-    unused += [] if any("tracks" in metric.needs for metric in metrics) else ["track"]
-    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=(*unused, "pose"))
+    unused += [] if any(metric.needs & {"tracks", "truth tracks"} for metric in metrics) else ["track"]
+    unused += [] if any("poses" in metric.needs for metric in metrics) else ["pose"]
+    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=tuple(unused))
     keys = keys_of(frames, job.by_scene)
     # Without timestamps, the order of the file is the order of time. It is kept within scenes.
     by_file = in_time and frames.timestamps is None

@@ -1,0 +1,95 @@
+"""Checks of tracks: one finding each, and none for a sound scene."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.metrics.scenes import pose, scene
+
+import mapgauge as mg
+from mapgauge.checks import check
+
+POSES = np.array([pose(2.0 * k) for k in range(4)])
+TRUE = [[("g", 0.0, 1.0), ("h", 5.0, 1.0)]] * 4
+FOUND = [[("a", 0.1, 0.9), ("b", 5.1, 0.8)]] * 4
+
+
+def codes(predictions: mg.MapFrames, truth: mg.MapFrames) -> dict[str, mg.Finding]:
+    """Return the findings about tracks and scenes by code."""
+    found = {finding.code: finding for finding in check(predictions, truth)}
+    return {code: finding for code, finding in found.items() if code.startswith(("tracks", "scenes", "timestamps"))}
+
+
+@pytest.fixture
+def truth() -> mg.MapFrames:
+    return scene(TRUE, truth=True, poses=POSES, timestamps=np.arange(4))
+
+
+@pytest.fixture
+def predictions() -> mg.MapFrames:
+    return scene(FOUND)
+
+
+def test_sound_tracks_have_no_findings(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert codes(predictions, truth) == {}
+
+
+def test_tracks_on_one_side_only(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    (one,) = codes(replace(predictions, track=None), truth).values()
+    assert (one.code, one.level) == ("tracks-one-side", "note")
+    assert "the truth have tracks and the predictions have none" in one.message
+    assert "tracks-one-side" in codes(predictions, replace(truth, track=None))
+
+
+def test_ids_that_repeat_within_a_frame(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    twice = scene([[("a", 0.1, 0.9), ("a", 5.1, 0.8)], *FOUND[1:]])
+    found = codes(twice, truth)
+    assert (found["tracks-repeated"].level, found["tracks-repeated"].count) == ("warning", 1)
+    assert found["tracks-repeated"].examples == ("s-0",)
+    pieces = scene([[("g", 0.0, 1.0), ("g", 5.0, 1.0)], *TRUE[1:]], truth=True)
+    assert codes(predictions, pieces)["tracks-repeated"].level == "note"
+
+
+def test_one_id_for_many_truths(truth: mg.MapFrames) -> None:
+    merged = scene([[("a", 0.1 + 5 * (k % 2), 0.9), (f"b{k}", 9.0, 0.1)] for k in range(4)])
+    found = codes(merged, truth)["tracks-shared"]
+    assert (found.level, found.count, found.examples) == ("warning", 1, ("a",))
+    assert "1 of 1 predicted tracks" in found.message
+
+
+def test_ids_reused_across_scenes(truth: mg.MapFrames) -> None:
+    names = ("s", "s", "t", "t")
+    found = codes(scene(FOUND, scenes=names), replace(truth, scenes=names))["tracks-across-scenes"]
+    assert (found.level, found.count) == ("note", 2)
+    named = np.array([f"{names[k]}/{track}" for k in range(4) for track in "ab"])
+    apart = codes(replace(scene(FOUND, scenes=names), track=named), truth)
+    assert "tracks-across-scenes" not in apart
+
+
+def test_tracks_that_jump_in_the_world(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    away = scene([*FOUND[:3], [("a", 12.0, 0.9), ("b", 5.1, 0.8)]])
+    found = codes(away, truth)["tracks-jump"]
+    assert (found.level, found.count, found.examples) == ("warning", 1, ("a",))
+    assert "1 of 6 steps" in found.message
+    # The ego vehicle moves by 30 m in each frame, so a line that stays in front of it jumps.
+    driving = replace(truth, poses=np.array([pose(30.0 * k) for k in range(4)]))
+    assert codes(predictions, driving)["tracks-jump"].count == 6
+    assert "tracks-jump" not in codes(away, replace(truth, poses=None))
+    # Poses of the predictions serve as well, in the order of time.
+    order = [2, 0, 3, 1]
+    mixed = replace(away, poses=POSES, timestamps=np.arange(4)).at(order)
+    assert codes(mixed, replace(truth, poses=None))["tracks-jump"].count == 1
+
+
+def test_instances_without_a_track(truth: mg.MapFrames) -> None:
+    found = codes(scene([[("", 0.1, 0.9), ("b", 5.1, 0.8)], *FOUND[1:]]), truth)["tracks-incomplete"]
+    assert (found.level, found.count, found.examples) == ("note", 1, ("s-0",))
+
+
+def test_scenes_out_of_order_with_equal_times_or_of_one_frame(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    found = codes(predictions, replace(truth, timestamps=np.array([0, 2, 1, 3])))
+    assert (found["scenes-order"].level, found["scenes-order"].examples) == ("note", ("s",))
+    found = codes(predictions, replace(truth, timestamps=np.array([0, 1, 1, 3])))
+    assert found["timestamps-equal"].level == "warning"
+    found = codes(predictions, replace(truth, scenes=("s", "s", "s", "t")))
+    assert (found["scenes-one-frame"].level, found["scenes-one-frame"].examples) == ("note", ("t",))

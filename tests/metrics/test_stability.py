@@ -1,0 +1,158 @@
+"""mAS: hand-computed pairs, the cases in which the public code departs from the paper, and what it refuses."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.metrics.scenes import Line, pose, scene
+from tests.streaming.worlds import same, write_folder
+
+import mapgauge as mg
+from mapgauge.report import write_report
+
+PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], intervals=(1,))
+ALONG_Y = ((0.0, -10.0), (0.0, 10.0))
+
+
+def standing(frames: int) -> np.ndarray:
+    return np.array([pose()] * frames)
+
+
+def score(*lines: list[Line], **settings: object) -> dict[str, float | None]:
+    """Return the values of a scene in which one true line stays and the ego vehicle stands."""
+    truth = scene([[("g", 0.0, 1.0)]] * len(lines), truth=True, poses=standing(len(lines)))
+    return mg.evaluate(replace(scene(lines), track=None), truth, PROTOCOL.replace(**settings)).mean
+
+
+def test_a_line_that_jitters_loses_its_distance_over_15_metres() -> None:
+    found = score([("", 0.0, 0.9)], [("", 1.5, 0.9)], [("", 0.0, 0.9)])
+    assert found["mas_localisation"] == pytest.approx(0.9)
+    assert (found["mas_presence"], found["mas_shape"]) == (1.0, 1.0)
+    assert found["mas"] == pytest.approx(0.7 * 0.9 + 0.3)
+
+
+def test_pairs_up_to_the_interval_count_for_every_anchor() -> None:
+    lines = [[("", y, 0.9)] for y in (0.0, 1.5, 4.5, 0.0)]
+    found = score(*lines, intervals=(2,))
+    steps = [1.5, 4.5, 3.0, 1.5]  # anchor 0: to 1 and 2; anchor 1: to 2 and 3
+    assert found["mas_localisation"] == pytest.approx(1 - np.mean(steps) / 15)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([("", 0.0, 0.9)], [("", 0.0, 0.1)], 0.5),  # below the threshold of 0.3
+        ([("", 0.0, 0.1)], [("", 0.0, 0.9)], 0.5),
+        ([("", 0.0, 0.9)], [], 0.5),  # the public code: 1.0 for a line that disappears
+        ([], [("", 0.0, 0.9)], 0.5),  # the public code: 0.2 for one that appears
+        ([("", 0.0, 0.1)], [("", 0.0, 0.2)], 1.0),
+        ([("", 0.0, 0.3)], [("", 0.0, 0.9)], 1.0),
+        ([("", 0.0, 0.1)], [], 1.0),
+        ([], [], None),  # nothing to be stable
+    ],
+)
+def test_lines_that_appear_or_disappear_count_half(
+    first: list[Line], second: list[Line], expected: float | None
+) -> None:
+    found = score(first, second)
+    assert found["mas"] == expected
+    assert found["mas_presence"] == expected
+
+
+def test_shape_is_the_difference_of_mean_turning_angles() -> None:
+    truth = scene([[("g", 0.0, 1.0)]] * 2, truth=True, poses=standing(2))
+    straight = scene([[("", 0.0, 0.9)]])
+    bent = scene([[], [("", 0.0, 0.9)]], points=((-10.0, 0.0), (0.0, 0.0), (10.0, 10.0)))
+    both = mg.MapFrames.of(
+        {"s-0": {"divider": [straight.polylines[0]]}, "s-1": {"divider": [bent.polylines[0]]}},
+        confidence={"s-0": {"divider": [0.9]}, "s-1": {"divider": [0.9]}},
+    )
+    found = mg.evaluate(both, truth, PROTOCOL.replace(spacing=None)).mean
+    assert found["mas_shape"] == pytest.approx(1 - (np.pi / 4 / 18) / np.pi)  # 20 places have 18 turns
+    assert found["mas_localisation"] == pytest.approx(1 - 2.5 / 15)
+
+
+def test_lines_along_y_are_compared_along_y() -> None:
+    """The public code samples along x only, where such a line has no extent."""
+    truth = scene([[("g", 0.0, 1.0)]] * 2, truth=True, points=ALONG_Y, poses=standing(2))
+    moved = mg.MapFrames.of(
+        {f"s-{k}": {"divider": [np.add(ALONG_Y, (1.5 * k, 0))]} for k in range(2)},
+        confidence={f"s-{k}": {"divider": [0.9]} for k in range(2)},
+    )
+    assert mg.evaluate(moved, truth, PROTOCOL).mean["mas_localisation"] == pytest.approx(0.9)
+
+
+def drive() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """A vehicle that stands and then turns, between straight lines of the world, and perfect predictions of them."""
+    poses = np.array([pose()] * 5 + [pose(2.0 * k, 0.3 * k, 9.0 * k) for k in range(1, 8)])
+    names = ("g", "h", "i")
+    world = [np.array([[-80.0, y], [80.0, y]]) for y in (-4.0, 0.0, 4.0)]
+    lines, frame, track = [], [], []
+    for k, where in enumerate(poses):
+        for name, line in zip(names, world, strict=True):
+            lines.append((line - where[:2, 3]) @ where[:2, :2])
+            frame.append(k)
+            track.append(name)
+    tokens = tuple(f"s-{k}" for k in range(len(poses)))
+    label = np.zeros(len(lines), np.int64)
+    seen = mg.MapFrames(tokens, ("divider",), np.array(frame), label, mg.Polylines.of(lines), track=np.array(track))
+    truth = replace(seen, scenes=("s",) * len(poses), poses=poses, forward="x").crop((60, 30))
+    truth = replace(truth, timestamps=np.arange(len(poses)))
+    return replace(truth, poses=None).with_confidence(0.9), truth
+
+
+def test_perfect_predictions_of_a_drive_that_stands_and_turns_are_perfectly_stable() -> None:
+    """The public code: 0.892."""
+    found = mg.evaluate(*drive(), PROTOCOL.replace(intervals=(2, 5))).mean
+    assert found["mas@2"] == pytest.approx(1.0, abs=1e-9)
+    assert found["mas@5"] == pytest.approx(1.0, abs=1e-9)
+    assert found["mas_localisation"] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_poses_of_the_predictions_serve_and_bad_poses_are_refused() -> None:
+    predictions, truth = drive()
+    expected = mg.evaluate(predictions, truth, PROTOCOL)
+    swapped = mg.evaluate(replace(predictions, poses=truth.poses), replace(truth, poses=None), PROTOCOL)
+    assert swapped.classes == expected.classes
+    with pytest.raises(mg.InvalidInput, match="mas needs poses"):
+        mg.evaluate(predictions, replace(truth, poses=None), PROTOCOL)
+    fewer = replace(predictions, poses=truth.poses).between(slice(0, 3))
+    with pytest.raises(mg.InvalidInput, match="mas needs poses"):
+        mg.evaluate(fewer, replace(truth, poses=None), PROTOCOL)
+    assert truth.poses is not None
+    with pytest.raises(mg.InvalidInput, match="is not a rigid motion"):
+        mg.evaluate(predictions, replace(truth, poses=2 * truth.poses), PROTOCOL)
+    with pytest.raises(mg.InvalidInput, match="truth: mas needs tracks"):
+        mg.evaluate(predictions, replace(truth, track=None), PROTOCOL)
+
+
+def test_order_of_instances_workers_and_chunks_give_the_same_bits(tmp_path: Path, rng: np.random.Generator) -> None:
+    pytest.importorskip("pyarrow")
+    predictions, truth = drive()
+    coords = predictions.polylines.coords + rng.normal(0, 0.3, predictions.polylines.coords.shape)
+    predictions = replace(predictions, polylines=mg.Polylines(coords, predictions.polylines.offsets))
+    expected = mg.evaluate(predictions, truth, PROTOCOL.replace(intervals=(3,)))
+    order = np.lexsort([-np.arange(len(truth.polylines)), truth.frame])
+    reordered = mg.evaluate(predictions.keep(order), truth.keep(order), expected.protocol)
+    assert reordered.classes == expected.classes
+    folders = [write_folder(side, tmp_path / name) for side, name in ((predictions, "x"), (truth, "y"))]
+    assert same(mg.evaluate(folders[0], folders[1], expected.protocol, workers=2), expected)
+
+
+def test_a_scene_shorter_than_the_interval_has_no_value(tmp_path: Path) -> None:
+    found = mg.evaluate(*drive(), PROTOCOL.replace(intervals=(30,)))
+    assert found.mean["mas"] is None
+    assert "-" in found.table()
+    found.save(tmp_path / "results.mg")
+    assert mg.load_results(tmp_path / "results.mg").mean["mas"] is None
+    write_report(found, tmp_path / "report.html", frames=1)
+    assert np.isnan(mg.compare([found]).estimates[0]["mean"]["mas"].value)
+
+
+def test_intervals_and_presence_are_checked() -> None:
+    for intervals in ((0,), (1.5,), (2, 2), "2"):
+        with pytest.raises(mg.InvalidInput, match="intervals must"):
+            PROTOCOL.replace(intervals=intervals)
+    with pytest.raises(mg.InvalidInput, match="presence"):
+        PROTOCOL.replace(presence=1.5)
