@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage bench bench-io bench-evaluate bench-cluster bench-truth clean
+.PHONY: demo test docs lint types fuzz soak coverage bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -57,6 +57,9 @@ bench-evaluate: .venv-bench/installed
 
 bench-cluster: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_cluster
+
+bench-tracks: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_tracks
 
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth

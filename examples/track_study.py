@@ -25,7 +25,7 @@ def true_ids(predictions: mg.MapFrames, truth: mg.MapFrames) -> np.ndarray:
     for k in range(len(truth)):
         for label in range(len(truth.classes)):
             own, other = (np.flatnonzero((side.frame == k) & (side.label == label)) for side in (predictions, truth))
-            lines = [[side.polylines[i] for i in rows] for side, rows in ((predictions, own), (truth, other))]
+            lines = [[side.polylines[i] for i in rows.tolist()] for side, rows in ((predictions, own), (truth, other))]
             found = mg.pld(*lines, confidence=predictions.confidence[own], cutoff=3.0)  # type: ignore[index]
             for i, j in found.assignment.tolist():  # type: ignore[union-attr]
                 ids[own[i]] = str(truth.track[other[j]])  # type: ignore[index]

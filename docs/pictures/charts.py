@@ -73,7 +73,7 @@ def draw_offsets() -> Drawing:
 def draw_switches() -> Drawing:
     """T-PLD of one line in 30 frames over the switch cost, for several ways to give ids."""
     line = np.array([[float(x), 0.0] for x in range(5)])
-    cases = (
+    cases: tuple[tuple[str, Callable[[int], str], str], ...] = (
         ("a new id in every frame", str, VERMILION),
         ("a new id every five frames", lambda k: str(k // 5), ORANGE),
         ("another id in one frame", lambda k: "b" if k == 15 else "a", GREEN),

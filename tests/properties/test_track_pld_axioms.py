@@ -1,6 +1,7 @@
 """T-PLD is a metric, with divided assignments and with 0/1 assignments, normalised and not."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from tests.metrics.track_cases import Side, distance, line, random_side
 
 from mapgauge.linked.over_time import Candidates, assign_over_time
+from mapgauge.typing import Floats
 
 costs = st.sampled_from([0.0, 0.1, 0.5, 1.0, 4.0]) | st.floats(0, 5)
 EPS = 1e-9
@@ -53,33 +55,73 @@ def test_a_divided_assignment_is_never_worse_than_a_whole_one(three: tuple[Side,
     assert linear.value <= binary.value + EPS
 
 
+Tracks = tuple[Floats, Floats]  # confidence and place, (scenes, frames, tracks)
+
+
+def many(rng: np.random.Generator, scenes: int, frames: int = 3, tracks: int = 2) -> Tracks:
+    """Tracks at places on a line, in many scenes. Some are absent in some frames."""
+    shape = (scenes, frames, tracks)
+    return rng.random(shape) * (rng.random(shape) < 0.8), rng.random(shape) * 2
+
+
+def savings(x: Tracks, y: Tracks) -> Floats:
+    base = np.minimum(np.abs(x[1][..., :, None] - y[1][..., None, :]), 1.0)
+    return np.minimum(x[0][..., :, None], y[0][..., None, :]) * (1 - base)
+
+
+def by_states(x: Tracks, y: Tracks, cost: float) -> tuple[Floats, Floats]:
+    """T-PLD of many scenes with two tracks on each side, 0/1, by dynamic programming over the 7 assignments."""
+    states = [np.reshape(w, (2, 2)) for w in product((0, 1), repeat=4)]
+    states = [w for w in states if w.sum(0).max() <= 1 and w.sum(1).max() <= 1]
+    flat = np.array(states).reshape(len(states), 4)
+    change = cost / 2 * np.abs(flat[:, None] - flat[None]).sum(axis=2)
+    saved = savings(x, y).reshape(*x[0].shape[:2], 4) @ flat.T
+    best = saved[:, 0]
+    for k in range(1, saved.shape[1]):
+        best = (best[:, :, None] - change).max(axis=1) + saved[:, k]
+    mass = (x[0].sum(axis=(1, 2)) + y[0].sum(axis=(1, 2))) / 2
+    value = mass - best.max(axis=1)
+    return value, 2 * value / np.maximum(mass + value, 1e-300)
+
+
+def by_solver(x: Tracks, y: Tracks, cost: float, scene: int, *, binary: bool) -> float:
+    saving = savings(x, y)[scene]
+    k, i, j = np.nonzero(saving > 0)
+    candidates, _ = Candidates.of(i, j, k, saving[k, i, j])
+    weight, changes = assign_over_time(candidates, saving.shape[0], cost, binary=binary)
+    mass = (x[0][scene].sum() + y[0][scene].sum()) / 2
+    return float(mass - (weight * candidates.saving).sum() + cost / 2 * changes.sum())
+
+
+def test_the_solver_agrees_with_dynamic_programming(rng: np.random.Generator) -> None:
+    x, y = many(rng, 100, 4), many(rng, 100, 4)
+    for cost in (0.1, 0.5):
+        values, _ = by_states(x, y, cost)
+        for scene in range(100):
+            assert by_solver(x, y, cost, scene, binary=True) == pytest.approx(values[scene], abs=EPS)
+
+
 @pytest.mark.fuzz
-def test_many_triples_of_savings_obey_the_triangle_inequality() -> None:
-    """The same axioms on tables of base distances, without geometry: base distances of points on a line."""
+def test_a_million_triples_obey_the_axioms() -> None:
     rng = np.random.default_rng(0)
+    for cost in (0.0, 0.1, 0.25, 0.5, 1.0) * 10:
+        x, y, z = (many(rng, 20_000) for _ in range(3))
+        xz, xy, yz, zx = (by_states(a, b, cost) for a, b in ((x, z), (x, y), (y, z), (z, x)))
+        for k in (0, 1):  # the value, and the normalised value
+            assert (xz[k] <= xy[k] + yz[k] + EPS).all()
+            assert np.allclose(xz[k], zx[k], rtol=0, atol=EPS)
+        assert (np.abs(by_states(x, x, cost)[0]) <= EPS).all()
 
-    def value(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray], cost: float) -> tuple[float, float]:
-        (r, p), (s, q) = a, b
-        base = np.minimum(np.abs(p[:, :, None] - q[:, None, :]), 1.0)
-        saving = np.minimum(r[:, :, None], s[:, None, :]) * (1 - base)
-        k, i, j = np.nonzero(saving > 0)
-        candidates, _ = Candidates.of(i, j, k, saving[k, i, j])
-        weight, changes = assign_over_time(candidates, len(p), cost)
-        mass = (r.sum() + s.sum()) / 2
-        found = mass - (weight * candidates.saving).sum() + cost / 2 * changes.sum()
-        return found, 2 * found / (mass + found) if mass > 0 else 0.0
 
-    for _ in range(5_000):
-        frames = int(rng.integers(1, 7))
-        cost = float(rng.choice([0.1, 0.5, 1.0, 3.0]))
-        sides = []
-        for _ in range(3):
-            count = int(rng.integers(1, 5))
-            there = rng.random((frames, count)) < 0.8
-            sides.append((rng.random((frames, count)) * there, rng.random((frames, count)) * 2))
-        xz, xy, yz = (value(sides[a], sides[b], cost) for a, b in ((0, 2), (0, 1), (1, 2)))
-        assert xz[0] <= xy[0] + yz[0] + EPS
-        assert xz[1] <= xy[1] + yz[1] + EPS
+@pytest.mark.fuzz
+def test_many_triples_of_divided_assignments_obey_the_triangle_inequality() -> None:
+    rng = np.random.default_rng(0)
+    for frames in (2, 4, 6):
+        x, y, z = (many(rng, 1000, frames, tracks) for tracks in (4, 3, 4))
+        for scene in range(1000):
+            cost = float(rng.choice([0.1, 0.5, 1.0, 3.0]))
+            xz, xy, yz = (by_solver(a, b, cost, scene, binary=False) for a, b in ((x, z), (x, y), (y, z)))
+            assert xz <= xy + yz + EPS
 
 
 @pytest.mark.fuzz

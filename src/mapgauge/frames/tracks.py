@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.arguments import check_confidence
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
@@ -119,7 +119,7 @@ def _repeated(side: MapFrames, called: str) -> Finding | None:
         "The longest one keeps the track, and each other one belongs to a track of its own",
         more,
         tuple(side.tokens[i] for i in list(frames)[:_EXAMPLES]),
-        remedy=None,
+        remedy=Remedy.of("Give the instances of a frame different tracks"),
     )
 
 
@@ -203,7 +203,7 @@ def _gaps(truth: MapFrames, scene: Indices, named: Sequence[str]) -> Iterator[Fi
             f"{len(names)} scenes have a gap in time of more than {_PAUSE} usual steps. Tracks continue across it",
             len(names),
             tuple(name for name in list(names)[:_EXAMPLES] if name),
-            remedy=None,
+            remedy=Remedy.of("If these are several scenes, give them different names"),
         )
     same = np.count_nonzero(inside & (step == 0))
     if same:
