@@ -33,6 +33,7 @@ ROOMS = [
     "scoring",
     "display",
     "results",
+    "temporal",
     "truth",
     "evaluation",
     "demo",

@@ -38,12 +38,16 @@ if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, compare
     from mapgauge.results.results import Results
     from mapgauge.results.storage import load_results
+    from mapgauge.temporal.consistency import consistency
+    from mapgauge.temporal.flicker import Consistency
+    from mapgauge.temporal.tracking import track
 
 __all__ = [
     "Accumulator",
     "Alignment",
     "Assignment",
     "Comparison",
+    "Consistency",
     "Finding",
     "Instance",
     "InvalidInput",
@@ -64,6 +68,7 @@ __all__ = [
     "chamfer",
     "check",
     "compare",
+    "consistency",
     "evaluate",
     "frechet",
     "load_results",
@@ -76,6 +81,7 @@ __all__ = [
     "sospa_from_distances",
     "sospa_matrix",
     "sweep",
+    "track",
     "write",
 ]
 
@@ -85,6 +91,7 @@ _HOMES = {
     "Alignment": "distances.sospa",
     "Assignment": "results.assignment",
     "Comparison": "results.comparison",
+    "Consistency": "temporal.flicker",
     "Finding": "frames.findings",
     "Instance": "frames.instance",
     "InvalidInput": "errors",
@@ -104,6 +111,7 @@ _HOMES = {
     "chamfer": "distances.chamfer",
     "check": "checks",
     "compare": "results.comparison",
+    "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
     "frechet": "distances.frechet",
     "load_results": "results.storage",
@@ -116,6 +124,7 @@ _HOMES = {
     "sospa_from_distances": "distances.sospa",
     "sospa_matrix": "distances.sospa",
     "sweep": "evaluation.sweeps",
+    "track": "temporal.tracking",
     "write": "io",
 }
 

@@ -246,6 +246,26 @@ NamesOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+PosesOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--truth",
+        metavar="FILE",
+        help="File with the poses, scenes and time stamps of the frames, such as the truth. Default: those of the "
+        "predictions.",
+        parser=input_file,
+        show_default=False,
+    ),
+]
+ScenesOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--scenes",
+        metavar="FILE",
+        help="File with the scenes, if the others have none: JSON from token to scene, or frames with scenes.",
+        show_default=False,
+    ),
+]
 StyleOption: TypeAlias = Annotated[
     str,
     typer.Option(

@@ -15,7 +15,8 @@ from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts
 from mapgauge.protocols import Protocol
-from mapgauge.temporal.drives import Drives, Frames, drives_of
+from mapgauge.scoring.prepare import Frames
+from mapgauge.temporal.drives import Drives, drives_of
 from mapgauge.temporal.flicker import Consistency, Transitions, estimates_of
 from mapgauge.temporal.orientation import oriented
 from mapgauge.temporal.threads import Progress, in_threads
@@ -80,7 +81,7 @@ def consistency(
     >>> still.flicker < 0.01 < flickering.flicker
     True
     """
-    wanted = _lags(lags)
+    wanted = check_lags(lags)
     settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
     check_whole("samples", samples, 1)
     check_whole("seed", seed, 0)
@@ -93,12 +94,12 @@ def consistency(
         frames = frames.with_confidence(1)
     frames = replace(frames, links=None, track=None)
     bounds = check_region(region, frames.forward)
-    box = _inner(bounds, margin)
+    box = inner(bounds, margin)
     transitions, apart = _transitions(drives, wanted, box)
     if not len(transitions[0]):
         raise InvalidInput(
-            f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames apart "
-            "and show a common region",
+            f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
+            "apart and show a common region",
             remedy="Check the scenes, the poses and the region",
         )
     blocks = [slice(start, start + BLOCK) for start in range(0, len(transitions[0]), BLOCK)]
@@ -125,9 +126,9 @@ def consistency(
     )
 
 
-def _lags(lags: Sequence[int]) -> tuple[int, ...]:
+def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
     """Return the lags in rising order after checking them."""
-    if isinstance(lags, str) or not isinstance(lags, Sequence | np.ndarray) or not len(lags):
+    if not isinstance(lags, tuple | list | np.ndarray) or not len(lags):
         raise InvalidInput(f"lags must be one or more numbers of frames, got {lags!r}")
     wanted = tuple(sorted(check_whole("lags", lag, 1) for lag in lags))
     if len(set(wanted)) < len(wanted):
@@ -135,7 +136,7 @@ def _lags(lags: Sequence[int]) -> tuple[int, ...]:
     return wanted
 
 
-def _inner(bounds: Bounds, margin: float) -> Bounds:
+def inner(bounds: Bounds, margin: float) -> Bounds:
     """Return a region without its edge."""
     width = 0.0 if margin == 0 and not isinstance(margin, bool) else check_length("margin", margin)
     x_min, y_min, x_max, y_max = bounds
@@ -172,9 +173,7 @@ def _score(
     return sums.reshape(len(later), len(frames.classes), len(Parts._fields) + 1)
 
 
-def _findings(
-    frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int
-) -> Iterator[Finding]:
+def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int) -> Iterator[Finding]:
     """Yield what limits the comparison."""
     empty = [str(each) for each in lags if not (lag == each).any()]
     if empty:

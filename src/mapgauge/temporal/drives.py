@@ -4,11 +4,9 @@ Predictions of many methods have neither poses nor scenes. They come from other 
 truth.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +18,8 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.scenes import scenes_from_tokens
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
-from mapgauge.io import read
+from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Indices
-
-Frames: TypeAlias = MapFrames | str | os.PathLike[str]
 
 _EXAMPLES = 3
 
@@ -47,7 +43,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
             empty frames. If None, the predictions must have poses.
         scenes: The scene of each token, if the frames do not have it.
     """
-    frames = predictions if isinstance(predictions, MapFrames) else read(predictions)
+    frames = loaded(predictions)
     name = frames.name or "predictions"
     if not len(frames):
         raise InvalidInput(f"{name}: no frames")
@@ -56,8 +52,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     _check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        others = poses if isinstance(poses, MapFrames) else read(poses)
-        frames, found = _with_poses(frames, others, name)
+        frames, found = _with_poses(frames, loaded(poses), name)
         findings += found
     if frames.poses is None:
         raise InvalidInput(
@@ -95,30 +90,21 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
             "poses",
             remedy="Check that both are of the same data set and split",
         )
-    if others.poses is None:
-        there = np.array([others.index[token] for token in frames.tokens], np.int64)
-        scenes = None if others.scenes is None else tuple(others.scenes[i] for i in there.tolist())
-        times = None if others.timestamps is None else others.timestamps[there]
-        kept = replace(frames, scenes=scenes or frames.scenes, history=None)
-        return replace(kept, timestamps=frames.timestamps if times is None else times), []
+    poses = others.poses
     turns = turns_between(frames.forward, others.forward)
-    bare = others.keep(np.empty(0, np.int64))
-    if turns:  # the axes of the predictions are turned, and so are their poses
-        bare = replace(bare, poses=others.poses @ rotation_about_z(90 * turns))
-    own = frames
-    lacking = [token for token in others.tokens if token not in own.index]
-    frames, _ = align(own, bare, classes=own.classes)
-    for column in ("scenes", "timestamps"):
-        if getattr(frames, column) is None and not lacking:
-            values = getattr(own, column)
-            order = [own.index[token] for token in frames.tokens]
-            if values is not None:
-                picked = values[order] if column == "timestamps" else tuple(values[i] for i in order)
-                frames = replace(frames, **{column: picked})
-    if not lacking:
-        return frames, []
+    if turns and poses is not None:  # the axes of the predictions are turned, and so are their poses
+        poses = poses @ rotation_about_z(90 * turns)
+    bare = replace(others.keep(np.empty(0, np.int64)), poses=poses)
+    lacking = [token for token in others.tokens if token not in frames.index]
+    if poses is None or not lacking:  # the frames keep what the others do not have
+        bare = bare.at([k for k, token in enumerate(bare.tokens) if token in frames.index])
+        own = frames.at([frames.index[token] for token in bare.tokens])
+        times = own.timestamps if bare.timestamps is None else bare.timestamps
+        kept = own.poses if poses is None else bare.poses
+        return replace(own, scenes=bare.scenes or own.scenes, timestamps=times, poses=kept, history=None), []
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"
-    return frames, [Finding("warning", "frames-without-output", text, len(lacking), tuple(lacking[:_EXAMPLES]))]
+    finding = Finding("warning", "frames-without-output", text, len(lacking), tuple(lacking[:_EXAMPLES]))
+    return align(frames, bare, classes=frames.classes)[0], [finding]
 
 
 def _scenes(frames: MapFrames, given: Mapping[str, str] | None, name: str) -> tuple[str, ...]:
@@ -181,18 +167,18 @@ def _findings(frames: MapFrames, order: Mapping[str, Indices]) -> Iterator[Findi
     if frames.timestamps is None:
         apart = [scene for scene, own in several.items() if (np.diff(own) != 1).any()]
         if apart:
-            text = f"{len(apart)} of {len(order)} scenes are in several pieces in the file, and there are no time stamps"
-            remedy = "Check that the frames of these scenes are in the order of time"
-            yield Finding(
-                "warning", "scenes-in-pieces", text, len(apart), tuple(apart[:_EXAMPLES]), Remedy.of(remedy)
+            text = (
+                f"{len(apart)} of {len(order)} scenes are in several pieces in the file, and there are no time stamps"
             )
+            remedy = "Check that the frames of these scenes are in the order of time"
+            yield Finding("warning", "scenes-in-pieces", text, len(apart), tuple(apart[:_EXAMPLES]), Remedy.of(remedy))
         elif several:
             text = "there are no time stamps: the frames of each scene are taken in the order of the file"
             yield Finding("note", "timestamps-missing", text, len(several))
         return
     mixed = [scene for scene, own in several.items() if (np.diff(own) < 0).any()]
     if mixed:
-        text = f"the frames of {len(mixed)} of {len(order)} scenes are not in the order of time in the file. They were sorted"
+        text = f"the frames of {len(mixed)} of {len(order)} scenes are not in the order of time. They were sorted"
         yield Finding("note", "frames-out-of-order", text, len(mixed), tuple(mixed[:_EXAMPLES]))
     same = [
         frames.tokens[own[k]]

@@ -62,7 +62,9 @@ class Consistency:
 
     def __repr__(self) -> str:
         """Return the flicker at each lag in one line."""
-        found = ", ".join(f"lag {lag}: {self.estimates[lag][MEAN][FLICKER]}" for lag in self.lags if self.estimates[lag])
+        found = ", ".join(
+            f"lag {lag}: {self.estimates[lag][MEAN][FLICKER]}" for lag in self.lags if self.estimates[lag]
+        )
         return f"<Consistency {self.name or 'predictions'}: flicker {found or 'without value'}>"
 
     @property
@@ -74,21 +76,12 @@ class Consistency:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each lag and class, and for the mean over classes. Values are None where there is no output."""
-        rows = []
-        for lag in self.lags:
-            count = int(np.count_nonzero(self.transitions.lag == lag))
-            for name in (*self.class_names, MEAN):
-                found = self.estimates[lag].get(name)
-                row: dict[str, Any] = {"lag": lag, "class": name, "transitions": count}
-                for key in KEYS:
-                    row[key] = None if found is None else found[key].value
-                    if key == FLICKER:
-                        row |= {
-                            end: None if found is None or np.isnan(getattr(found[key], end)) else getattr(found[key], end)
-                            for end in ("low", "high")
-                        }
-                rows.append(row)
-        return rows
+        counts = {lag: int(np.count_nonzero(self.transitions.lag == lag)) for lag in self.lags}
+        return [
+            {"lag": lag, "class": name, "transitions": counts[lag]} | _plain(self.estimates[lag].get(name))
+            for lag in self.lags
+            for name in (*self.class_names, MEAN)
+        ]
 
     def worst(self, count: int = 10, *, lag: int | None = None) -> list[dict[str, Any]]:
         """Return the transitions with the largest flicker, all classes pooled.
@@ -145,6 +138,15 @@ class Consistency:
             "values": self.rows,
             "worst": [row for lag in self.lags for row in self.worst(lag=lag)],
         }
+
+
+def _plain(found: dict[str, Estimate] | None) -> dict[str, float | None]:
+    """Return the values of a class as plain numbers, and the interval of the flicker."""
+    if found is None:
+        return dict.fromkeys((FLICKER, "low", "high", *Parts._fields))
+    _, low, high = found[FLICKER]
+    ends = {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
+    return {FLICKER: found[FLICKER].value, **ends, **{key: found[key].value for key in Parts._fields}}
 
 
 def cells_of(row: dict[str, Any]) -> list[str]:
