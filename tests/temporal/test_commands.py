@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from tests.cli.conftest import Run
@@ -57,9 +58,10 @@ def test_lines_and_bars_have_the_values() -> None:
     found = mg.consistency(demo_world(20, predictions=20)[0], lags=[1, 5])
     lines, bars = plot.lags(found).axes
     mean = next(line for line in lines.lines if line.get_label() == "mean")
-    assert list(mean.get_ydata()) == [found.estimates[lag]["mean"]["flicker"].value for lag in (1, 5)]
+    heights = np.asarray(mean.get_ydata()).tolist()
+    assert heights == [found.estimates[lag]["mean"]["flicker"].value for lag in (1, 5)]
     tops = [bar.get_y() + bar.get_height() for bar in bars.patches[-2:]]  # type: ignore[attr-defined]
-    assert tops == pytest.approx(list(mean.get_ydata()))
+    assert tops == pytest.approx(heights)
     assert isinstance(plot.lags([found, found], names=["a", "_b"], style="slides"), Figure)
     for wrong in ([], [1], "x"):
         with pytest.raises(mg.InvalidInput, match="consistency"):

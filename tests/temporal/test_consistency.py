@@ -10,6 +10,7 @@ from tests.temporal.worlds import Worse, dropping, jittering, perfect, reversing
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.geometry.poses import rotation_about_z
+from mapgauge.temporal.warping import inverse_of
 
 PARTS = mg.Parts._fields
 
@@ -129,6 +130,15 @@ def test_a_wrong_region_is_found() -> None:
     assert "region-exceeded" in {finding.code for finding in small.findings}
     assert small.flicker is not None
     assert small.flicker < 0.02
+
+
+@pytest.mark.parametrize("wrong", ["other sensor", "inverse"])
+def test_poses_that_do_not_fit_are_found(wrong: str) -> None:
+    frames = perfect(20)
+    assert frames.poses is not None
+    poses = frames.poses @ rotation_about_z(90) if wrong == "other sensor" else inverse_of(frames.poses)
+    found = mg.consistency(replace(frames, poses=poses), lags=[1])
+    assert "poses-do-not-fit" in {finding.code for finding in found.findings}
 
 
 def test_a_class_without_output_has_no_value() -> None:

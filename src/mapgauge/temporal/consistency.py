@@ -1,7 +1,8 @@
 """Consistency without truth: how much the output changes from frame to frame where it shows the same place."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.metrics.metric import SumRows
-from mapgauge.metrics.pld import PLD, Parts
+from mapgauge.metrics.pld import PLD, Parts, normalised_pld
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.prepare import Frames
 from mapgauge.temporal.drives import Drives, drives_of
@@ -29,6 +30,8 @@ MARGIN = 2.0  # metres; see docs/how-to/consistency.md
 _FITS = 0.7  # output that fills a region covers at least this share of it along each axis
 _ENOUGH = 20  # instances; fewer need not fill a region
 _BEYOND = 1.0  # metres
+_MOVES = 1.0  # metres between frames; the output of a vehicle that stands fits any pose
+_WORSE = 0.05  # of flicker; less is chance
 
 
 def consistency(
@@ -105,8 +108,8 @@ def consistency(
     blocks = [slice(start, start + BLOCK) for start in range(0, len(transitions[0]), BLOCK)]
     lag, earlier, later, area = transitions
 
-    def work(block: slice) -> Floats:
-        return _score(frames, drives, earlier[block], later[block], box, settings)
+    def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
+        return _score(frames, poses, earlier[block], later[block], box, settings)
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
     scene_of = drives.frames.scenes or ()
@@ -119,7 +122,11 @@ def consistency(
         sums,
     )
     estimates = {each: estimates_of(found, each, frames.classes, samples, float(level), seed) for each in wanted}
-    findings = (*frames.findings, *drives.findings, *_findings(frames, bounds, wanted, lag, apart))
+    findings = (
+        *(*frames.findings, *drives.findings),
+        *_findings(frames, bounds, wanted, lag, apart),
+        *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, found),
+    )
     return Consistency(
         *(frames.name, frames.classes, wanted, bounds, float(margin), settings.cutoffs[0], float(spacing)),
         *(found, estimates, len(drives.scenes), samples, float(level), findings),
@@ -161,12 +168,11 @@ def _pairs(frames: Indices, lag: int) -> Iterator[tuple[int, int]]:
 
 
 def _score(
-    frames: MapFrames, drives: Drives, earlier: Indices, later: Indices, box: Bounds, settings: Protocol
+    frames: MapFrames, poses: Floats, earlier: Indices, later: Indices, box: Bounds, settings: Protocol
 ) -> Floats:
     """Return the five parts of PLD and the mass of each transition and class. The earlier output is the truth."""
     before, now = (
-        replace(side, polylines=oriented(side.polylines))
-        for side in common_parts(frames, drives.poses, earlier, later, box)
+        replace(side, polylines=oriented(side.polylines)) for side in common_parts(frames, poses, earlier, later, box)
     )
     assert isinstance(PLD.rows, SumRows)
     sums = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
@@ -198,3 +204,36 @@ def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indic
     elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
         text += ": what lies outside is not compared"
         yield Finding("note", "region-exceeded", text, extent.instances)
+
+
+def _still(frames: MapFrames) -> Floats:
+    """Return the poses of a vehicle that stands still."""
+    return np.tile(np.eye(4), (len(frames), 1, 1))
+
+
+def _misfits(
+    unmoved: Callable[[Indices], Floats], poses: Floats, earlier: Indices, later: Indices, found: Transitions
+) -> Iterator[Finding]:
+    """Find poses that do not belong to the output: it agrees better if it is not moved at all.
+
+    Args:
+        unmoved: A function that scores some transitions as if the vehicle stood still.
+        poses: The poses.
+        earlier: The earlier frame of each transition.
+        later: The later frame.
+        found: All transitions.
+    """
+    own = np.flatnonzero(found.lag == found.lag[0])
+    moved = np.abs(motions_between(poses, earlier[own], later[own])[:, :2, 3]).max(axis=1)
+    sample = own[np.argsort(-moved, kind="stable")[:BLOCK]]
+    if np.sort(moved)[::-1][: len(sample)].mean() < _MOVES:
+        return
+    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (found.sums[sample], unmoved(sample))]
+    if values[0] > values[1] + _WORSE:
+        text = (
+            f"output of neighbouring frames agrees better if the poses are not used: flicker {values[1]:.3f} instead "
+            f"of {values[0]:.3f} in {len(sample)} transitions. The poses may be those of another sensor, or from world "
+            "to frame"
+        )
+        remedy = "Check that the poses move points of these frames to the world"
+        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=Remedy.of(remedy))
