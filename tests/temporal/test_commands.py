@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,17 @@ def test_consistency_prints_what_the_function_computes(call: Run, drive: Path) -
     assert str(expected.estimates[1]["mean"]["flicker"]) in text
     assert text.count("scene-000") == 6
     assert expected.table().splitlines()[0].split()[:4] == ["lag", "class", "transitions", "flicker"]
+
+
+def test_scenes_of_a_file(call: Run, tmp_path: Path) -> None:
+    predictions, _ = demo_world(10, predictions=10)
+    mg.write(replace(predictions, scenes=None), tmp_path / "unsorted.parquet")
+    (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(predictions.tokens, "one")))
+    assert "no scenes" in call("consistency", "unsorted.parquet", cwd=tmp_path).stderr
+    for command in (("consistency", "unsorted.parquet"), ("track", "unsorted.parquet", "-o", "new.parquet")):
+        done = call(*command, "--scenes", "scenes.json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert mg.read(tmp_path / "new.parquet").scenes == ("one",) * 10
 
 
 def test_several_methods_and_a_figure(call: Run, tmp_path: Path) -> None:

@@ -134,6 +134,8 @@ def test_a_drawing_is_three_pixels_wide() -> None:
     assert drawn[0].reshape(raster.shape)[100, 49:52].tolist() == [1, 1, 1]
     assert raster.assign(drawn, drawn[1:]).tolist() == [-1, 0, -1]
     assert raster.assign(drawn[:1], drawn[1:]).tolist() == [0]
+    far = raster.masks(mg.Polylines.of([[[-1e12, 0.1], [1e12, 0.1]]]))
+    assert far.sum() == 3 * 200
     assert Raster.of((-15.0, -30.0, 15.0, 30.0), "y").shape == (100, 200)
 
 

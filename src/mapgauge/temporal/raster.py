@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 
@@ -49,8 +50,10 @@ class Raster(NamedTuple):
 
     def _marks(self, polylines: Polylines) -> tuple[Indices, Indices]:
         """Return pixels along all polylines: the polyline of each, and its place."""
-        at = (polylines.coords[:, :2] - self.low) / self.pixel
-        owner = np.repeat(np.arange(len(polylines)), np.diff(polylines.offsets))
+        (x_min, y_min), (x_max, y_max) = self.low - self.pixel, self.low + self.pixel * (np.array(self.shape) + 1)
+        pieces, source = crop_polylines(polylines, (x_min, y_min, x_max, y_max))  # lines may reach far beyond
+        at = (pieces.coords[:, :2] - self.low) / self.pixel
+        owner = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
         first = np.flatnonzero(owner[1:] == owner[:-1])
         step = at[first + 1] - at[first]
         counts = np.ceil(np.abs(step).max(axis=1, initial=0.0) / _STEP).astype(np.int64) + 1
@@ -58,7 +61,7 @@ class Raster(NamedTuple):
         number = np.arange(len(line)) - np.repeat(counts.cumsum() - counts, counts)
         share = number / np.maximum(counts - 1, 1)[line]
         places = at[first][line] + share[:, None] * step[line]
-        return owner[first][line], np.floor(places).astype(np.int64)
+        return source[owner[first][line]], np.floor(places).astype(np.int64)
 
     def assign(self, now: NDArray[np.float32], before: NDArray[np.float32]) -> Indices:
         """Return for each drawing of a frame its partner in an earlier frame, or -1.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from mapgauge.arguments import check_cutoff, check_length, check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.messages import place_of
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.poses import move_polylines
@@ -88,9 +90,8 @@ def track(
     given = loaded(predictions)
     drives = drives_of(given, poses, scenes)
     frames = drives.frames
-    matcher = _by_pld(drives, cut, step)
-    if method == "maptracker":
-        matcher = _by_raster(drives, check_region(region, frames.forward))
+    box = check_region(region, frames.forward)
+    matcher = _by_pld(drives, cut, step) if method == "pld" else _by_raster(drives, box)
     rank = _by_content(frames)
 
     def work(scene: str) -> tuple[Indices, list[str]]:
@@ -173,7 +174,8 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
     was missing there.
     """
     frames = drives.frames
-    lines = resample_polylines(frames.polylines, spacing=spacing)
+    locate = partial(place_of, frames)
+    lines = resample_polylines(frames.polylines, spacing=spacing, locate=locate, frames=frames.offsets)
     sure = np.ones(len(lines)) if frames.confidence is None else frames.confidence
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
