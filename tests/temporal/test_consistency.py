@@ -107,7 +107,7 @@ def test_poses_of_the_truth_serve_as_well_as_own_poses() -> None:
     turned = bare.rotate(90)
     assert turned.forward == "y"
     found = mg.consistency(turned, poses=truth, lags=[1]).rows
-    assert [row["flicker"] for row in found] == pytest.approx([row["flicker"] for row in expected], abs=0.01)
+    assert [row["flicker"] for row in found] == pytest.approx([row["flicker"] for row in expected], abs=1e-9)
 
 
 def test_a_missing_frame_counts_as_one_without_output() -> None:

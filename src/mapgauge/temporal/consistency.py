@@ -172,7 +172,8 @@ def _score(
 ) -> Floats:
     """Return the five parts of PLD and the mass of each transition and class. The earlier output is the truth."""
     before, now = (
-        replace(side, polylines=oriented(side.polylines)) for side in common_parts(frames, poses, earlier, later, box)
+        replace(side, polylines=oriented(side.polylines, frames.forward))
+        for side in common_parts(frames, poses, earlier, later, box)
     )
     assert isinstance(PLD.rows, SumRows)
     sums = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])

@@ -8,27 +8,33 @@ to jitter.
 import numpy as np
 
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges
-from mapgauge.typing import Indices
+from mapgauge.typing import Flags, Forward, Indices
 
-_ALONG = np.array([0.54, 0.84])  # lines start at their lower end along this; roads run along x or y, so few are across
+# Lines start at their lower end along this direction, forward and to the left. Few lines of a road run across it.
+_ALONG = {"x": np.array([0.54, 0.84]), "y": np.array([-0.84, 0.54])}
 
 
-def oriented(polylines: Polylines) -> Polylines:
+def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     """Return polylines that start at their lower end, and polygons that start at their lowest point, counter-clockwise.
 
     Low is meant along a fixed direction in the plane.
+
+    Args:
+        polylines: The polylines.
+        forward: The axis that points forward. If None, it is taken to be x.
 
     >>> lines = Polylines.of([[[9, 0], [0, 0]], [[0, 1], [1, 1], [1, 0], [0, 0], [0, 1]]])
     >>> [line.tolist() for line in oriented(lines)]
     [[[0.0, 0.0], [9.0, 0.0]], [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]]
     """
+    along = _ALONG[forward or "x"]
     counts = np.diff(polylines.offsets)
     rows = np.flatnonzero(counts > 1)
     first, last = polylines.offsets[rows], polylines.offsets[rows + 1] - 1
     gap = polylines.coords[last] - polylines.coords[first]
     closed = (counts[rows] > 3) & (np.sqrt(np.square(gap).sum(axis=1)) <= CLOSED_TOLERANCE)
     order = np.arange(len(polylines.coords))
-    _reverse(order, first[~closed], last[~closed], (gap[~closed, :2] * _ALONG).sum(axis=1) < 0)
+    _reverse(order, first[~closed], last[~closed], (gap[~closed, :2] * along).sum(axis=1) < 0)
     coords = polylines.coords.copy()
     for a, b in zip(first[closed].tolist(), last[closed].tolist(), strict=True):
         ring = coords[a : b + 1]
@@ -36,12 +42,12 @@ def oriented(polylines: Polylines) -> Polylines:
         if (x[:-1] * y[1:] - x[1:] * y[:-1]).sum() < 0:
             ring = ring[::-1]
         body = ring[:-1]
-        start = int(np.argmin((body[:, :2] * _ALONG).sum(axis=1)))
+        start = int(np.argmin((body[:, :2] * along).sum(axis=1)))
         coords[a : b + 1] = np.concatenate([body[start:], body[:start], body[start : start + 1]])
     return Polylines.unchecked(np.ascontiguousarray(coords[order]), polylines.offsets)
 
 
-def _reverse(order: Indices, first: Indices, last: Indices, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+def _reverse(order: Indices, first: Indices, last: Indices, which: Flags) -> None:
     """Reverse the given spans of an order of points."""
     first, last = first[which], last[which]
     sizes = last - first + 1
