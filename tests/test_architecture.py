@@ -34,6 +34,7 @@ ROOMS = [
     "scoring",
     "display",
     "results",
+    "temporal",
     "truth",
     "evaluation",
     "demo",

@@ -200,9 +200,11 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tutorial",
         "how-to/choose-the-cutoff",
         "how-to/cluster",
+        "how-to/consistency",
         "how-to/convert",
         "how-to/regions-and-classes",
         "how-to/report",
+        "how-to/track",
     ],
 )
 def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> None:

@@ -29,9 +29,10 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "checks": ("what may be wrong with the", "input: the table CHECKS"),
     },
     "scores": {
-        "scoring": ("rows of a range of frames,", "exact sums"),
+        "scoring": ("rows of a range", "of frames, exact sums"),
         "display": ("tables and colours",),
-        "results": ("results, comparison, storage",),
+        "results": ("results, comparison,", "storage"),
+        "temporal": ("ids over time,", "consistency"),
     },
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),

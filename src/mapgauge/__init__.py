@@ -40,12 +40,16 @@ if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, compare
     from mapgauge.results.results import Results
     from mapgauge.results.storage import load_results
+    from mapgauge.temporal.consistency import consistency
+    from mapgauge.temporal.flicker import Consistency
+    from mapgauge.temporal.tracking import track
 
 __all__ = [
     "Accumulator",
     "Alignment",
     "Assignment",
     "Comparison",
+    "Consistency",
     "Finding",
     "Instance",
     "InvalidInput",
@@ -67,6 +71,7 @@ __all__ = [
     "chamfer",
     "check",
     "compare",
+    "consistency",
     "evaluate",
     "frechet",
     "load_results",
@@ -79,6 +84,7 @@ __all__ = [
     "sospa_from_distances",
     "sospa_matrix",
     "sweep",
+    "track",
     "track_pld",
     "write",
 ]
@@ -89,6 +95,7 @@ _HOMES = {
     "Alignment": "distances.sospa",
     "Assignment": "results.assignment",
     "Comparison": "results.comparison",
+    "Consistency": "temporal.flicker",
     "Finding": "frames.findings",
     "Instance": "frames.instance",
     "InvalidInput": "errors",
@@ -109,6 +116,7 @@ _HOMES = {
     "chamfer": "distances.chamfer",
     "check": "checks",
     "compare": "results.comparison",
+    "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
     "frechet": "distances.frechet",
     "load_results": "results.storage",
@@ -121,6 +129,7 @@ _HOMES = {
     "sospa_from_distances": "distances.sospa",
     "sospa_matrix": "distances.sospa",
     "sweep": "evaluation.sweeps",
+    "track": "temporal.tracking",
     "track_pld": "metrics.track_pld",
     "write": "io",
 }

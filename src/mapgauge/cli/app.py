@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from mapgauge.cli.compare import compare
+from mapgauge.cli.consistency import consistency
 from mapgauge.cli.convert import convert
 from mapgauge.cli.demo import demo
 from mapgauge.cli.evaluate import evaluate
@@ -16,6 +17,7 @@ from mapgauge.cli.plot import plot
 from mapgauge.cli.report import report
 from mapgauge.cli.show import show
 from mapgauge.cli.sweep import sweep
+from mapgauge.cli.track import track
 from mapgauge.cli.truth import truth
 from mapgauge.version import __version__
 
@@ -45,6 +47,9 @@ def about(
     set_quiet(False)
 
 
-for _command in (evaluate, compare, sweep, show, plot, report, paper, inspect, convert, formats, protocols, demo):
+for _command in (
+    *(evaluate, compare, sweep, show, plot, report, paper, track, consistency),
+    *(inspect, convert, formats, protocols, demo),
+):
     app.command()(_command)
 app.add_typer(truth)

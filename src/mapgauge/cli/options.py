@@ -247,6 +247,26 @@ LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")
 ]
 SeedOption: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")]
+PosesOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--truth",
+        metavar="FILE",
+        help="File with the poses, scenes and time stamps of the frames, such as the truth. Default: those of the "
+        "predictions.",
+        parser=input_file,
+        show_default=False,
+    ),
+]
+ScenesOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--scenes",
+        metavar="FILE",
+        help="File with the scenes, if the others have none: JSON from token to scene, or frames with scenes.",
+        show_default=False,
+    ),
+]
 StyleOption: TypeAlias = Annotated[
     str,
     typer.Option(

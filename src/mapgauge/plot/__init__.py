@@ -19,7 +19,8 @@ require("matplotlib", "drawing figures", "plot")  # before the modules below imp
 from mapgauge.plot.birdseye import frame
 from mapgauge.plot.curves import cutoffs, ranges
 from mapgauge.plot.distributions import histogram, parts
+from mapgauge.plot.flicker import lags
 from mapgauge.plot.hits import calibration, precision_recall
 from mapgauge.plot.saving import save
 
-__all__ = ["calibration", "cutoffs", "frame", "histogram", "parts", "precision_recall", "ranges", "save"]
+__all__ = ["calibration", "cutoffs", "frame", "histogram", "lags", "parts", "precision_recall", "ranges", "save"]

@@ -1,0 +1,1 @@
+"""Frames over time: ids for predictions without tracks, and consistency without truth."""

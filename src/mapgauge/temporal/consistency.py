@@ -1,0 +1,240 @@
+"""Consistency without truth: how much the output changes from frame to frame where it shows the same place."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
+from mapgauge.checks.extent import extent_of
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.groups import group
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.pld import PLD, Parts, normalised_pld
+from mapgauge.protocols import Protocol
+from mapgauge.scoring.prepare import Frames
+from mapgauge.temporal.drives import Drives, drives_of
+from mapgauge.temporal.flicker import Consistency, Transitions, estimates_of
+from mapgauge.temporal.orientation import oriented
+from mapgauge.temporal.threads import Progress, in_threads
+from mapgauge.temporal.warping import common_areas, common_parts, motions_between
+from mapgauge.typing import Bounds, Floats, Indices
+
+BLOCK = 48  # transitions that are compared together
+LAGS = (1, 2, 5, 10)
+MARGIN = 2.0  # metres; see docs/how-to/consistency.md
+_FITS = 0.7  # output that fills a region covers at least this share of it along each axis
+_ENOUGH = 20  # instances; fewer need not fill a region
+_BEYOND = 1.0  # metres
+_MOVES = 1.0  # metres between frames; the output of a vehicle that stands fits any pose
+_WORSE = 0.05  # of flicker; less is chance
+
+
+def consistency(
+    predictions: Frames,
+    *,
+    poses: Frames | None = None,
+    scenes: Mapping[str, str] | None = None,
+    classes: Sequence[str] | None = None,
+    lags: Sequence[int] = LAGS,
+    region: Region = (60.0, 30.0),
+    margin: float = MARGIN,
+    cutoff: float = 1.5,
+    spacing: float = 0.5,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Consistency:
+    """Measure how much the output of a method flickers. No truth is needed.
+
+    The output of an earlier frame is moved into a later frame by their poses. PLD compares the two in the region that
+    both frames show, with the confidences of both. All transitions of a lag are pooled for each class.
+
+    Args:
+        predictions: The output of a method, or the file to read. Without confidences, all instances have 1.
+        poses: Frames with poses, such as the truth, or the file to read. If None, the predictions must have poses.
+        scenes: The scene of each token, if neither the predictions nor ``poses`` have it.
+        classes: The classes to compare; all if None.
+        lags: Numbers of frames between the two frames of a transition.
+        region: What a frame shows: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)``, in metres.
+        margin: Width of the edge of this region that is not compared, in metres. Lines end at the edge, and polygons
+            are closed along it, at another place in every frame.
+        cutoff: Cutoff of SOSPA in metres.
+        spacing: Distance between the points of a polyline after resampling, in metres.
+        samples: Number of bootstrap samples, which are drawn from the scenes.
+        level: The probability with which an interval covers the true value.
+        seed: Seed of the draws.
+        workers: Number of threads. If None, the number of processors. The result does not depend on it.
+        progress: A function that is called with the number of finished blocks and the number of all blocks.
+
+    Returns:
+        The flicker of each class and lag with its five parts and intervals, and the worst transitions.
+
+    >>> import mapgauge as mg
+    >>> from mapgauge.demo import demo_world
+    >>> predictions, truth = demo_world(20)
+    >>> still = mg.consistency(truth, lags=[1])
+    >>> flickering = mg.consistency(predictions, lags=[1])
+    >>> still.flicker < 0.01 < flickering.flicker
+    True
+    """
+    wanted = check_lags(lags)
+    settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
+    check_whole("samples", samples, 1)
+    check_whole("seed", seed, 0)
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
+    drives = drives_of(predictions, poses, scenes)
+    frames = drives.frames if classes is None else drives.frames.select(classes)
+    check_not_mean(frames.classes)
+    if frames.confidence is None:
+        frames = frames.with_confidence(1)
+    frames = replace(frames, links=None, track=None)
+    bounds = check_region(region, frames.forward)
+    box = inner(bounds, margin)
+    transitions, apart = _transitions(drives, wanted, box)
+    if not len(transitions[0]):
+        raise InvalidInput(
+            f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
+            "apart and show a common region",
+            remedy="Check the scenes, the poses and the region",
+        )
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(transitions[0]), BLOCK)]
+    lag, earlier, later, area = transitions
+
+    def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
+        return _score(frames, poses, earlier[block], later[block], box, settings)
+
+    sums = np.concatenate(in_threads(work, blocks, workers, progress))
+    scene_of = drives.frames.scenes or ()
+    found = Transitions(
+        lag,
+        tuple(scene_of[i] for i in later.tolist()),
+        tuple(frames.tokens[i] for i in earlier.tolist()),
+        tuple(frames.tokens[i] for i in later.tolist()),
+        area,
+        sums,
+    )
+    estimates = {each: estimates_of(found, each, frames.classes, samples, float(level), seed) for each in wanted}
+    findings = (
+        *(*frames.findings, *drives.findings),
+        *_findings(frames, bounds, wanted, lag, apart),
+        *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, found),
+    )
+    return Consistency(
+        *(frames.name, frames.classes, wanted, bounds, float(margin), settings.cutoffs[0], float(spacing)),
+        *(found, estimates, len(drives.scenes), samples, float(level), findings),
+    )
+
+
+def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
+    """Return the lags in rising order after checking them."""
+    if not isinstance(lags, tuple | list | np.ndarray) or not len(lags):
+        raise InvalidInput(f"lags must be one or more numbers of frames, got {lags!r}")
+    wanted = tuple(sorted(check_whole("lags", lag, 1) for lag in lags))
+    if len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"lags must differ from each other, got {lags!r}")
+    return wanted
+
+
+def inner(bounds: Bounds, margin: float) -> Bounds:
+    """Return a region without its edge."""
+    width = 0.0 if margin == 0 and not isinstance(margin, bool) else check_length("margin", margin)
+    x_min, y_min, x_max, y_max = bounds
+    if not (x_min + width < x_max - width and y_min + width < y_max - width):
+        raise InvalidInput(f"margin must be smaller than half the region, got {margin!r}")
+    return x_min + width, y_min + width, x_max - width, y_max - width
+
+
+def _transitions(
+    drives: Drives, lags: Sequence[int], box: Bounds
+) -> tuple[tuple[Indices, Indices, Indices, Floats], int]:
+    """Return the lag, both frames and the common area of all transitions, and the number of those that share none."""
+    pairs = [(lag, a, b) for lag in lags for own in drives.scenes.values() for a, b in _pairs(own, lag)]
+    lag, earlier, later = np.array(pairs, np.int64).reshape(-1, 3).T
+    area = common_areas(motions_between(drives.poses, earlier, later), box)
+    there = area > 0
+    return (lag[there], earlier[there], later[there], area[there]), int(np.count_nonzero(~there))
+
+
+def _pairs(frames: Indices, lag: int) -> Iterator[tuple[int, int]]:
+    yield from zip(frames[:-lag].tolist(), frames[lag:].tolist(), strict=True)
+
+
+def _score(
+    frames: MapFrames, poses: Floats, earlier: Indices, later: Indices, box: Bounds, settings: Protocol
+) -> Floats:
+    """Return the five parts of PLD and the mass of each transition and class. The earlier output is the truth."""
+    before, now = (
+        replace(side, polylines=oriented(side.polylines, frames.forward))
+        for side in common_parts(frames, poses, earlier, later, box)
+    )
+    assert isinstance(PLD.rows, SumRows)
+    sums = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
+    return sums.reshape(len(later), len(frames.classes), len(Parts._fields) + 1)
+
+
+def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int) -> Iterator[Finding]:
+    """Yield what limits the comparison."""
+    empty = [str(each) for each in lags if not (lag == each).any()]
+    if empty:
+        text = f"no scene has two frames that are {' or '.join(empty)} frames apart and show a common region"
+        yield Finding("note", "lags-without-transitions", text, len(empty))
+    if apart:
+        text = f"{apart} transitions have no common region, because the vehicle left it. They are not compared"
+        yield Finding("note", "transitions-apart", text, apart)
+    extent = extent_of(frames)
+    if extent is None or extent.instances < _ENOUGH:
+        return
+    low, high = np.array(bounds[:2]), np.array(bounds[2:])
+    size = high - low
+    text = f"the region is {size[0]:g} x {size[1]:g} m and the output measures {extent} m"
+    if (extent.size < _FITS * size).any():
+        remedy = Remedy(
+            "Pass region= with the region of the method, as length and width: forward first, then sideways",
+            "Pass --region with the region of the method, as LENGTHxWIDTH",
+        )
+        text += ": lines end inside the region, at another place in every frame, and this counts as flicker"
+        yield Finding("warning", "region-not-filled", text, extent.instances, remedy=remedy)
+    elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
+        text += ": what lies outside is not compared"
+        yield Finding("note", "region-exceeded", text, extent.instances)
+
+
+def _still(frames: MapFrames) -> Floats:
+    """Return the poses of a vehicle that stands still."""
+    return np.tile(np.eye(4), (len(frames), 1, 1))
+
+
+def _misfits(
+    unmoved: Callable[[Indices], Floats], poses: Floats, earlier: Indices, later: Indices, found: Transitions
+) -> Iterator[Finding]:
+    """Find poses that do not belong to the output: it agrees better if it is not moved at all.
+
+    Args:
+        unmoved: A function that scores some transitions as if the vehicle stood still.
+        poses: The poses.
+        earlier: The earlier frame of each transition.
+        later: The later frame.
+        found: All transitions.
+    """
+    own = np.flatnonzero(found.lag == found.lag[0])
+    moved = np.abs(motions_between(poses, earlier[own], later[own])[:, :2, 3]).max(axis=1)
+    sample = own[np.argsort(-moved, kind="stable")[:BLOCK]]
+    if np.sort(moved)[::-1][: len(sample)].mean() < _MOVES:
+        return
+    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (found.sums[sample], unmoved(sample))]
+    if values[0] > values[1] + _WORSE:
+        text = (
+            f"output of neighbouring frames agrees better if the poses are not used: flicker {values[1]:.3f} instead "
+            f"of {values[0]:.3f} in {len(sample)} transitions. The poses may be those of another sensor, or from world "
+            "to frame"
+        )
+        remedy = "Check that the poses move points of these frames to the world"
+        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=Remedy.of(remedy))

@@ -1,0 +1,44 @@
+"""Runs independent pieces of work in threads. Kernels release the interpreter lock."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import TypeAlias, TypeVar
+
+from mapgauge.arguments import check_workers
+
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def in_threads(
+    work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int | None, progress: Progress | None = None
+) -> list[Outcome]:
+    """Return the outcome of each task, in the order of the tasks.
+
+    Args:
+        work: A function of one task. No task may depend on another.
+        tasks: The tasks.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished tasks and the number of all tasks.
+    """
+    threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
+
+    def gathered(outcomes: Iterable[Outcome]) -> list[Outcome]:
+        done = []
+        for outcome in outcomes:
+            done.append(outcome)
+            if progress is not None:
+                progress(len(done), len(tasks))
+        return done
+
+    if threads < 2:
+        return gathered(map(work, tasks))
+    first = work(tasks[0])  # compiles the kernels once, instead of in every thread
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return gathered(chain([first], pool.map(work, tasks[1:])))
+    finally:
+        pool.shutdown(cancel_futures=True)
