@@ -34,6 +34,7 @@ PRINTED_BY = {
     "results/": ("evaluate",),
     "results/replay.py": ("report",),
     "scoring/": EVALUATING,
+    "temporal/": ("track", "consistency"),
     "truth/": ("truth nuscenes", "truth av2"),
     "truth/from_argoverse2/": ("truth av2",),
     "truth/from_nuscenes/": ("truth nuscenes",),

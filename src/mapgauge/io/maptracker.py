@@ -71,7 +71,10 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
                 token = f"{scene}_{check.whole(check.member(frame, 'local_idx', where), f'{where}.local_idx')}"
                 without_token.append(token)
             if "local_idx" in frame:
-                indices.append(check.whole(frame["local_idx"], f"{where}.local_idx"))
+                index = check.whole(frame["local_idx"], f"{where}.local_idx")
+                if not 0 <= index < 2**31:
+                    raise check.error(f"{where}.local_idx is {index}, expected the index of a frame in its scene")
+                indices.append(index)
             collector.add_frame(token, scene=scene)
             poses.append((meta.get("ego2global_translation"), meta.get("ego2global_rotation")))
             for i, (points, label, score, track) in enumerate(zip(*lists.values(), strict=True)):

@@ -182,6 +182,16 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
             )
 
 
+def check_times(metrics: Sequence[str], truth: MapFrames) -> None:
+    """Refuse streamed frames without time stamps for metrics of scenes. A data set is sorted by token, not by time."""
+    of_scenes = [name for name in metrics if METRICS[name].level == "scene"]
+    if of_scenes and len(truth) and truth.timestamps is None:
+        raise InvalidInput(
+            f"{truth.name or 'truth'}: {of_scenes[0]} needs the order of frames, and the data set has no time stamps",
+            remedy="Write the column timestamp, or use files of another format, whose order is kept",
+        )
+
+
 def _sorted(frames: MapFrames) -> MapFrames:
     """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label

@@ -190,7 +190,9 @@ def _job(
         protocol = protocol.replace(classes=tuple(dict.fromkeys(truth.classes + predictions.classes)))
     check_axes(predictions.forward, truth.forward, protocol, (predictions.path, truth.path))
     classes, forward = (predictions.classes, truth.classes), (predictions.forward, truth.forward)
-    return Job(protocol, metrics, rings, unknown, degenerate, plan.by_scene, classes, forward)
+    return Job(
+        protocol, metrics, rings, unknown, degenerate, plan.by_scene, classes, forward, truth.files == (truth.path,)
+    )
 
 
 def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], resume: bool) -> Folder:

@@ -22,7 +22,7 @@ from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
-from mapgauge.scoring.prepare import check_needs, check_sides, cropped, findings_of
+from mapgauge.scoring.prepare import check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.scoring.totals import Sums
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
@@ -40,6 +40,7 @@ class Job:
     by_scene: bool
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
     forward: tuple[Forward | None, Forward | None]  # axes of both; files that do not state theirs have these, too
+    in_order: bool = True  # whether the truth is one file, whose order can be that of time; a folder is sorted by token
     version: str = __version__  # version of mapgauge, which must be the same on all workers
 
 
@@ -57,6 +58,8 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     x, y = cropped(x, y, job.protocol)
     check_needs(job.metrics, x, y)
+    if not job.in_order:
+        check_times(job.metrics, y)
     read = time.perf_counter()
     scores = score_frames(x, y, job.protocol, job.metrics, job.rings)
     sums = Sums.of(scores, job.protocol)
