@@ -81,7 +81,8 @@ def test_closed_lines(cost: object, distance: Floats, cutoff: float, order: floa
 
 
 def test_a_shift_brings_a_later_row_and_column_to_the_front() -> None:
-    assert reference._rolled(matrix([1, 2, 3], [4, 5, 6], [7, 8, 9]), 1, 2).tolist() == [[6, 4, 5], [9, 7, 8], [3, 1, 2]]
+    rolled = reference._rolled(matrix([1, 2, 3], [4, 5, 6], [7, 8, 9]), 1, 2)
+    assert rolled.tolist() == [[6, 4, 5], [9, 7, 8], [3, 1, 2]]
 
 
 @pytest.mark.parametrize("start", range(6))
