@@ -16,14 +16,12 @@ def line(y: float, *, x: float = 0.0, backwards: bool = False) -> Line:
     return points[::-1] if backwards else points
 
 
-def bits(
-    metric: str, predictions: list[Line], truth: list[Line], protocol: Protocol = PLAIN, **settings: Any
-) -> list[int]:
+def bits(metric: str, predictions: list[Line], truth: list[Line], **settings: Any) -> list[int]:
     """Return the hits of the predictions as bits, one for each threshold."""
     confidence = [0.9 - 0.1 * k for k in range(len(predictions))]
     x = mg.MapFrames.of({"a": {"divider": predictions}}, confidence={"a": {"divider": confidence}})
     y = mg.MapFrames.of({"a": {"divider": truth}})
-    results = mg.evaluate(x, y, protocol.replace(**settings), metrics=[metric])
+    results = mg.evaluate(x, y, PLAIN.replace(**settings), metrics=[metric])
     return [int(found) for found in results.scores.hits[metric]]
 
 
