@@ -29,7 +29,6 @@ from _pytest.runner import runtestprotocol
 
 SOURCE = Path(__file__).parents[1] / "src" / "mapgauge"
 TABLE = ("tests/metrics/test_table.py",)
-RESULTS = ("tests/results/test_bootstrap.py", "tests/results/test_intervals.py")
 SCORING = ("tests/scoring", "tests/metrics/test_one_row.py")
 # The tests of each module. Its doctests are added.
 TESTS = {
@@ -40,9 +39,9 @@ TESTS = {
     "metrics/metric.py": TABLE,
     "metrics/pld.py": ("tests/metrics",),
     "metrics/table.py": TABLE,
-    "results/bootstrap.py": RESULTS,
-    "results/intervals.py": RESULTS,
-    "results/student.py": RESULTS,
+    "results/bootstrap.py": ("tests/results/test_bootstrap.py",),
+    "results/intervals.py": ("tests/results/test_intervals.py",),
+    "results/student.py": ("tests/results/test_intervals.py",),
     "scoring/exact.py": SCORING,
     "scoring/precision.py": SCORING,
     "scoring/totals.py": SCORING,

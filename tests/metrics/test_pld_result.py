@@ -117,3 +117,18 @@ def test_pld_of_three_lines_by_hand() -> None:
     weighted = mg.pld(predictions, truth, confidence=[0.25, 0.5], truth_confidence=[0.5, 0.0])
     assert weighted.parts == pytest.approx([1 / 6, 0, 0, 0, 0.125])
     assert mg.pld([], []).parts == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("sides", "settings", "message"),
+    [
+        (([5], []), {}, "predictions[0] has shape (), expected (n, dimension)"),
+        (([], [5]), {}, "truth[0] has shape (), expected (n, dimension)"),
+        (([], []), {"confidence": [1]}, "confidence must be 0 numbers, one per prediction, got shape (1,)"),
+        (([], []), {"truth_confidence": [1]}, "truth_confidence must be 0 numbers, one per truth, got shape (1,)"),
+    ],
+)
+def test_errors_name_the_argument(sides: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(mg.InvalidInput) as caught:
+        mg.pld(*sides, **settings)
+    assert str(caught.value) == message
