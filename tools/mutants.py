@@ -274,7 +274,7 @@ class Session:
 
     def run_forked(self, tests: list[pytest.Item], change: Callable[[], None]) -> int:
         """Run tests in a forked process after a change, until one fails. Return the exit code, or minus the signal."""
-        seconds = 10 + 5 * sum(self.seconds[item] for item in tests)
+        seconds = 4 + 5 * sum(self.seconds[item] for item in tests)
         sys.stdout.flush()
         child = os.fork()
         if child == 0:

@@ -18,6 +18,14 @@ def test_students_t_is_that_of_scipy(freedom: int) -> None:
         assert quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-7)
 
 
+def test_a_quantile_is_the_smallest_number_that_reaches_the_level() -> None:
+    """With one degree of freedom, half of the probability lies between -1 and 1."""
+    t = quantile(0.5, 1)
+    assert t == pytest.approx(1, rel=1e-15)
+    assert share_within(math.nextafter(t, 0), 1) < share_within(t, 1) == 0.5
+    assert quantile(share_within(3.0, 4), 4) <= 3
+
+
 @pytest.mark.parametrize("units", [5, 6, 10, 30])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: float) -> None:
@@ -62,6 +70,14 @@ def test_intervals_stay_within_the_limits_of_the_value() -> None:
     assert estimate(0.98, Draws(samples, 10), 0.95).high > 1
     assert estimate(0.02, Draws(1 - samples, 10), 0.95, (0.0, 1.0)).low == 0
     assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
+
+
+def test_methods_are_told_apart_if_p_is_below_the_bound_and_not_if_it_is_equal() -> None:
+    draws = Draws(np.tile([-1.0, 1.0], 50), 10)
+    p = difference(0.5, draws, 0.95).p
+    assert 0.5 < p < 1  # so 1 - p is exact
+    assert difference(0.5, draws, 1 - p).told_apart is False
+    assert difference(0.5, draws, 1 - p - 1e-9).told_apart is True
 
 
 @pytest.mark.parametrize("value", [1e-16, -1e-12, 1e-12])
