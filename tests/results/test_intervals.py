@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mapgauge.results.intervals import Difference, Draws, Estimate, bracket, difference, estimate, holm
+from mapgauge.results.intervals import Difference, Draws, Estimate, _error_of_mean, bracket, difference, estimate, holm
 from mapgauge.results.student import quantile, share_within
 
 
@@ -120,6 +120,58 @@ def test_the_interval_of_a_mean_rests_on_the_units_of_its_classes(rng: np.random
     assert width(20, 20) == everywhere.high - everywhere.low
     assert 0.09 < width(20, 19) < width(20, 4) < width(20, 2) < 0.4
     assert math.isnan(width(1, 1))
+
+
+def draws_of(units: int, *samples: float) -> Draws:
+    """The samples lie around 7, which does not matter for their spread."""
+    return Draws(np.array(samples) + 7, units)
+
+
+def test_the_error_of_a_mean_of_two_classes_by_hand() -> None:
+    """A unit of the rare class varies at least as much as a unit of both classes.
+
+    The samples have the variances 4/3 and 1/2, and the covariance 1. With 5 and 3 units, these are widened to 5/3, 3/4
+    and the root of 15/8. A unit varies by (5/3 * 5 * 4 + 3/4 * 3 * 2) / 6 = 227/36, so the rare class by 227/108.
+    """
+    common, rare = draws_of(5, 1, -1, 1, -1), draws_of(3, 0.5, -0.5, math.nan, math.nan)
+    together = math.sqrt(15 / 8)
+    shares = (5 / 3 + together) / 4, (227 / 108 + together) / 4
+    freedom = sum(shares) ** 2 / (shares[0] ** 2 / 4 + shares[1] ** 2 / 3)
+    assert 6 < freedom < 7
+    assert _error_of_mean((common, rare), 10) == (pytest.approx(math.sqrt(sum(shares))), 6)
+    assert _error_of_mean((common, rare), 5) == (pytest.approx(math.sqrt(sum(shares))), 5)
+
+
+def test_a_class_in_five_units_or_with_a_large_variance_has_its_own_variance() -> None:
+    """The variances of the samples are 4/3 and 16/3, and they have no covariance."""
+    small, large = (1, -1, 1, -1), (2, 2, -2, -2)
+    error, freedom = _error_of_mean((draws_of(5, *small), draws_of(9, *large)), 20)
+    shares = 4 / 3 * 5 / 4 / 4, 16 / 3 * 9 / 8 / 4
+    assert (error, freedom) == (pytest.approx(math.sqrt(sum(shares))), 11)  # 3.67 / (0.043 + 0.281)
+    error, freedom = _error_of_mean((draws_of(9, *small), draws_of(4, *large)), 20)
+    shares = 4 / 3 * 9 / 8 / 4, 16 / 3 * 4 / 3 / 4
+    assert error == pytest.approx(math.sqrt(sum(shares)))
+
+
+def test_classes_with_one_sample_or_one_unit_or_none() -> None:
+    """The class in two units has the variance 2, widened to 4. The others have none of their own.
+
+    A unit varies by 4 * 2 * 1 / 1 = 8. So the class in two units has 4, those in one unit 8, of 16 ** 2 / 4 ** 2 parts.
+    """
+    two, one = draws_of(2, 1, -1, math.nan), draws_of(1, math.nan, math.nan, 3)
+    nothing = draws_of(1, math.nan, math.nan, math.nan)
+    error, freedom = _error_of_mean((two, one, nothing, nothing), 20)
+    assert error == pytest.approx(math.sqrt((4 + 8 + 8 + 8) / 16))
+    assert freedom == 3  # 28 ** 2 / (4 ** 2 + 3 * 8 ** 2) with one degree of freedom each, because there is one in all
+
+
+def test_the_error_of_a_mean_has_at_most_the_degrees_of_freedom_of_its_samples() -> None:
+    first, second = draws_of(20, 1, -1, 1, -1), draws_of(19, 1, 1, -1, -1)
+    mean = Draws(np.array([8.0, 7, 7, 6]), 20, (first, second))
+    error = math.sqrt(4 / 3 * (20 / 19 + 19 / 18)) / 2
+    assert estimate(7, mean, 0.95).high == pytest.approx(7 + quantile(0.95, 3) * error)
+    alone = estimate(7, Draws(first.samples, 20, (second,)), 0.95)
+    assert alone.high == pytest.approx(7 + quantile(0.95, 3) * math.sqrt(4 / 3 * 20 / 19))
 
 
 @pytest.mark.parametrize(("units", "verdict"), [(2, True), (1, None)])
