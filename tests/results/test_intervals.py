@@ -99,7 +99,7 @@ def test_holms_correction() -> None:
     assert holm([]) == []
     assert holm([0.2]) == [0.2]
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([0.6, 0.9]) == [1.0, 1.0]
     found = holm([0.02, math.nan, 0.01])
     assert found[0] == 0.02
     assert found[2] == 0.02
@@ -163,6 +163,13 @@ def test_classes_with_one_sample_or_one_unit_or_none() -> None:
     error, freedom = _error_of_mean((two, one, nothing, nothing), 20)
     assert error == pytest.approx(math.sqrt((4 + 8 + 8 + 8) / 16))
     assert freedom == 3  # 28 ** 2 / (4 ** 2 + 3 * 8 ** 2) with one degree of freedom each, because there is one in all
+
+
+def test_a_mean_without_spread_has_the_error_0() -> None:
+    """Equal samples; and samples whose covariance, on the samples that both classes have, exceeds their variances."""
+    assert _error_of_mean((draws_of(20, 1, 1), draws_of(9, 2, 2)), 19) == (0, 19)
+    opposite = draws_of(20, 1, -1, 0, 0), draws_of(19, -1, 1, math.nan, math.nan)
+    assert _error_of_mean(opposite, 19) == (0, 1)
 
 
 def test_the_error_of_a_mean_has_at_most_the_degrees_of_freedom_of_its_samples() -> None:
