@@ -91,6 +91,17 @@ def test_pairs_of_a_large_chamfer_distance_are_left_out(prefilter: float | None,
     assert bits("ap_frechet", [line(0.5)], [line(0)], frechet=(1.0,), prefilter=prefilter) == [expected]
 
 
+def test_a_farther_pair_hits_if_the_nearest_is_left_out() -> None:
+    """The buffers of the nearest truth, at 0.5 m, do not meet the prediction. Those of the crossing truth do."""
+    crossing = [[0, -1], [4, 1]]
+    assert bits("ap_chamfer", [line(0)], [line(0.5), crossing], chamfer=(0.6, 1.2), buffers=0.2) == [0b10]
+
+
+def test_the_nearest_by_frechet_need_not_be_the_nearest_by_chamfer() -> None:
+    truth = [line(0.1, backwards=True), line(0.5)]
+    assert bits("ap_frechet", [line(0)], truth, frechet=(1.0,), directed=True, prefilter=3.0) == [0b1]
+
+
 def test_without_predictions_there_are_no_hits() -> None:
     assert bits("ap_frechet", [], [line(0)], frechet=(1.0,), relaxed=True, prefilter=3.0) == []
     assert bits("ap_chamfer", [line(0)], [], chamfer=(1.0,), relaxed=True) == [0]

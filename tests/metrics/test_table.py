@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from tests.metrics.toy_metrics import FLICKER
 
 import mapgauge as mg
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
-from mapgauge.metrics.metric import Metric, Setting, Value
+from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, _sospa
+from mapgauge.metrics.metric import HitRows, Metric, Setting, Value
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import (
     METRICS,
@@ -65,12 +66,16 @@ def test_words_of_values_and_metrics() -> None:
 
 def test_the_rows_of_average_precision() -> None:
     assert [row.name for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["ap_chamfer", "ap_frechet", "ap_sospa"]
-    for row, title, unit in ((AP_CHAMFER, "Chamfer-AP", "m"), (AP_SOSPA, "SOSPA-AP", "")):
-        assert (row.title, row.symbol, row.lower_is_better, row.limits) == (title, "AP", False, (0.0, 1.0))
-        assert row.values == (Value(row.name, "", title, "main"),)
-        assert row.setting == Setting(row.name.removeprefix("ap_"), "threshold", unit)
+    assert [row.title for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["Chamfer-AP", "Fréchet-AP", "SOSPA-AP"]
     assert AP_FRECHET.stated(PAPER) == "mean over thresholds in metres"
-    assert AP_SOSPA.stated(PAPER) == ""
+    row = _row("sospa", "Title", _sospa, "km", "in words")
+    assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "Title", "AP", False)
+    assert (row.stated(PAPER), row.limits) == ("in words", (0.0, 1.0))
+    assert row.values == (Value("ap_sospa", "", "Title", "main"),)
+    assert row.setting == Setting("sospa", "threshold", "km")
+    assert isinstance(row.rows, HitRows)
+    assert isinstance(row.rows.score, partial)
+    assert row.rows.score.args == (_sospa, "sospa")
 
 
 def test_settings_are_those_of_the_protocol() -> None:
