@@ -93,7 +93,7 @@ def test_pairs_of_a_large_chamfer_distance_are_left_out(prefilter: float | None,
 
 def test_a_farther_pair_hits_if_the_nearest_is_left_out() -> None:
     """The buffers of the nearest truth, at 0.5 m, do not meet the prediction. Those of the crossing truth do."""
-    crossing = [[0, -1], [4, 1]]
+    crossing = [[0.0, -1.0], [4.0, 1.0]]
     assert bits("ap_chamfer", [line(0)], [line(0.5), crossing], chamfer=(0.6, 1.2), buffers=0.2) == [0b10]
 
 
