@@ -37,7 +37,7 @@ TESTS = {
     "metrics/keys.py": TABLE,
     "metrics/matching.py": ("tests/metrics/test_matching.py", *TABLE),
     "metrics/metric.py": TABLE,
-    "metrics/pld.py": ("tests/metrics",),
+    "metrics/pld.py": ("tests/metrics/test_pld_result.py", "tests/metrics/test_pld_values.py"),
     "metrics/table.py": TABLE,
     "results/bootstrap.py": ("tests/results/test_bootstrap.py",),
     "results/intervals.py": ("tests/results/test_intervals.py",),

@@ -114,6 +114,14 @@ def test_pld_of_three_lines_by_hand() -> None:
     assert it.mass == (0.25 + 0.5 + 1 + 1) / 2
     assert it.assignment is not None
     assert it.assignment.tolist() == [[1, 0]]
+    x = mg.MapFrames.of({"a": {"divider": predictions}}, confidence={"a": {"divider": [0.25, 0.5]}})
+    y = mg.MapFrames.of({"a": {"divider": truth}})
+    protocol = PROTOCOL.replace(
+        spacing=None, classes=("boundary", "divider"), chamfer=(), frechet=(), cutoffs=(1.5, 1e-3)
+    )
+    rows = mg.evaluate(x, y, protocol).scores.sums["pld"]
+    assert rows[0, 0].tolist() == [[0] * 6, [*it.parts, it.mass]]
+    assert rows[1, 0, 1] == pytest.approx([0, 0, 0, 1, 0.375, 1.375])
     weighted = mg.pld(predictions, truth, confidence=[0.25, 0.5], truth_confidence=[0.5, 0.0])
     assert weighted.parts == pytest.approx([1 / 6, 0, 0, 0, 0.125])
     assert mg.pld([], []).parts == (0, 0, 0, 0, 0)
