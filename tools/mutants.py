@@ -10,11 +10,11 @@ that runs the tests that reach the changed function. Compiled kernels cannot be 
 
 import ast
 import copy
-import ctypes
 import gc
 import inspect
 import os
 import resource
+import signal
 import sys
 import threading
 import time
@@ -55,6 +55,7 @@ OPERATORS = {**dict(SWAPPED), **{b: a for a, b in SWAPPED}, **dict(REPLACED), as
 CALLS = {"min": "max", "any": "all", "minimum": "maximum", "ones": "zeros"}
 CALLS |= {to: name for name, to in CALLS.items()} | {"sorted": "list"}
 KILLED, BROKEN = 1, 2  # exit codes of the process of a mutant; 0 if it survives
+TOO_LONG = (-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL)
 
 Change = Callable[[Any], None]
 
@@ -270,7 +271,7 @@ class Session:
                 cache.cache_clear()
 
         status = self.run_forked(tests, change)
-        return {0: "survives", KILLED: "killed", BROKEN: "broken"}.get(status, "runs on")
+        return {0: "survives", BROKEN: "broken", **dict.fromkeys(TOO_LONG, "runs on")}.get(status, "killed")
 
     def run_forked(self, tests: list[pytest.Item], change: Callable[[], None]) -> int:
         """Run tests in a forked process after a change, until one fails. Return the exit code, or minus the signal."""
@@ -278,7 +279,7 @@ class Session:
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
-            ctypes.CDLL(None).alarm(int(10 * seconds))
+            signal.alarm(int(10 * seconds))
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds + time.process_time()),) * 2)
             resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
             null = os.open(os.devnull, os.O_WRONLY)

@@ -50,6 +50,10 @@ def test_the_row_of_the_table_has_the_same_shares() -> None:
     assert list(values) == list(expected)
     assert {key: float(value) for key, value in values.items()} == pytest.approx(expected)
     assert [value.key for value in PLD.values] == list(expected)
+    several = ROWS.values(np.stack([result().sums, 0 * result().sums, result().sums]), PROTOCOL)
+    assert {key: value.tolist() for key, value in several.items()} == {
+        key: [value, 0, value] for key, value in values.items()
+    }
     assert list(ROWS.values(result().sums, PROTOCOL.replace(order=2.0))) == ["pld"]
     assert PLD.stated(PROTOCOL.replace(cutoffs=(0.5, 1.5), order=2.0)) == "cutoff 0.5 m, order 2"
     assert ROWS.frame_mean is not None
