@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -45,6 +45,10 @@ coverage: .venv/tested
 	$(BIN)/python -m coverage run -m pytest -q tests
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m tools.error_paths .coverage
+
+# Changes a module in small ways, and lists the changes that no test notices: make mutants MODULE=metrics/pld.py
+mutants: .venv/tested
+	$(BIN)/python -m tools.mutants $(MODULE) $(FUNCTION)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels

@@ -2,8 +2,10 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.cli.targets import check_target, own_folder
@@ -25,3 +27,26 @@ def test_a_folder_of_the_demo_with_a_damaged_list_is_refused(tmp_path: Path) -> 
     (tmp_path / ".mark").write_bytes(b"\xff\xfe")
     with pytest.raises(mg.MapgaugeError, match="cannot be read: 'utf-8' codec can't decode"):
         own_folder(tmp_path, ".mark", ["a.json"], "the demo")
+
+
+def test_an_interrupted_streamed_evaluation_says_what_is_finished(
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt("2 of 3 chunks are finished")
+
+    frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    for name in ("x", "y"):
+        mg.write(frames, tmp_path / f"{name}.parquet")
+    monkeypatch.setattr(mg, "evaluate", interrupted)
+    done = call("evaluate", "x.parquet", "y.parquet", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "mapgauge: interrupted: 2 of 3 chunks are finished\n")
+
+
+def test_scenes_from_a_damaged_data_set_are_refused(call: Run, tmp_path: Path) -> None:
+    (tmp_path / "scenes").mkdir()
+    (tmp_path / "scenes" / "a.parquet").write_bytes(b"PAR1")
+    done = call("evaluate", "good.json", "truth.geojson", "--scenes", tmp_path / "scenes")
+    assert done.returncode == 1
+    assert "a.parquet: " in done.stderr
+    assert "expected a JSON object" not in done.stderr

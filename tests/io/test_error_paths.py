@@ -50,3 +50,10 @@ def test_a_data_set_that_cannot_be_created(tmp_path: Path) -> None:
         DatasetWriter(tmp_path / "file" / "set")
     with pytest.raises(mg.MapgaugeError, match="^nowhere://set: cannot be listed: Protocol not known"):
         DatasetWriter("nowhere://set")
+
+
+def test_a_class_that_cannot_be_printed(tmp_path: Path) -> None:
+    path = tmp_path / "truth.pkl"
+    mg.write(mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}}), path, "streammapnet-truth")
+    with pytest.raises(mg.UnreadableFile, match=r"truth.pkl: the class '\\ud800' is not valid text. Rename it"):
+        mg.read(path, classes={chr(0xD800): 0, "divider": 1, "boundary": 2})

@@ -80,6 +80,11 @@ def test_closed_lines(cost: object, distance: Floats, cutoff: float, order: floa
     assert cost(distance, cutoff, order) == expected
 
 
+def test_a_shift_brings_a_later_row_and_column_to_the_front() -> None:
+    rolled = reference._rolled(matrix([1, 2, 3], [4, 5, 6], [7, 8, 9]), 1, 2)
+    assert rolled.tolist() == [[6, 4, 5], [9, 7, 8], [3, 1, 2]]
+
+
 @pytest.mark.parametrize("start", range(6))
 def test_maes_finds_every_shift(start: int) -> None:
     distance = np.roll(9 * (1 - np.eye(6)), start, axis=1)

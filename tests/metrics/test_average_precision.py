@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
+from mapgauge.metrics.average_precision import curve
 
 
 @pytest.mark.parametrize(
@@ -15,8 +16,8 @@ import mapgauge as mg
     [
         (lambda: mg.average_precision([0.9, 0.8], [1, 1], 1), "at most truth, got 2 hits and 1 true instances"),
         (lambda: mg.average_precision([0.9], [1], 0), "at most truth, got 1 hits and 0 true instances"),
-        (lambda: mg.average_precision([0.9, math.nan], [1, 1], 2), "confidence 1 is NaN"),
-        (lambda: mg.average_precision([0.9], [1], -1), "truth must be a whole number of at least 0, got -1"),
+        (lambda: mg.average_precision([0.9, math.nan, math.nan], [1, 1, 1], 3), "confidence 1 is NaN"),
+        (lambda: mg.average_precision([0.9], [1], -1), "^truth must be a whole number of at least 0, got -1"),
         (lambda: mg.average_precision([0.9], [1], 1.5), "truth must be a whole number of at least 0, got 1.5"),  # type: ignore[arg-type]
         (lambda: mg.average_precision([0.9], [1], True), "truth must be a whole number"),
         (lambda: mg.average_precision([0.9], [0.5], 1), "hits must be True or False"),
@@ -56,6 +57,18 @@ def test_equal_confidences_are_one_step() -> None:
     """Two of three hit at the same confidence: recall 1 at precision 2/3. One more below them changes nothing."""
     assert mg.average_precision([0.5, 0.5, 0.5, 0.1], [True, False, True, False], 2) == 2 / 3
     assert mg.average_precision([0.5, 0.5, 0.1], [True, False, True], 2) == (2 / 3 + 2 / 3) / 2
+
+
+def test_steps_of_different_sizes() -> None:
+    """Two of four true instances are found at precision 1, and one more at precision 3/5."""
+    area = mg.average_precision([0.9, 0.9, 0.8, 0.7, 0.6], [True, True, False, False, True], 4)
+    assert area == pytest.approx(0.5 * 1 + 0.25 * 0.6, abs=1e-15)
+
+
+def test_the_curve_has_one_step_for_each_confidence() -> None:
+    recall, precision = curve(np.array([0.9, 0.8, 0.8, 0.7]), np.array([1, 4, 4, 5]), 4)
+    assert recall.tolist() == [1 / 4, 3 / 4, 1]
+    assert precision.tolist() == [1, 3 / 4, 4 / 5]
 
 
 def test_infinite_confidences_have_a_place_in_the_ranking() -> None:

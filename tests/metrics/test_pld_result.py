@@ -50,6 +50,10 @@ def test_the_row_of_the_table_has_the_same_shares() -> None:
     assert list(values) == list(expected)
     assert {key: float(value) for key, value in values.items()} == pytest.approx(expected)
     assert [value.key for value in PLD.values] == list(expected)
+    several = ROWS.values(np.stack([result().sums, 0 * result().sums, result().sums]), PROTOCOL)
+    assert {key: value.tolist() for key, value in several.items()} == {
+        key: [value, 0, value] for key, value in values.items()
+    }
     assert list(ROWS.values(result().sums, PROTOCOL.replace(order=2.0))) == ["pld"]
     assert PLD.stated(PROTOCOL.replace(cutoffs=(0.5, 1.5), order=2.0)) == "cutoff 0.5 m, order 2"
     assert ROWS.frame_mean is not None
@@ -114,6 +118,29 @@ def test_pld_of_three_lines_by_hand() -> None:
     assert it.mass == (0.25 + 0.5 + 1 + 1) / 2
     assert it.assignment is not None
     assert it.assignment.tolist() == [[1, 0]]
+    x = mg.MapFrames.of({"a": {"divider": predictions}}, confidence={"a": {"divider": [0.25, 0.5]}})
+    y = mg.MapFrames.of({"a": {"divider": truth}})
+    protocol = PROTOCOL.replace(
+        spacing=None, classes=("boundary", "divider"), chamfer=(), frechet=(), cutoffs=(1.5, 1e-3)
+    )
+    rows = mg.evaluate(x, y, protocol).scores.sums["pld"]
+    assert rows[0, 0].tolist() == [[0] * 6, [*it.parts, it.mass]]
+    assert rows[1, 0, 1] == pytest.approx([0, 0, 0, 1, 0.375, 1.375])
     weighted = mg.pld(predictions, truth, confidence=[0.25, 0.5], truth_confidence=[0.5, 0.0])
     assert weighted.parts == pytest.approx([1 / 6, 0, 0, 0, 0.125])
     assert mg.pld([], []).parts == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("sides", "settings", "message"),
+    [
+        (([5], []), {}, "predictions[0] has shape (), expected (n, dimension)"),
+        (([], [5]), {}, "truth[0] has shape (), expected (n, dimension)"),
+        (([], []), {"confidence": [1]}, "confidence must be 0 numbers, one per prediction, got shape (1,)"),
+        (([], []), {"truth_confidence": [1]}, "truth_confidence must be 0 numbers, one per truth, got shape (1,)"),
+    ],
+)
+def test_errors_name_the_argument(sides: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(mg.InvalidInput) as caught:
+        mg.pld(*sides, **settings)
+    assert str(caught.value) == message

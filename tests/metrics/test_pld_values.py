@@ -70,3 +70,9 @@ def test_parts_of_arrays_are_those_of_single_results_and_add_up(
 def test_no_confidence_on_either_side_has_the_value_0() -> None:
     assert normalised_pld(np.zeros(6), 1.0) == 0
     assert normalised_parts(np.zeros((3, 6))).tolist() == np.zeros((3, 5)).tolist()
+
+
+def test_a_mass_below_1_by_hand() -> None:
+    sums = np.array([0.125, 0.0, 0.0, 0.125, 0.0, 0.375])
+    assert normalised_pld(sums, 1.0) == 2 * 0.25 / (0.375 + 0.25)
+    assert normalised_parts(sums).tolist() == [0.25 / 0.625, 0, 0, 0.25 / 0.625, 0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mapgauge.results.intervals import Difference, Draws, Estimate, bracket, difference, estimate, holm
+from mapgauge.results.intervals import Difference, Draws, Estimate, _error_of_mean, bracket, difference, estimate, holm
 from mapgauge.results.student import quantile, share_within
 
 
@@ -16,6 +16,14 @@ def test_students_t_is_that_of_scipy(freedom: int) -> None:
         assert share_within(t, freedom) == pytest.approx(1 - 2 * stats.t.sf(t, freedom), abs=1e-10)
     for level in (0.01, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-6):
         assert quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-7)
+
+
+def test_a_quantile_is_the_smallest_number_that_reaches_the_level() -> None:
+    """With one degree of freedom, half of the probability lies between -1 and 1."""
+    t = quantile(0.5, 1)
+    assert t == pytest.approx(1, rel=1e-15)
+    assert share_within(math.nextafter(t, 0), 1) < share_within(t, 1) == 0.5
+    assert quantile(share_within(3.0, 4), 4) <= 3
 
 
 @pytest.mark.parametrize("units", [5, 6, 10, 30])
@@ -64,6 +72,14 @@ def test_intervals_stay_within_the_limits_of_the_value() -> None:
     assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
 
 
+def test_methods_are_told_apart_if_p_is_below_the_bound_and_not_if_it_is_equal() -> None:
+    draws = Draws(np.tile([-1.0, 1.0], 50), 10)
+    p = difference(0.5, draws, 0.95).p
+    assert 0.5 < p < 1  # so 1 - p is exact
+    assert difference(0.5, draws, 1 - p).told_apart is False
+    assert difference(0.5, draws, 1 - p - 1e-9).told_apart is True
+
+
 @pytest.mark.parametrize("value", [1e-16, -1e-12, 1e-12])
 def test_a_difference_that_is_rounding_is_none(value: float) -> None:
     found = difference(value, Draws(np.full(100, value), 10), 0.95)
@@ -83,7 +99,7 @@ def test_holms_correction() -> None:
     assert holm([]) == []
     assert holm([0.2]) == [0.2]
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([0.6, 0.9]) == [1.0, 1.0]
     found = holm([0.02, math.nan, 0.01])
     assert found[0] == 0.02
     assert found[2] == 0.02
@@ -104,6 +120,68 @@ def test_the_interval_of_a_mean_rests_on_the_units_of_its_classes(rng: np.random
     assert width(20, 20) == everywhere.high - everywhere.low
     assert 0.09 < width(20, 19) < width(20, 4) < width(20, 2) < 0.4
     assert math.isnan(width(1, 1))
+
+
+def draws_of(units: int, *samples: float) -> Draws:
+    """The samples lie around 7, which does not matter for their spread."""
+    return Draws(np.array(samples) + 7, units)
+
+
+def test_the_error_of_a_mean_of_two_classes_by_hand() -> None:
+    """A unit of the rare class varies at least as much as a unit of both classes.
+
+    The samples have the variances 4/3 and 1/2, and the covariance 1. With 5 and 3 units, these are widened to 5/3, 3/4
+    and the root of 15/8. A unit varies by (5/3 * 5 * 4 + 3/4 * 3 * 2) / 6 = 227/36, so the rare class by 227/108.
+    """
+    common, rare = draws_of(5, 1, -1, 1, -1), draws_of(3, 0.5, -0.5, math.nan, math.nan)
+    together = math.sqrt(15 / 8)
+    shares = (5 / 3 + together) / 4, (227 / 108 + together) / 4
+    freedom = sum(shares) ** 2 / (shares[0] ** 2 / 4 + shares[1] ** 2 / 3)
+    assert 6 < freedom < 7
+    assert _error_of_mean((common, rare), 10)[1] == 6
+    error, most = _error_of_mean((common, rare), 5)
+    assert error == pytest.approx(math.sqrt(sum(shares)))
+    assert most == 5
+
+
+def test_a_class_in_five_units_or_with_a_large_variance_has_its_own_variance() -> None:
+    """The variances of the samples are 4/3 and 16/3, and they have no covariance."""
+    small, large = (1, -1, 1, -1), (2, 2, -2, -2)
+    error, freedom = _error_of_mean((draws_of(5, *small), draws_of(9, *large)), 20)
+    shares = 4 / 3 * 5 / 4 / 4, 16 / 3 * 9 / 8 / 4
+    assert error == pytest.approx(math.sqrt(sum(shares)))
+    assert freedom == 11  # 3.67 / (0.043 + 0.281)
+    error, freedom = _error_of_mean((draws_of(9, *small), draws_of(4, *large)), 20)
+    shares = 4 / 3 * 9 / 8 / 4, 16 / 3 * 4 / 3 / 4
+    assert error == pytest.approx(math.sqrt(sum(shares)))
+
+
+def test_classes_with_one_sample_or_one_unit_or_none() -> None:
+    """The class in two units has the variance 2, widened to 4. The others have none of their own.
+
+    A unit varies by 4 * 2 * 1 / 1 = 8. So the class in two units has 4, those in one unit 8, of 16 ** 2 / 4 ** 2 parts.
+    """
+    two, one = draws_of(2, 1, -1, math.nan), draws_of(1, math.nan, math.nan, 3)
+    nothing = draws_of(1, math.nan, math.nan, math.nan)
+    error, freedom = _error_of_mean((two, one, nothing, nothing), 20)
+    assert error == pytest.approx(math.sqrt((4 + 8 + 8 + 8) / 16))
+    assert freedom == 3  # 28 ** 2 / (4 ** 2 + 3 * 8 ** 2) with one degree of freedom each, because there is one in all
+
+
+def test_a_mean_without_spread_has_the_error_0() -> None:
+    """Equal samples; and samples whose covariance, on the samples that both classes have, exceeds their variances."""
+    assert _error_of_mean((draws_of(20, 1, 1), draws_of(9, 2, 2)), 19) == (0, 19)
+    opposite = draws_of(20, 1, -1, 0, 0), draws_of(19, -1, 1, math.nan, math.nan)
+    assert _error_of_mean(opposite, 19) == (0, 1)
+
+
+def test_the_error_of_a_mean_has_at_most_the_degrees_of_freedom_of_its_samples() -> None:
+    first, second = draws_of(20, 1, -1, 1, -1), draws_of(19, 1, 1, -1, -1)
+    mean = Draws(np.array([8.0, 7, 7, 6]), 20, (first, second))
+    error = math.sqrt(4 / 3 * (20 / 19 + 19 / 18)) / 2
+    assert estimate(7, mean, 0.95).high == pytest.approx(7 + quantile(0.95, 3) * error)
+    alone = estimate(7, Draws(first.samples, 20, (second,)), 0.95)
+    assert alone.high == pytest.approx(7 + quantile(0.95, 3) * math.sqrt(4 / 3 * 20 / 19))
 
 
 @pytest.mark.parametrize(("units", "verdict"), [(2, True), (1, None)])

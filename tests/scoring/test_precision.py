@@ -1,6 +1,9 @@
 """Average precision from records in parts: in memory, and by an external sort with the same bits."""
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -91,3 +94,33 @@ def test_without_average_precisions_nothing_is_read(tmp_path: Path) -> None:
 def test_a_class_without_predictions_has_the_value_0(limit: int, tmp_path: Path) -> None:
     found = precisions(lambda _: iter(()), [0], [4], PROTOCOL, METRICS, tmp_path, limit)
     assert found["ap_chamfer"].tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (6, [None, "_in_memory", "_in_memory"]),
+        (5, [1, "_in_memory", "_in_memory"]),
+        (4, [1, "_external", "_in_memory"]),
+    ],
+)
+def test_up_to_the_limit_predictions_are_sorted_in_memory(
+    limit: int, expected: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two classes with 5 predictions and 1. Classes run at the same time only if all of them fit into memory."""
+    called: list[object] = []
+
+    def pool(workers: int | None) -> ThreadPoolExecutor:
+        called.append(workers)
+        return ThreadPoolExecutor(1)
+
+    def noted(name: str, *_: object) -> list[float]:
+        called.append(name)
+        return [0.0] * 3
+
+    monkeypatch.setattr(module, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    for name in ("_in_memory", "_external"):
+        monkeypatch.setattr(module, name, partial(noted, name))
+    precisions(lambda _: iter(()), [5, 1], [4, 4], PROTOCOL, METRICS, tmp_path, limit)
+    assert called == expected

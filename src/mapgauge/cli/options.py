@@ -89,8 +89,8 @@ MetricsOption: TypeAlias = Annotated[
     typer.Option(
         "--metrics",
         metavar="NAME,...",
-        help="Metrics to compute: pld, track_pld, ap_chamfer, ap_frechet, ap_sospa, c_map, mas. Default: all that the protocol has "
-        "settings for.",
+        help="Metrics to compute: pld, track_pld, ap_chamfer, ap_frechet, ap_sospa, c_map, mas. Default: all that the "
+        "protocol has settings for.",
         autocompletion=_metrics,
         show_default=False,
     ),

@@ -13,7 +13,7 @@ import numpy as np
 
 def distances(x, y):
     """Euclidean distances between all points of x and all points of y."""
-    out = np.zeros((len(x), len(y)))
+    out = np.empty((len(x), len(y)))
     for i in range(len(x)):
         for j in range(len(y)):
             out[i, j] = math.sqrt(sum((x[i][k] - y[j][k]) ** 2 for k in range(len(x[i]))))
@@ -45,7 +45,7 @@ def wagner_fischer(distance, cutoff, order):
     """Lemma 1: ``sospa^p`` as the cost of the cheapest edits."""
     n, m = distance.shape
     gap = cutoff**order / 2
-    cost = np.zeros((n + 1, m + 1))
+    cost = np.empty((n + 1, m + 1))
     for i in range(n + 1):
         for j in range(m + 1):
             if i == 0 or j == 0:
@@ -94,43 +94,40 @@ def maes(distance, cutoff, order):
     """
     n, m = distance.shape
     gap = cutoff**order / 2
-    best = [math.inf]
+    best = []
 
     def path(shift, left, right):
-        """The first and last column that the best path of a shift visits in each row, between two paths (or None)."""
-        low = [shift if left is None else max(shift, left[i][0]) for i in range(n + 1)]
-        high = [shift + m if right is None else min(shift + m, right[i][1]) for i in range(n + 1)]
-        cost, came_from = {}, {}
+        """The first and the last column that the best path of a shift visits in each row, between two columns."""
+        cost, came_from = {(0, shift): 0.0}, {(0, shift): None}
         for i in range(n + 1):
-            for j in range(low[i], high[i] + 1):
-                options = [(0.0, None)] if (i, j) == (0, shift) else []
-                if (i - 1, j) in cost:
-                    options.append((cost[i - 1, j] + gap, (i - 1, j)))
-                if (i, j - 1) in cost:
-                    options.append((cost[i, j - 1] + gap, (i, j - 1)))
-                if (i - 1, j - 1) in cost:
-                    options.append((cost[i - 1, j - 1] + distance[i - 1, (j - 1) % m] ** order, (i - 1, j - 1)))
+            for j in range(left[i], right[i] + 1):
+                options = []
+                for before in ((i - 1, j), (i, j - 1), (i - 1, j - 1)):
+                    if before in cost:
+                        diagonal = before == (i - 1, j - 1)
+                        step = distance[i - 1, (j - 1) % m] ** order if diagonal else gap
+                        options.append((cost[before] + step, before))
                 if options:
-                    cost[i, j], came_from[i, j] = min(options, key=lambda option: option[0])
-        best[0] = min(best[0], cost[n, shift + m])
-        visited = [[2 * m + 1, -1] for _ in range(n + 1)]
+                    cost[i, j], came_from[i, j] = min(options)
         cell = (n, shift + m)
+        best.append(cost[cell])
+        first, last = [None] * (n + 1), [None] * (n + 1)
         while cell is not None:
             i, j = cell
-            visited[i] = [min(visited[i][0], j), max(visited[i][1], j)]
+            first[i], last[i] = j, j if last[i] is None else last[i]
             cell = came_from[cell]
-        return visited
+        return first, last
 
-    def between(first, first_path, last, last_path):
-        middle = (first + last) // 2
-        if first < middle:
-            middle_path = path(middle, first_path, last_path)
-            between(first, first_path, middle, middle_path)
-            between(middle, middle_path, last, last_path)
+    def between(low, left, high, right):
+        middle = (low + high) // 2
+        if low < middle:
+            first, last = path(middle, left, right)
+            between(low, left, middle, last)
+            between(middle, first, high, right)
 
-    zero = path(0, None, None)
-    between(0, zero, m, [[low + m, high + m] for low, high in zero])
-    return best[0]
+    first, last = path(0, [0] * (n + 1), [m] * (n + 1))
+    between(0, first, m, [column + m for column in last])
+    return min(best)
 
 
 def sospa(x, y, cutoff, order, *, closed=False, directed=True):

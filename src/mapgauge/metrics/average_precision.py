@@ -60,7 +60,8 @@ def average_precision(
     if found > truth:
         raise InvalidInput(f"hits must be at most truth, got {found} hits and {truth} true instances")
     every = np.ones((found, 1), np.bool_)
-    return average_precisions(values, values[flags], every, truth, interpolation)[0]
+    (value,) = average_precisions(values, values[flags], every, truth, interpolation)
+    return value
 
 
 def average_precisions(
@@ -82,7 +83,7 @@ def average_precisions(
         truth: Number of true instances.
         interpolation: As for ``average_precision``.
     """
-    if truth == 0 or not len(confidence):
+    if truth == 0:
         return [0.0] * hits.shape[1]
     order = np.argsort(-hitting)
     levels = hitting[order]
@@ -117,7 +118,7 @@ def recall_and_precision(found: Any, number: Any, truth: int) -> tuple[Floats, F
 
 def envelope(precision: Floats) -> Floats:
     """Return the highest precision at each step or any later one."""
-    return np.maximum.accumulate(precision[::-1], axis=0)[::-1]
+    return np.maximum.accumulate(precision[::-1])[::-1]
 
 
 def eleven_points(recall: Floats, precision: Floats) -> Floats:

@@ -22,7 +22,7 @@ def share_within(t: float, freedom: int) -> float:
     odd = freedom % 2
     cosine = math.cos(angle)
     # The sum has the powers 0, 2, ... or 1, 3, ... of the cosine, up to freedom - 2.
-    power = np.arange(2 + odd, freedom - 1, 2, dtype=np.float64)
+    power = np.arange(2 + odd, freedom, 2)
     terms = cosine**odd * np.cumprod(np.append(1.0, (power - 1) / power * cosine**2))
     total = math.sin(angle) * math.fsum(terms.tolist())
     return min(2 / math.pi * (angle + total) if odd else total, 1.0)

@@ -1,0 +1,204 @@
+"""Keys, titles and the choice of metrics, by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.metrics.toy_metrics import FLICKER
+
+import mapgauge as mg
+from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, _sospa
+from mapgauge.metrics.metric import HitRows, Metric, Setting, Value
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import (
+    METRICS,
+    chosen_metrics,
+    column_title,
+    flat_key,
+    hit_metrics,
+    sum_metrics,
+    title_of,
+    value_keys,
+    value_named,
+)
+from mapgauge.protocols import Protocol
+
+PAPER = mg.protocol("paper-60x30")
+KNOWN = "Known: pld, ap_chamfer, ap_frechet, ap_sospa"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "plain"),
+    [
+        (ValueKey("pld"), "pld", True),
+        (ValueKey("localisation", 0.5), "localisation@0.5", False),
+        (ValueKey("pld", ring=(0.0, 10.0)), "pld:0-10m", False),
+        (ValueKey("pld", "1.0", "10-22.5m"), "pld@1.0:10-22.5m", False),
+        (ValueKey("ap_chamfer", 1.0, hits=True), "hits:ap_chamfer@1.0", False),
+        (ValueKey("ap_chamfer", hits=True), "hits:ap_chamfer", False),
+    ],
+)
+def test_keys_are_written_and_parsed(key: ValueKey, text: str, plain: bool) -> None:
+    assert str(key) == text
+    assert ValueKey.parse(text) == key
+    assert key.plain is plain
+
+
+def test_the_fields_of_a_key() -> None:
+    key = ValueKey("pld", ring=(5.0, 10.0))
+    assert (key.name, key.setting, key.ring, key.hits) == ("pld", "", "5-10m", False)
+    key = ValueKey.parse("hits:ap_chamfer@1.0")
+    assert (key.name, key.setting, key.ring, key.hits) == ("ap_chamfer", "1.0", "", True)
+
+
+def test_words_of_values_and_metrics() -> None:
+    assert Value("matched_points", "", "matched", "part").words == "matched points"
+    assert Value("ap_chamfer", "", "Chamfer-AP", "main").words == "Chamfer-AP"
+    assert (PLD.arrow, PLD.better) == ("↓", "lower is better")
+    assert (AP_SOSPA.arrow, AP_SOSPA.better) == ("↑", "higher is better")
+    assert PLD.main.key == "pld"
+    assert [value.key for value in PLD.with_role("headline", "main")] == ["pld", "localisation", "detection"]
+    assert FLICKER.stated(PAPER) == ""
+
+
+def test_the_rows_of_average_precision() -> None:
+    assert [row.name for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["ap_chamfer", "ap_frechet", "ap_sospa"]
+    assert [row.title for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["Chamfer-AP", "Fréchet-AP", "SOSPA-AP"]
+    assert AP_FRECHET.stated(PAPER) == "mean over thresholds in metres"
+    row = _row("sospa", "Title", _sospa, "km", "in words")
+    assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "Title", "AP", False)
+    assert (row.stated(PAPER), row.limits) == ("in words", (0.0, 1.0))
+    assert row.values == (Value("ap_sospa", "", "Title", "main"),)
+    assert row.setting == Setting("sospa", "threshold", "km")
+    assert isinstance(row.rows, HitRows)
+    assert isinstance(row.rows.score, partial)
+    assert row.rows.score.args == (_sospa, "sospa")
+
+
+def test_settings_are_those_of_the_protocol() -> None:
+    assert FLICKER.settings(PAPER) == (None,)
+    assert PLD.settings(PAPER.replace(cutoffs=(1.0, 2.0))) == (1.0, 2.0)
+    assert PLD.settings(PAPER.replace(cutoffs=())) == ()
+
+
+def test_metrics_are_chosen_in_the_order_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen_metrics(PAPER, None) == ("pld", "ap_chamfer", "ap_frechet")
+    assert chosen_metrics(PAPER, "ap_chamfer") == ("ap_chamfer",)
+    assert chosen_metrics(PAPER, ["ap_chamfer", "pld"]) == ("pld", "ap_chamfer")
+    for default, expected in ((True, ("pld", "flicker")), (False, ("pld",))):
+        monkeypatch.setitem(METRICS, "flicker", replace(FLICKER, default=default))
+        assert chosen_metrics(PAPER.replace(chamfer=(), frechet=()), None) == expected
+        assert chosen_metrics(PAPER, ["flicker"]) == ("flicker",)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (7, f"metrics must be a sequence of names, got 7. {KNOWN}"),
+        ([], f"unknown metric (). {KNOWN}"),
+        (["pld", "mAP", "x"], f"unknown metric 'mAP', 'x'. {KNOWN}"),
+        (
+            ["pld", "ap_sospa"],
+            'the protocol paper-60x30 has no sospa for ap_sospa. Pass them: mg.protocol("paper-60x30", sospa=(...))',
+        ),
+    ],
+)
+def test_metrics_that_cannot_be_computed_are_refused(metrics: Any, message: str) -> None:
+    with pytest.raises(mg.InvalidInput) as caught:
+        chosen_metrics(PAPER, metrics)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("protocol", "metric", "remedy"),
+    [
+        (PAPER.replace(cutoffs=()), "pld", "Give one: --cutoff 1.5"),
+        (PAPER, "ap_sospa", "Choose another protocol, or other metrics"),
+    ],
+)
+def test_the_remedy_for_the_shell_has_an_option_where_there_is_one(
+    protocol: Protocol, metric: str, remedy: str
+) -> None:
+    with pytest.raises(mg.InvalidInput) as caught:
+        chosen_metrics(protocol, [metric])
+    assert caught.value.remedy is not None
+    assert caught.value.remedy.shell == remedy
+
+
+def test_both_kinds_of_rows() -> None:
+    names = ("ap_chamfer", "pld", "ap_sospa")
+    assert [(metric, rows) for metric, rows in sum_metrics(names)] == [(PLD, PLD.rows)]
+    assert [metric for metric, _ in hit_metrics(names)] == [AP_CHAMFER, AP_SOSPA]
+    assert [rows for _, rows in hit_metrics(names)] == [AP_CHAMFER.rows, AP_SOSPA.rows]
+
+
+def test_values_by_name() -> None:
+    assert value_named("detection") == (PLD, PLD.values[2])
+    assert value_named("pld_frame_mean") == (PLD, Value("pld_frame_mean", "frame_mean", "PLD frame mean"))
+    assert value_named("ap_chamfer") == (AP_CHAMFER, AP_CHAMFER.main)
+    assert value_named("truth") is None
+
+
+@pytest.mark.parametrize(
+    ("function", "key", "text"),
+    [
+        (title_of, "localisation", "Loc"),
+        (title_of, ValueKey("ap_chamfer", 0.5), "Chamfer-AP@0.5"),
+        (title_of, "pld:0-10m", "PLD 0-10m"),
+        (title_of, "hits:ap_chamfer@0.5", "hits of Chamfer-AP@0.5"),
+        (title_of, "true_lines", "true lines"),
+        (column_title, "pld", "PLD ↓"),
+        (column_title, "ap_sospa", "AP ↑"),
+        (column_title, "localisation", "Loc"),
+        (column_title, ValueKey("pld", 0.5), "PLD 0.5 m"),
+        (column_title, "localisation@0.5", "Loc 0.5 m"),
+        (column_title, "ap_sospa@0.5", "AP 0.5"),
+        (column_title, "flicker@0.5", "changes 0.5"),  # this metric has no setting
+        (column_title, "pld:0-10m", "PLD 0-10m"),
+        (column_title, "hits:ap_chamfer@0.5", "hits of Chamfer-AP@0.5"),
+        (column_title, "true_lines", "true lines"),
+    ],
+)
+def test_titles(function: Callable[[Any], str], key: Any, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, "flicker", FLICKER)
+    assert function(key) == text
+
+
+def test_full_titles() -> None:
+    assert title_of("matched_points@0.5", full=True) == "matched points@0.5"
+    assert title_of("ap_chamfer", full=True) == "Chamfer-AP"
+
+
+@pytest.mark.parametrize(
+    ("key", "flat"),
+    [
+        ("pld", "pld/divider"),
+        ("localisation@0.5", "pld/divider/localisation/0.5"),
+        (ValueKey("pld", ring=(0, 10)), "pld/divider/0-10m"),
+        ("pld_frame_mean", "pld/divider/frame_mean"),
+        ("truth", "truth/divider"),
+    ],
+)
+def test_flat_keys(key: str | ValueKey, flat: str) -> None:
+    assert flat_key(key, "divider") == flat
+
+
+@pytest.mark.parametrize(
+    ("metric", "keys"),
+    [
+        (PLD, "pld pld@1.5 pld@0.5 pld:0-10m pld:10-20m"),
+        (AP_CHAMFER, "ap_chamfer ap_chamfer@1.0"),
+        (FLICKER, "flicker"),
+    ],
+)
+def test_keys_of_a_table(metric: Metric, keys: str) -> None:
+    protocol = PAPER.replace(cutoffs=(1.5, 0.5), chamfer=(1.0,))
+    assert " ".join(map(str, value_keys(metric, protocol, (0.0, 10.0, 20.0), "main"))) == keys
+
+
+def test_one_cutoff_has_no_key_of_its_own() -> None:
+    found = value_keys(PLD, PAPER.replace(cutoffs=(1.5,)), (), "main", "headline")
+    assert list(map(str, found)) == ["pld", "localisation", "detection"]

@@ -1,0 +1,40 @@
+"""The mutants that ``make mutants`` tries."""
+
+import ast
+
+import pytest
+
+pytest.importorskip("resource", reason="mutants run in forked processes")
+
+from tools.mutants import SOURCE, TESTS, mutants
+
+TEXT = '''
+LIMIT = 1
+
+def f(a: int = 2) -> int:
+    """Double what is positive."""
+    if not a > LIMIT:
+        raise ValueError("too small")
+    return 2 * min(a, key=g, strict=True)
+'''
+
+
+def test_code_in_functions_is_changed_except_messages_defaults_and_docstrings() -> None:
+    assert [text for _, text, _ in mutants(ast.parse(TEXT))] == [
+        "6 f: if not a > LIMIT: -> if not not a > LIMIT:",
+        "6 f: raise ValueError('too small') -> pass",
+        "6 f: not a > LIMIT -> not not a > LIMIT",
+        "6 f: a > LIMIT -> a >= LIMIT",
+        "8 f: return 2 * min(a, key=g, strict=True) -> return None",
+        "8 f: 2 * min(a, key=g, strict=True) -> 2 / min(a, key=g, strict=True)",
+        "8 f: 2 -> 3",
+        "8 f: 2 -> 1",
+        "8 f: min(a, key=g, strict=True) -> max(a, key=g, strict=True)",
+        "8 f: min(a, key=g, strict=True) -> min(a, strict=True)",
+    ]
+
+
+def test_modules_and_their_tests_exist() -> None:
+    root = SOURCE.parents[1]
+    assert all((SOURCE / module).is_file() for module in TESTS)
+    assert all((root / path).exists() for paths in TESTS.values() for path in paths)
