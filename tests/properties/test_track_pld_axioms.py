@@ -66,7 +66,8 @@ def many(rng: np.random.Generator, scenes: int, frames: int = 3, tracks: int = 2
 
 def savings(x: Tracks, y: Tracks) -> Floats:
     base = np.minimum(np.abs(x[1][..., :, None] - y[1][..., None, :]), 1.0)
-    return np.minimum(x[0][..., :, None], y[0][..., None, :]) * (1 - base)
+    saved: Floats = np.minimum(x[0][..., :, None], y[0][..., None, :]) * (1 - base)
+    return saved
 
 
 def by_states(x: Tracks, y: Tracks, cost: float) -> tuple[Floats, Floats]:
