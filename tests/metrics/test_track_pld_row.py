@@ -104,6 +104,25 @@ def test_every_way_gives_the_same_bits(tracked: World, tmp_path: Path, small_gro
     assert estimate["switch_count"].high > 1
 
 
+def test_a_resumed_run_sees_changed_ids(tracked: World, tmp_path: Path, small_groups: None) -> None:
+    predictions, truth = tracked
+    x, y, work = tmp_path / "x.parquet", tmp_path / "y.parquet", tmp_path / "work"
+    mg.write(predictions, x)
+    mg.write(truth, y)
+    before = mg.evaluate(x, y, PROTOCOL, work=work)
+    assert predictions.track is not None
+    names = [f"{track}-{frame // 3}" for track, frame in zip(predictions.track, predictions.frame, strict=True)]
+    other = replace(predictions, track=np.array(names))
+    mg.write(other, x)
+    with pytest.raises(mg.InvalidInput, match="changed since the evaluation began"):
+        mg.evaluate(x, y, PROTOCOL, work=work, resume=True)
+    mg.write(predictions, x)  # another time, the same content; tracks are not in the hash, so it is scored again
+    chunks = {file: file.stat().st_mtime_ns for file in work.rglob("*.npz")}
+    assert chunks
+    assert same(mg.evaluate(x, y, PROTOCOL, work=work, resume=True), before)
+    assert all(file.stat().st_mtime_ns != time for file, time in chunks.items())
+
+
 def test_the_order_of_the_file_counts_without_timestamps(tracked: World, tmp_path: Path, small_groups: None) -> None:
     predictions, truth = (replace(side, timestamps=None) for side in tracked)
     settings: dict[str, Any] = {"metrics": ["track_pld"]}
@@ -131,10 +150,10 @@ def test_the_command_line_and_the_report_show_it(
     expected = mg.evaluate(*tracked, PROTOCOL)
     assert document["mean"]["track_pld"] == expected.mean["track_pld"]
     mg.evaluate(tracked[0].filter(0.5), tracked[1], PROTOCOL).save(tmp_path / "sure.mg")
-    compared = call(
-        "compare", "sure.mg", "x.mg", "--fail-if", "track_pld > +0.9", "--fail-if", "track_pld/mean/switch_count > +99"
-    )
+    gates = ["--fail-if", "track_pld > +0.9", "--fail-if", "track_pld/mean/switch_count > +99"]
+    compared = call("compare", "sure.mg", "x.mg", *gates)
     assert compared.returncode == 0, compared.stderr
+    assert call("compare", "sure.mg", "x.mg", "--fail-if", "track_pld > 0.1").returncode == 3
     assert "T-PLD ↓" in compared.stdout
     assert "--switch-cost 0.5" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "track_pld").stderr
     write_report(expected, tmp_path / "report.html", frames=2)

@@ -2,7 +2,8 @@
 
 A footer tells little about the values in its file. The work folder therefore records the size and the times of every
 file. If they differ when a run is resumed, the finished chunks of these files are read again and compared by their
-content hash. A file that was copied or touched passes, and a file with other values is refused.
+content hash. A file that was copied or touched passes, and a file with other values is refused. Chunks of metrics of
+scenes are scored again.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from mapgauge.evaluation.streaming.plan import Chunk, Plan
 from mapgauge.evaluation.streaming.work import Job, Reread, read_again, scenes_by_token
 from mapgauge.files.places import is_url
 from mapgauge.io.dataset import DataSet, stamp_of
+from mapgauge.metrics.table import METRICS
 from mapgauge.results.folder import Folder, changed
 
 
@@ -41,7 +43,10 @@ def check_finished(
         return
     finished = folder.finished
     doubtful = [chunk for chunk in plan.chunks if chunk.index in finished and _reads(chunk, suspect)]
-    if doubtful:
+    if any(METRICS[name].level == "scene" for name in job.metrics):
+        for chunk in doubtful:  # tracks, times and poses are not in the hash
+            folder.forget(chunk.index)
+    elif doubtful:
         with open_pool() as pool:
             for chunk, outcome in run(pool, partial(read_again, job), doubtful):
                 if isinstance(outcome, Exception):
