@@ -226,7 +226,7 @@ def pld(
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the five parts and the mass of each group."""
-    sums = np.empty((len(groups.bounds), len(Parts._fields) + 1))
+    sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
     kernels.pld.pld_of_groups(
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
         *(protocol.directed, cutoff, protocol.order, kernels.sospa.is_long(groups.lines, groups.closed), sums),
