@@ -12,7 +12,7 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.results.bootstrap import drawn_values
+from mapgauge.results.bootstrap import _mean, drawn_values, units_with_class
 from mapgauge.results.intervals import Estimate
 
 PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
@@ -167,6 +167,29 @@ def test_a_class_that_a_sample_lacks_is_left_out_of_its_mean() -> None:
     drawn = drawn_values(results, np.arange(4), np.array(draws(4), np.float64))["mean"]
     for key in ("pld", "ap_chamfer@0.5"):
         assert drawn[key] == pytest.approx(slow_values(samples, "mean", key), abs=1e-12), key
+
+
+def test_equal_confidences_are_one_step_in_every_sample() -> None:
+    """Three predictions of three frames: a hit at 0.9, and a hit and a miss at 0.8. Frame "c" is drawn alone, too."""
+    line, far = [[0, 0], [9, 0]], [[0, 5], [9, 5]]
+    truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}, "c": {"divider": []}})
+    guess = {"a": {"divider": [line]}, "b": {"divider": [[[0, 0.2], [9, 0.2]]]}, "c": {"divider": [far]}}
+    sure = {"a": {"divider": [0.9]}, "b": {"divider": [0.8]}, "c": {"divider": [0.8]}}
+    protocol = PROTOCOL.replace(cutoffs=(1.5, 100.0))
+    results = mg.evaluate(mg.MapFrames.of(guess, confidence=sure), truth, protocol)
+    found = drawn_values(results, np.arange(3), np.array([[1, 1, 1], [0, 0, 1], [0, 0, 0]], np.float64))["divider"]
+    assert found["ap_chamfer@0.5"][0] == pytest.approx((1 + 2 / 3) / 2)
+    assert found["pld"][0] == results.mean["pld"] != results.mean["pld@100.0"]
+    assert found["pld"][1] == 1  # one false prediction and nothing else
+    assert np.isnan(found["pld"][2])
+    units = units_with_class(results, np.array([0, 1, 0]))
+    assert {name: there.tolist() for name, there in units.items()}["divider"] == [True, True]
+
+
+def test_a_mean_over_no_classes_is_nan() -> None:
+    mean = _mean([np.array([0.5, np.nan, np.nan]), np.array([1.0, 0.25, np.nan])])
+    assert mean[:2].tolist() == [0.75, 0.25]
+    assert np.isnan(mean[2])
 
 
 def test_a_class_without_truth_has_ap_0_in_every_sample() -> None:

@@ -18,6 +18,10 @@ def test_students_t_is_that_of_scipy(freedom: int) -> None:
         assert quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-7)
 
 
+def test_rounding_does_not_raise_a_share_above_1() -> None:
+    assert max(share_within(float(t), freedom) for t in range(100, 200) for freedom in (10, 11)) == 1
+
+
 def test_a_quantile_is_the_smallest_number_that_reaches_the_level() -> None:
     """With one degree of freedom, half of the probability lies between -1 and 1."""
     t = quantile(0.5, 1)

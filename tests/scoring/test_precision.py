@@ -124,3 +124,49 @@ def test_up_to_the_limit_predictions_are_sorted_in_memory(
         monkeypatch.setattr(module, name, partial(noted, name))
     precisions(lambda _: iter(()), [5, 1], [4, 4], PROTOCOL, METRICS, tmp_path, limit)
     assert called == expected
+
+
+def pieces(*sizes: int) -> list[Records]:
+    """Predictions of falling confidence, none of which hits."""
+    confidence = np.split(np.arange(sum(sizes), 0, -1) / 100, np.cumsum(sizes)[:-1])
+    return [(part, np.zeros((len(part), 2), np.uint16)) for part in confidence]
+
+
+def test_a_run_ends_when_it_reaches_the_limit(tmp_path: Path) -> None:
+    runs, number, found = module._runs(pieces(2, 1, 2, 1, 1), [(0, 0), (1, 0)], tmp_path, 3)
+    assert [confidence.tolist() for confidence, _ in runs] == [[0.05, 0.06, 0.07], [0.02, 0.03, 0.04], [0.01]]
+    assert all(isinstance(column, np.memmap) for run in runs for column in run)
+    assert (number, found.tolist()) == (7, [0, 0])
+    names = [f"{k}.{part}.npy" for k in range(3) for part in ("confidence", "hits")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_blocks_are_as_large_as_the_window_allows() -> None:
+    """The first window of the second run ends at 0.02, so the first block has no larger confidence."""
+    runs = [(np.array(column), np.zeros((len(column), 1), np.uint16)) for column in ([0.01, 0.03, 0.05], [0.02, 0.02])]
+    assert [block[0].tolist() for block in module._merged(runs, 2)] == [[0.01, 0.02, 0.02], [0.03, 0.05]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "longest", "expected"),
+    [
+        ((4, 4, 4, 4, 4), 8, 100, 8 // 3),
+        ((4, 4, 4, 4, 4), 8, 6, 6 // 3),
+        ((9,), 8, 100, 8),
+        ((1, 1, 1, 1, 1), 1, 100, 1),
+    ],
+)
+def test_the_windows_of_all_runs_fit_into_memory(
+    sizes: tuple[int, ...], limit: int, longest: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows = []
+
+    def merged(runs: list[Records], window: int) -> Iterator[Records]:
+        windows.append(window)
+        assert [path.name[:5] for path in tmp_path.iterdir()] == ["sort-"]
+        yield from ()
+
+    monkeypatch.setattr(module, "WINDOW", longest)
+    monkeypatch.setattr(module, "_merged", merged)
+    precisions(lambda _: pieces(*sizes), [sum(sizes)], [4], PROTOCOL, METRICS, tmp_path, limit)
+    assert windows == [expected]

@@ -226,7 +226,7 @@ def pld(
 
 def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> tuple[Floats, Indices]:
     """Return the five parts and the mass of each group, and the true instance of each instance, or -1."""
-    sums = np.empty((len(groups.bounds), len(Parts._fields) + 1))
+    sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
     truth_of = np.full(len(groups.confidence), -1)
     kernels.pld.pld_of_groups(
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),

@@ -88,7 +88,7 @@ def _precisions(results: Results, metric: Metric, c: int, unit_of_frame: Indices
     confidence = scores.confidence[mine][order]
     last = np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)]
     owner = unit_of_frame[scores.frame[mine][order]]
-    truth = np.bincount(unit_of_frame, weights=scores.true[:, c], minlength=weights.shape[1])
+    truth = np.bincount(unit_of_frame, weights=scores.true[:, c])
     bits = scores.hits[metric.name][mine][order]
     values = {}
     for t, setting in enumerate(metric.settings(protocol)):

@@ -83,7 +83,7 @@ def _external(
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, found = _runs(records, bits, Path(scratch), limit)
         curve = _Curve(number, found, truth, eleven=protocol.interpolation == "11-point")
-        for confidence, hits in _merged(runs, max(min(limit, WINDOW) // max(len(runs), 1), 1)):
+        for confidence, hits in _merged(runs, max(min(limit, WINDOW) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems cannot delete files that are mapped into memory
@@ -157,7 +157,7 @@ class _Curve:
         first = np.flatnonzero(np.append(True, confidence[1:] != confidence[:-1]))
         levels = confidence[first]
         sizes = np.diff(np.append(first, len(confidence)))
-        counts = np.add.reduceat(hits, first, axis=0)
+        counts = np.add.reduceat(hits, first)
         if self.held is not None:
             level, size, count = self.held
             if level == levels[0]:
@@ -173,7 +173,6 @@ class _Curve:
         if self.held is not None:
             _, size, count = self.held
             self._steps(np.array([size]), count[None])
-            self.held = None
 
     def _steps(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         if not len(sizes):
@@ -182,7 +181,7 @@ class _Curve:
         found = self.found - (counts.cumsum(axis=0) - counts)
         recall, precision = recall_and_precision(found, number[:, None], self.truth)
         before, _ = recall_and_precision(found - counts, number[:, None], self.truth)
-        envelope = np.maximum(np.maximum.accumulate(precision, axis=0), self.envelope)
+        envelope = np.maximum(np.maximum.accumulate(precision), self.envelope)
         for k, total in enumerate(exact_sums((recall - before) * envelope)):
             self.area[k] += total
         if self.eleven:

@@ -126,7 +126,7 @@ def by_metric(
 def per_frame(scores: Scores, protocol: Protocol) -> Floats:
     """Return the numbers that are added over frames: one row per frame, the blocks of all metrics side by side."""
     blocks = [block for metric in scores.sums for block in _blocks(metric, scores, protocol)]
-    flat = [block.swapaxes(0, 1).reshape(scores.frames, block.size // max(scores.frames, 1)) for block in blocks]
+    flat = [block.swapaxes(0, 1).reshape(scores.frames, len(block) * math.prod(block.shape[2:])) for block in blocks]
     return np.concatenate([np.empty((scores.frames, 0)), *flat], axis=1)
 
 
