@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.metrics.toy_metrics import LENGTH_ERROR
 
 import mapgauge as mg
+from mapgauge.metrics.table import METRICS
 from mapgauge.scoring.scores import Scores
-from mapgauge.scoring.totals import Sums, Totals, per_frame
+from mapgauge.scoring.totals import Sums, Totals, flags_of, per_frame
 
 PROTOCOL = mg.protocol("paper-60x30").replace(
     classes=("divider", "boundary"), cutoffs=(1.5, 0.5), chamfer=(0.5, 1.0), frechet=()
@@ -61,3 +63,20 @@ def test_rows_of_frames_stay_together() -> None:
     assert rows[1, :24].tolist() == SUMS[:, 1].ravel().tolist()
     assert rows[2, -24:].tolist() == (SUMS[:, 2].ravel() + 0.5).tolist()
     assert per_frame(Scores(PREDICTED, TRUE, np.ones(3), {}, {}, {}), PROTOCOL).shape == (3, 0)
+
+
+def test_a_metric_without_rings_and_hits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, "length_error", LENGTH_ERROR)
+    rows = np.arange(12.0).reshape(1, 3, 2, 2)
+    totals = Totals.of(Scores(PREDICTED, TRUE, np.ones(3), {"length_error": rows}, {}, {}), PROTOCOL)
+    assert totals.sums["length_error"].sums.tolist() == [[[0 + 4 + 8, 1 + 5 + 9], [2 + 6 + 10, 3 + 7 + 11]]]
+    assert totals.sums["length_error"].rings.shape == (0, 2, 2)
+    assert np.isnan(totals.sums["length_error"].frame_values).tolist() == [[True, True]]
+    assert totals.precision == {}
+
+
+def test_flags_have_a_column_for_each_setting() -> None:
+    hits = np.array([0b00, 0b10, 0b01], np.uint16)
+    assert flags_of([hits], [(0, 0), (0, 1)]).tolist() == [[False, False], [False, True], [True, False]]
+    assert flags_of([hits], []).shape == (3, 0)
+    assert flags_of([], []).shape == (0, 0)
