@@ -176,10 +176,6 @@ def test_equal_confidences_are_one_step_in_every_sample() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}, "c": {"divider": []}})
     near = [[0, 0.2], [9, 0.2]]
     guess: dict[str, Any] = {"a": {"divider": [line]}, "b": {"divider": [near]}, "c": {"divider": [far]}}
-        "a": {"divider": [line]},
-        "b": {"divider": [[[0, 0.2], [9, 0.2]]]},
-        "c": {"divider": [far]},
-    }
     sure = {"a": {"divider": [0.9]}, "b": {"divider": [0.8]}, "c": {"divider": [0.8]}}
     protocol = PROTOCOL.replace(cutoffs=(1.5, 100.0))
     results = mg.evaluate(mg.MapFrames.of(guess, confidence=sure), truth, protocol)
