@@ -68,6 +68,9 @@ def test_rows_of_frames_stay_together() -> None:
 def test_a_metric_without_rings_and_hits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, "length_error", LENGTH_ERROR)
     rows = np.arange(12.0).reshape(1, 3, 2, 2)
+    sums, rings = {"length_error": rows, "pld": SUMS.astype(np.float64)}, {"pld": SUMS + 0.5}
+    both = Totals.of(Scores(PREDICTED, TRUE, np.ones(3), sums, rings, {}), PROTOCOL)
+    assert both.sums["pld"].rings.tolist() == Totals.of(scores(), PROTOCOL).sums["pld"].rings.tolist()
     totals = Totals.of(Scores(PREDICTED, TRUE, np.ones(3), {"length_error": rows}, {}, {}), PROTOCOL)
     assert totals.sums["length_error"].sums.tolist() == [[[0 + 4 + 8, 1 + 5 + 9], [2 + 6 + 10, 3 + 7 + 11]]]
     assert totals.sums["length_error"].rings.shape == (0, 2, 2)

@@ -168,7 +168,7 @@ def chamfer(x, y):
 def frechet(distance):
     """Discrete Fréchet distance of open lines from its recursion."""
     n, m = distance.shape
-    leash = np.empty((n, m))
+    leash = np.zeros((n, m))
     for i in range(n):
         for j in range(m):
             before = math.inf
