@@ -174,16 +174,8 @@ def test_equal_confidences_are_one_step_in_every_sample() -> None:
     """Three predictions of three frames: a hit at 0.9, and a hit and a miss at 0.8. Frame "c" is drawn alone, too."""
     line, far = [[0, 0], [9, 0]], [[0, 5], [9, 5]]
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}, "c": {"divider": []}})
-<<<<<<< HEAD
     near = [[0, 0.2], [9, 0.2]]
     guess: dict[str, Any] = {"a": {"divider": [line]}, "b": {"divider": [near]}, "c": {"divider": [far]}}
-=======
-    guess: dict[str, Any] = {
-        "a": {"divider": [line]},
-        "b": {"divider": [[[0, 0.2], [9, 0.2]]]},
-        "c": {"divider": [far]},
-    }
->>>>>>> w-mutants2
     sure = {"a": {"divider": [0.9]}, "b": {"divider": [0.8]}, "c": {"divider": [0.8]}}
     protocol = PROTOCOL.replace(cutoffs=(1.5, 100.0))
     results = mg.evaluate(mg.MapFrames.of(guess, confidence=sure), truth, protocol)
