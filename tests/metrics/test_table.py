@@ -27,7 +27,7 @@ from mapgauge.metrics.table import (
 from mapgauge.protocols import Protocol
 
 PAPER = mg.protocol("paper-60x30")
-KNOWN = "Known: pld, ap_chamfer, ap_frechet, ap_sospa"
+KNOWN = "Known: pld, track_pld, ap_chamfer, ap_frechet, ap_sospa, c_map, mas"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,9 @@ def test_metrics_that_cannot_be_computed_are_refused(metrics: Any, message: str)
 @pytest.mark.parametrize(
     ("protocol", "metric", "remedy"),
     [
-        (PAPER.replace(cutoffs=()), "pld", "Give one: --cutoff 1.5"),
-        (PAPER, "ap_sospa", "Choose another protocol, or other metrics"),
+        (PAPER.replace(cutoffs=()), "pld", "Give them: --cutoff with numbers, separated by commas"),
+        (PAPER, "ap_sospa", "Give them: --sospa with numbers, separated by commas"),
+        (PAPER, "c_map", "Choose a protocol of this metric; mapgauge protocols lists them"),
     ],
 )
 def test_the_remedy_for_the_shell_has_an_option_where_there_is_one(
