@@ -25,7 +25,7 @@ types: .venv/tested
 	$(BIN)/mypy
 
 docs: .venv/docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs site
 	@echo "Open this in a browser: site/index.html"
 
 fuzz: .venv/tested
