@@ -9,7 +9,6 @@ from tests.cli.conftest import Run
 import mapgauge as mg
 from mapgauge.cli.app import app
 from mapgauge.cli.output import progress, set_quiet
-from mapgauge.metrics.metric import HitRows
 from mapgauge.metrics.table import METRICS
 
 TURNED = ("good.json,rotate=90", "truth.geojson")
@@ -183,11 +182,10 @@ def test_several_files_are_inspected(call: Run) -> None:
 
 
 def test_thresholds_are_options(call: Run) -> None:
-    # C-mAP is a score of MapTracker with the thresholds of its protocols.
-    rows = [row for row in METRICS.values() if isinstance(row.rows, HitRows) and row.name != "c_map"]
-    fields = [row.setting.field for row in rows if row.setting]
+    given = {row.setting.option for row in METRICS.values() if row.setting and row.setting.option}
+    assert given == {"--cutoff", "--chamfer", "--frechet", "--sospa"}
     for name in ("evaluate", "sweep", "show"):
-        assert {f"--{field}" for field in fields} <= options_of(name)
+        assert given <= options_of(name)
     command = ("evaluate", "good.json", "truth.geojson", "--chamfer", "0.7", "--frechet", "1.5,2.5", "--sospa", "0.4")
     document = json.loads(call(*command, "--json").stdout)
     assert (document["protocol"]["chamfer"], document["protocol"]["frechet"]) == ([0.7], [1.5, 2.5])

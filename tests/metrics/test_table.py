@@ -72,7 +72,7 @@ def test_the_rows_of_average_precision() -> None:
     assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "Title", "AP", False)
     assert (row.stated(PAPER), row.limits) == ("in words", (0.0, 1.0))
     assert row.values == (Value("ap_sospa", "", "Title", "main"),)
-    assert row.setting == Setting("sospa", "threshold", "km")
+    assert row.setting == Setting("sospa", "threshold", "km", "--sospa")
     assert isinstance(row.rows, HitRows)
     assert isinstance(row.rows.score, partial)
     assert row.rows.score.args == (_sospa, "sospa")

@@ -8,7 +8,7 @@ from mapgauge.arguments import check_workers
 from mapgauge.checks.axes import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
-from mapgauge.evaluation.in_memory import Progress, score_frames
+from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.files.places import opened, streams
 from mapgauge.frames.map_frames import MapFrames
@@ -19,6 +19,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
 from mapgauge.results.summary import Input, Summary
 from mapgauge.scoring.prepare import Frames, check_needs, check_rings, findings_of, loaded, prepare, with_scenes
+from mapgauge.scoring.threads import Progress
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 

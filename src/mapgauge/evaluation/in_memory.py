@@ -1,24 +1,16 @@
 """Scores frames in memory, block by block, in threads."""
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.arguments import check_workers
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.score import score
 from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.threads import Progress, in_threads
 
 BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
-
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 def score_frames(
@@ -50,29 +42,16 @@ def score_frames(
         x, y = predictions.at(order.tolist()), truth.at(order.tolist())
         sorted_scores = score_frames(x, y, protocol, metrics, rings, workers=workers, progress=progress)
         return sorted_scores.at(np.argsort(order))
-    check_workers(workers)
     blocks = _blocks(truth, metrics) or [slice(0, 0)]
 
     def work(block: slice) -> Scores:
         return score(predictions.between(block), truth.between(block), protocol, metrics, rings)
 
-    def gathered(parts: Iterable[Scores]) -> Scores:
-        rows = []
-        for part, block in zip(parts, blocks, strict=True):
-            rows.append(part)
-            if progress is not None:
-                progress(block.stop, len(truth))
-        return Scores.concatenate(rows)
+    def advance(done: int, _: int) -> None:
+        if progress is not None:
+            progress(blocks[done - 1].stop, len(truth))
 
-    threads = min(workers or os.cpu_count() or 1, len(blocks))
-    if threads == 1:
-        return gathered(map(work, blocks))
-    first = work(blocks[0])  # compiles the kernels once, instead of in every thread
-    pool = ThreadPoolExecutor(threads)
-    try:
-        return gathered(chain([first], pool.map(work, blocks[1:])))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return Scores.concatenate(in_threads(work, blocks, workers, advance))
 
 
 def _per_scene(metrics: tuple[str, ...]) -> bool:

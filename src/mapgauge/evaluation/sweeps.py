@@ -10,13 +10,13 @@ import numpy as np
 from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.evaluation.in_memory import Progress
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.scoring.prepare import Frames, loaded
+from mapgauge.scoring.threads import Progress
 
 
 @dataclass(frozen=True, eq=False)

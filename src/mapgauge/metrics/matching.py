@@ -104,7 +104,7 @@ def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str)
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
         rows=HitRows(partial(hits_by, distance, field)),
-        setting=Setting(field, "threshold", unit),
+        setting=Setting(field, "threshold", unit, f"--{field}"),
         stated=lambda _: stated,
         limits=(0.0, 1.0),
     )

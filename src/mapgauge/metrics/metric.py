@@ -52,6 +52,7 @@ class Setting:
     field: str  # name of the field of ``Protocol``: "cutoffs"
     word: str  # "cutoff", "threshold"
     unit: str = "m"
+    option: str = ""  # the option of the command line that sets the field; "" if only a protocol sets it
 
 
 @dataclass(frozen=True, slots=True)

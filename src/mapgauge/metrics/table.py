@@ -17,9 +17,6 @@ from mapgauge.protocols import SWITCH_COST, Protocol
 METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)}
 
 
-_OPTIONS = ("cutoffs", "chamfer", "frechet", "sospa")  # settings that are options of the command line
-
-
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the metrics to compute, in the order of the table.
 
@@ -54,8 +51,8 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                 f"the protocol {protocol.name} has no {setting.field} for {name}",
                 remedy=Remedy(
                     f'Pass them: mg.protocol("{protocol.name}", {setting.field}=(...))',
-                    f"Give them: --{setting.field.removesuffix('s')} with numbers, separated by commas"
-                    if setting.field in _OPTIONS
+                    f"Give them: {setting.option} with numbers, separated by commas"
+                    if setting.option
                     else "Choose a protocol of this metric; mapgauge protocols lists them",
                 ),
             )

@@ -153,7 +153,7 @@ TRACK_PLD = Metric(
         Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff"),
+    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
     level="scene",
     needs=frozenset({"confidences", "tracks", "every track"}),
     requires=("switch_cost",),

@@ -20,7 +20,6 @@ import numpy as np
 
 from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.in_memory import Progress
 from mapgauge.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
@@ -32,6 +31,7 @@ from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
+from mapgauge.scoring.threads import Progress
 
 FRAMES = 200
 # Joined to one script in this order.

@@ -17,10 +17,10 @@ from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, normalised_pld
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.prepare import Frames
+from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.temporal.drives import Drives, drives_of
 from mapgauge.temporal.flicker import Consistency, Transitions, estimates_of
 from mapgauge.temporal.orientation import oriented
-from mapgauge.temporal.threads import Progress, in_threads
 from mapgauge.temporal.warping import common_areas, common_parts, motions_between
 from mapgauge.typing import Bounds, Floats, Indices
 

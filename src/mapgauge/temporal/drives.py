@@ -18,7 +18,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.scenes import scenes_from_tokens
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
-from mapgauge.scoring.prepare import Frames, loaded
+from mapgauge.scoring.prepare import Frames, loaded, with_scenes
 from mapgauge.typing import Indices
 
 _EXAMPLES = 3
@@ -110,10 +110,7 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
 def _scenes(frames: MapFrames, given: Mapping[str, str] | None, name: str) -> tuple[str, ...]:
     """Return the scene of each frame: as given, from the data, or from the tokens of Argoverse 2."""
     if given is not None:
-        lacking = [token for token in frames.tokens if token not in given]
-        if lacking:
-            raise InvalidInput(f"scenes: {len(lacking)} tokens have no scene (first: {lacking[0]})")
-        return tuple(str(given[token]) for token in frames.tokens)
+        return with_scenes(frames, given).scenes or ()
     scenes = frames.scenes or scenes_from_tokens(frames.tokens)
     if scenes is None:
         raise InvalidInput(

@@ -18,9 +18,9 @@ from mapgauge.geometry.poses import move_polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.metrics.pld import pld
 from mapgauge.scoring.prepare import Frames, loaded
+from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.temporal.drives import Drives, drives_of
 from mapgauge.temporal.raster import DRAWN, Raster
-from mapgauge.temporal.threads import Progress, in_threads
 from mapgauge.temporal.warping import motions_between
 from mapgauge.typing import Bounds, Indices
 

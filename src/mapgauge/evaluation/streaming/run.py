@@ -32,10 +32,10 @@ from mapgauge.results.results import Results
 from mapgauge.results.saving import finite_bounds
 from mapgauge.scoring.prepare import check_axes, cropped, no_confidences
 from mapgauge.scoring.score import score
+from mapgauge.scoring.threads import Progress
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
-Progress = Callable[[int, int], None]
 OnError = Literal["stop", "skip"]
 
 
