@@ -4,10 +4,12 @@ Elements of two graphs are assigned to each other. A pair saves something if it 
 assignment breaks costs something (see ``graphs.py``). A pair that saves nothing may still carry a link, so all pairs
 of elements of the same kind are candidates.
 
-Few of them matter. The linear programme begins with the pairs that save something. Its dual solution prices all
-others: a pair that cannot pay for itself is not in the best assignment. Pairs that may are added, and the programme
-is solved again, until the prices prove that no pair is left. Prices also prove the 0/1 solution: a pair is added if
-its price does not exceed the gap between the 0/1 solution and the linear one.
+A pair that saves nothing is left out if it can only break links, whatever the other pairs are. If few links are left,
+one linear programme with all other pairs is the fastest way. If there are many, as in a matrix of scores without
+zeros, the programme begins with the pairs that save something. Its dual solution prices all others: a pair that cannot
+pay for itself is not in the best assignment. Pairs that may are added, and the programme is solved again, until the
+prices prove that no pair is left. Prices also prove the 0/1 solution: a pair is added if its price does not exceed the
+gap between the 0/1 solution and the linear one.
 
 An entry of a broken-link matrix that only one side can change is linear: its absolute value is the entry itself, and
 it needs no row.
@@ -22,6 +24,7 @@ from mapgauge.linked.problem import Problem, Sparse
 from mapgauge.linked.solver import Solution, solve_with_prices
 from mapgauge.typing import Flags, Floats, Indices
 
+MANY = 60_000  # entries of the programme of all pairs, above which it begins with few of them
 TOLERANCE = 1e-9  # a pair that may save less than this is left out
 
 
@@ -55,14 +58,17 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
         link_cost: The cost of a broken link of weight 1, above 0.
         binary: Whether assignments must be 0 or 1. This can take much longer.
     """
-    chosen = problem.saving > 0
-    same = problem.kind_x[:, None] == problem.kind_y[None, :]
+    near = problem.saving > 0
+    if _size(problem.x, problem.y) > MANY:
+        chosen, same = near, problem.kind_x[:, None] == problem.kind_y[None, :]
+    else:
+        chosen = same = _useful(problem)
     while True:
         found, price = _solve(problem, chosen, link_cost, binary=False)
         more = same & ~chosen & (price < -TOLERANCE)
         if not more.any():
             break
-        chosen |= more
+        chosen = chosen | more
     linear = found.total
     if binary and not _is_whole(found.weight):
         found, _ = _solve(problem, chosen, link_cost, binary=True)
@@ -70,6 +76,29 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
         if more.any():
             found, _ = _solve(problem, chosen | more, link_cost, binary=True)
     return LinkedAssignment(found.first, found.second, found.weight, found.total, linear)
+
+
+def _size(x: Graph, y: Graph) -> int:
+    """Return the number of entries of the programme of all pairs, less those of its first rows."""
+    return 2 * (len(x.weight) * y.size + len(y.weight) * x.size)
+
+
+def _useful(problem: Linked) -> Flags:
+    """Return the pairs that may be in a best assignment.
+
+    A pair that saves nothing is left out if it breaks at least as many links by itself as it may repair.
+    """
+    chosen = problem.kind_x[:, None] == problem.kind_y[None, :]
+    while True:
+        first, second = np.nonzero(chosen)
+        repaired = np.zeros(len(first))
+        for entries in entries_of(problem.x, problem.y, first, second):
+            both = two_sided(entries, chosen.size)[2][entries.place]
+            repaired += np.bincount(entries.pair, np.where(both, 1.0, -1.0) * entries.weight, minlength=len(first))
+        useless = (repaired <= 0) & (problem.saving[first, second] <= 0)
+        if not useless.any():
+            return chosen
+        chosen[first[useless], second[useless]] = False
 
 
 def _is_whole(weight: Floats) -> bool:
