@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mapgauge.geometry.resampling import resample
     from mapgauge.io import read, write
     from mapgauge.metrics.average_precision import average_precision
+    from mapgauge.metrics.lane_graph_pld import lane_graph_pld
+    from mapgauge.metrics.lane_graph_result import LaneGraphPldResult
     from mapgauge.metrics.pld import Parts, PldResult, pld
     from mapgauge.metrics.track_pld import track_pld
     from mapgauge.metrics.track_result import TrackPldResult
@@ -53,6 +55,7 @@ __all__ = [
     "Finding",
     "Instance",
     "InvalidInput",
+    "LaneGraphPldResult",
     "MapFrames",
     "MapgaugeError",
     "Match",
@@ -74,6 +77,7 @@ __all__ = [
     "consistency",
     "evaluate",
     "frechet",
+    "lane_graph_pld",
     "load_results",
     "pld",
     "protocol",
@@ -99,6 +103,7 @@ _HOMES = {
     "Finding": "frames.findings",
     "Instance": "frames.instance",
     "InvalidInput": "errors",
+    "LaneGraphPldResult": "metrics.lane_graph_result",
     "MapFrames": "frames.map_frames",
     "MapgaugeError": "errors",
     "Match": "results.assignment",
@@ -119,6 +124,7 @@ _HOMES = {
     "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
     "frechet": "distances.frechet",
+    "lane_graph_pld": "metrics.lane_graph_pld",
     "load_results": "results.storage",
     "pld": "metrics.pld",
     "protocol": "protocols",

@@ -33,6 +33,7 @@ def evaluate(
     frechet: o.FrechetOption = None,
     sospa: o.SospaOption = None,
     switch_cost: o.SwitchCostOption = None,
+    link_cost: o.LinkCostOption = None,
     spacing: o.SpacingOption = None,
     count: o.CountOption = None,
     classes: o.ClassesOption = None,
@@ -114,10 +115,9 @@ def evaluate(
     if len(set(given)) < len(given):
         refuse("--protocol", f"must be different names, got {', '.join(given)}")
     thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
+    costs = {"switch_cost": switch_cost, "link_cost": link_cost}
     protocols = [
-        settings_of(
-            one, **thresholds, switch_cost=switch_cost, spacing=spacing, count=count, classes=classes, crop=crop
-        )
+        settings_of(one, **thresholds, **costs, spacing=spacing, count=count, classes=classes, crop=crop)
         for one in given
     ]
     chosen = metrics_of_each(protocols, metrics)

@@ -53,9 +53,7 @@ def solve_with_prices(problem: Problem, *, binary: bool = False) -> Solution:
         return Solution(np.empty(0), np.zeros(rows), np.zeros(len(problem.terms)))
     found = _run(problem, binary, 1.0 if binary else math.inf, {} if binary else _PRICED)
     dual = np.array(found.row_dual) if not binary else np.zeros(rows + len(problem.terms))
-    return Solution(
-        _rounded(np.array(found.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:]
-    )
+    return Solution(_rounded(np.array(found.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:])
 
 
 def _rounded(solution: Floats) -> Floats:

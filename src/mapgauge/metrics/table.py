@@ -6,15 +6,20 @@ from itertools import pairwise
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.lane_graph_pld import LANE_GRAPH_PLD
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.stability import MAS
 from mapgauge.metrics.track_pld import TRACK_PLD
-from mapgauge.protocols import SWITCH_COST, Protocol
+from mapgauge.protocols import LINK_COST, SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)}
+METRICS: dict[str, Metric] = {
+    row.name: row for row in (PLD, TRACK_PLD, LANE_GRAPH_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)
+}
+
+_RECOMMENDED = {"switch_cost": SWITCH_COST, "link_cost": LINK_COST}  # fields that metrics require
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -41,8 +46,8 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                 raise InvalidInput(
                     f"the protocol {protocol.name} has no {field} for {name}",
                     remedy=Remedy(
-                        f'Set it: mg.protocol("{protocol.name}", {field}={SWITCH_COST:g})',
-                        f"Give one: --{field.replace('_', '-')} {SWITCH_COST:g}",
+                        f'Set it: mg.protocol("{protocol.name}", {field}={_RECOMMENDED[field]:g})',
+                        f"Give one: --{field.replace('_', '-')} {_RECOMMENDED[field]:g}",
                     ),
                 )
         setting = METRICS[name].setting
