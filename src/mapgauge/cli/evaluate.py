@@ -115,9 +115,17 @@ def evaluate(
     if len(set(given)) < len(given):
         refuse("--protocol", f"must be different names, got {', '.join(given)}")
     thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-    costs = {"switch_cost": switch_cost, "link_cost": link_cost}
     protocols = [
-        settings_of(one, **thresholds, **costs, spacing=spacing, count=count, classes=classes, crop=crop)
+        settings_of(
+            one,
+            **thresholds,
+            switch_cost=switch_cost,
+            link_cost=link_cost,
+            spacing=spacing,
+            count=count,
+            classes=classes,
+            crop=crop,
+        )
         for one in given
     ]
     chosen = metrics_of_each(protocols, metrics)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
@@ -26,7 +27,7 @@ def link_findings(predictions: MapFrames, truth: MapFrames, floor: float = 0.0) 
                     "warning",
                     "links-one-side",
                     f"{names[k]}: no links between lanes{above}, and {names[1 - k]} has {other}",
-                    remedy="Use files with links, such as those of OpenLane-V2",
+                    remedy=Remedy.of("Use files with links, such as those of OpenLane-V2"),
                 )
             )
     return tuple(found)

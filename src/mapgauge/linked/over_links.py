@@ -88,7 +88,7 @@ def _useful(problem: Linked) -> Flags:
 
     A pair that saves nothing is left out if it breaks at least as many links by itself as it may repair.
     """
-    chosen = problem.kind_x[:, None] == problem.kind_y[None, :]
+    chosen: Flags = problem.kind_x[:, None] == problem.kind_y[None, :]
     while True:
         first, second = np.nonzero(chosen)
         repaired = np.zeros(len(first))

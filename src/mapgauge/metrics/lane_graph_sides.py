@@ -86,7 +86,8 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         first = g - g % groups.classes
         traffic = first + np.flatnonzero(boxes[first : first + groups.classes])
         bounds = groups.bounds[[g, *traffic.tolist()]]
-        x, y = (_elements(groups, bounds[:, side], bounds[:, side + 1], floor) for side in (0, 1))
+        whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
+        x, y = (_elements(groups, bounds[:, side], bounds[:, side + 1], whole, floor) for side in (0, 1))
         mine = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
         at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
@@ -94,17 +95,24 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         tables[:, i, j] = numbers[mine].T
         tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
         partner = truth_of[np.searchsorted(rows, x.instance[: x.lanes])]
-        yield g, FrameGraphs(x, y, *tables, plain[k], np.where(partner >= 0, at[partner], -1))
+        yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
 
 
-def _elements(groups: Groups, start: Indices, stop: Indices, floor: float) -> Elements:
-    """Return the elements of one side of a frame: the lanes, then the boxes of each class."""
+def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, int], floor: float) -> Elements:
+    """Return the elements of one side of a frame: the lanes, then the boxes of each class.
+
+    Args:
+        groups: All groups.
+        start: The first instance of each group of elements.
+        stop: Its end.
+        whole: The first instance of the frame and its end.
+        floor: The score up to which there is no link.
+    """
     instance = ranges(start, stop - start)
     lanes = int(stop[0] - start[0])
-    lowest, highest = int(start.min()), int(stop.max())
-    place = np.full(highest - lowest, -1)
-    place[instance - lowest] = np.arange(len(instance))
-    links = links_between(groups.links, lowest, highest) if len(instance) else None
+    place = np.full(whole[1] - whole[0], -1)
+    place[instance - whole[0]] = np.arange(len(instance))
+    links = links_between(groups.links, *whole)
     if links is None:
         source = target = kind = np.empty(0, np.int64)
         score = np.empty(0)
