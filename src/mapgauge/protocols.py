@@ -36,7 +36,7 @@ TRAFFIC_ELEMENTS = (
     *("u_turn", "no_u_turn", "slight_left", "slight_right"),
 )
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
-LINK_COST = 0.25  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
+LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
 LINK_FLOOR = 0.1  # networks give every pair of lanes a score above 0; scores up to this are no links
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 

@@ -9,6 +9,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
 import mapgauge as mg
+from mapgauge.frames.joining import join_frames
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Floats
@@ -181,3 +182,29 @@ def shuffled(one: Map, rng: np.random.Generator) -> Map:
         light_confidence=[one.light_confidence[i] for i in q],
         light_links=one.light_links[np.ix_(p, q)] if one.light_links.size else one.light_links,
     )
+
+
+def lane_world(frames: int = 8, seed: int = 0) -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Frames of two scenes: predicted and true lanes, lights and links. Some lanes and links are missed or false."""
+    rng = np.random.default_rng(seed)
+    sides: list[list[mg.MapFrames]] = [[], []]
+    for k in range(frames):
+        truth = chain([0.0, 3.0, 6.0, 9.0, 12.0], [(0, 1), (0, 2), (1, 3), (3, 4)])
+        truth.lights, truth.light_confidence = [("red", 0.0), ("green", 4.0)], [1.0, 1.0]
+        truth.light_links = np.eye(5, 2)
+        score = np.clip(truth.links * 0.8 + rng.normal(0, 0.1, (5, 5)), 0, 1)
+        guess = Map(
+            [place + float(rng.normal(0, 0.3)) for place in truth.place],
+            rng.beta(4, 2, 5).tolist(),
+            score,
+            [("red", 0.2), ("red", 4.0)],
+            [0.9, 0.6],
+            np.clip(truth.light_links - 0.2, 0, 1),
+        )
+        if k % 4 == 1:
+            guess.links[:] = 0.0
+        sides[0].append(as_frames(guess, f"{k:02}"))
+        sides[1].append(replace(as_frames(truth, f"{k:02}"), confidence=None))
+    joined = [join_frames(side) for side in sides]
+    scenes = tuple(f"scene-{k % 2}" for k in range(frames))
+    return joined[0], replace(joined[1], scenes=scenes)

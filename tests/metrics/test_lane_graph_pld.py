@@ -212,7 +212,7 @@ def test_frames_pool_with_sum() -> None:
     assert both.link_counts == LinkCounts(0, 0, 1)
     assert both.matches == both.wrong_links == ()
     assert both.topology > 0
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool lane-graph PLD of cutoff 1\.5, link cost 0\.25"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool lane-graph PLD of cutoff 1\.5, link cost 0\.1"):
         one + distance(truth, truth, link_cost=1.0)
 
 

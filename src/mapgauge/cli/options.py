@@ -123,7 +123,7 @@ LinkCostOption: TypeAlias = Annotated[
     typer.Option(
         "--link-cost",
         metavar="COST",
-        help="Also compute lane-graph PLD, in which a wrong link has this cost, such as 0.25.",
+        help="Also compute lane-graph PLD, in which a wrong link has this cost, such as 0.1.",
         show_default=False,
     ),
 ]

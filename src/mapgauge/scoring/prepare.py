@@ -13,6 +13,7 @@ from mapgauge.checks import check
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.link_findings import link_findings
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.cropping import check_region
@@ -87,12 +88,14 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
 def findings_of(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks, and those about tracks and times if a metric needs them.
+    """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
     """
     found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
     found = tuple(finding for finding in found if finding.code != "tracks-one-side")
+    if any(METRICS[name].of == "lanes" and "links" in METRICS[name].needs for name in metrics):
+        found = (*found, *link_findings(predictions, truth))
     if not any("tracks" in METRICS[name].needs for name in metrics):
         return found
     known = {finding.code for finding in found}
