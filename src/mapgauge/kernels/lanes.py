@@ -100,9 +100,6 @@ def _in_places(points, start, stop, order, first, height, seen):
 def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
     """Count the lanes that a one-to-one assignment recovers: the numbers of the F-score of 3-D lanes.
 
-    ``out[g]`` gets the true lanes that are found, the predicted lanes that are right, and the numbers of true and of
-    predicted lanes that take part.
-
     Args:
         points: Coordinates ``(dimension, points)`` of all lanes.
         offsets: Lane i has the points from ``offsets[i]`` to ``offsets[i + 1]``.
@@ -111,6 +108,8 @@ def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
         places: Number of places.
         apart: Metres between two lanes that count as apart at a place.
         share: The share of the places of a lane at which it must be near the other.
+        out: For each group: true lanes that are found, predicted lanes that are right, and the numbers of true and of
+            predicted lanes that take part.
     """
     longest = 0
     for i in range(len(offsets) - 1):
