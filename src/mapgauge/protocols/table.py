@@ -24,33 +24,20 @@ _OPENLANE = Protocol(
 _GRAPH = _OPENLANE.replace(boxes=TRAFFIC_ELEMENTS, frechet=(), overlaps=(0.75,))
 _CENTRES = _GRAPH.replace(
     name="openlanev2-v1.0",
-    about="OpenLane-V2's scores of centrelines by the kit of version 1.0",
+    about="OpenLane-V2's scores of centrelines, version 1.0: DET, TOP, OLS, F-score",
     classes=(LANE, *TRAFFIC_ELEMENTS),
     lanes=(1.0, 2.0, 3.0),
     topology="v1.0",
 )
 _SEGMENTS = _GRAPH.replace(
     name="openlanev2-v2.0",
-    about="OpenLane-V2's scores of lane segments by the kit of version 2.0",
+    about="OpenLane-V2's scores of lane segments, version 2.0: DET, TOP, OLUS",
     classes=(LANE, *LANE_LINES, *AREAS, *TRAFFIC_ELEMENTS),
     segments=(1.0, 2.0, 3.0),
     areas=_NEAR,
     topology="v1.0",
 )
-_OF = {
-    "near": "of the lanes within 25 m ahead and behind",
-    "far": "of the other lanes",
-    "intersection": "of the lanes in intersections",
-    "elsewhere": "of the lanes outside of intersections",
-}
 _NEW: dict[str, Any] = {"topology": "v1.1", "drop_closing": True}
-
-
-def _parts(base: Protocol) -> list[Protocol]:
-    """Return a protocol for all lanes, and one for each part of them."""
-    parts = [base.replace(name=f"{base.name}-{part}", about=f"{base.name}, {_OF[part]}", part=part) for part in PARTS]
-    return [base, *parts]
-
 
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
@@ -105,9 +92,9 @@ PROTOCOLS: Mapping[str, Protocol] = {
         ),
         _OPENLANE,
         _CENTRES,
-        *_parts(_CENTRES.replace(name="openlanev2-v1.1", about=_CENTRES.about.replace("1.0", "1.1"), **_NEW)),
+        _CENTRES.replace(name="openlanev2-v1.1", about=_CENTRES.about.replace("1.0", "1.1"), **_NEW),
         _SEGMENTS,
-        *_parts(_SEGMENTS.replace(name="openlanev2-v2.1", about=_SEGMENTS.about.replace("2.0", "2.1"), **_NEW)),
+        _SEGMENTS.replace(name="openlanev2-v2.1", about=_SEGMENTS.about.replace("2.0", "2.1"), **_NEW),
     )
 }
 
@@ -116,7 +103,9 @@ def protocol(base: str | Protocol | None = None, /, **settings: Any) -> Protocol
     """Return a protocol by its name, with some settings changed.
 
     Args:
-        base: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``. It can also be given as ``name=``.
+        base: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``. It can also be given as ``name=``. A protocol
+            for lane graphs can be restricted to a part of the lanes: ``"openlanev2-v1.1-near"``, and likewise
+            ``-far``, ``-intersection`` and ``-elsewhere``.
         settings: Fields of ``Protocol`` to change. After a base, ``name=`` gives the changed protocol another name.
 
     >>> import mapgauge as mg
@@ -126,7 +115,17 @@ def protocol(base: str | Protocol | None = None, /, **settings: Any) -> Protocol
     if base is None:
         base = settings.pop("name", None)
     if not isinstance(base, Protocol):
-        if not isinstance(base, str) or base not in PROTOCOLS:
+        found = _named(base) if isinstance(base, str) else None
+        if found is None:
             raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}")
-        base = PROTOCOLS[base]
+        base = found
     return base.replace(**settings) if settings else base
+
+
+def _named(name: str) -> Protocol | None:
+    """Return a protocol of the table, or one of them for a part of the lanes."""
+    whole, _, part = name.rpartition("-")
+    base = PROTOCOLS.get(whole)
+    if part in PARTS and base is not None and base.lanes + base.segments:
+        return base.replace(name=name, part=part)
+    return PROTOCOLS.get(name)
