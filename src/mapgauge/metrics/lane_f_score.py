@@ -61,5 +61,6 @@ F_LANE = Metric(
     requires=("lanes",),
     stated=lambda _: f"within {APART:g} m at {SHARE:.0%} of the places",
     limits=(0.0, 1.0),
+    percent=True,
     of="lanes",
 )

@@ -125,6 +125,7 @@ class Metric:
     stated: Callable[[Protocol], str] = lambda _: ""
     default: bool = True  # whether it is computed when no metrics are named
     limits: tuple[float, float] = (-math.inf, math.inf)  # smallest and largest possible value; intervals end there
+    percent: bool = False  # whether papers print it in percent, as they do with every average precision
     of: Kind = "lines"
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None

@@ -24,6 +24,7 @@ def _row(name: str, title: str, of: tuple[str, ...], stated: str) -> Metric:
         rows=CombinedRows(of, _mean),
         stated=lambda _: stated,
         limits=(0.0, 1.0),
+        percent=True,
     )
 
 

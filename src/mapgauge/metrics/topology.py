@@ -23,6 +23,7 @@ from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats
 
 FILLER = {"v1.0": 1.0, "v1.1": 0.5 + 2.0**-23}  # score of a false link that stands for a missed vertex
+_RELEASES = {"v1.0": "v1.0 and v2.0", "v1.1": "v1.1 and v2.1"}
 _COLUMNS = ("precision", "vertices")
 
 
@@ -79,8 +80,9 @@ def _row(name: str, title: str, kind: str) -> Metric:
         rows=SumRows(_COLUMNS, partial(_score, kind), partial(_values, name)),
         requires=("topology",),
         needs=frozenset({"confidences", "links"}),
-        stated=lambda protocol: f"rules of {protocol.topology}, mean over vertices and thresholds",
+        stated=lambda protocol: f"rules of {_RELEASES[protocol.topology or 'v1.1']}, mean over vertices and thresholds",
         limits=(0.0, 1.0),
+        percent=True,
         of="lanes",
     )
 
