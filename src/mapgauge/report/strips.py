@@ -83,6 +83,6 @@ def _hint(methods: Sequence[Results]) -> str:
         if not tracked or TRACK_PLD.name in method.metrics or method.scenes is None:
             return ""
     return (
-        "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, in "
-        "the shell with mapgauge evaluate --switch-cost 0.5."
+        "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, "
+        "in the shell with mapgauge evaluate --switch-cost 0.5."
     )

@@ -62,8 +62,8 @@ class Strip:
     false_count: int  # number of all such tracks
 
 
-def check_strips(results: Results) -> None:
-    """Refuse results whose tracks cannot be drawn over time."""
+def check_track_pld(results: Results) -> None:
+    """Refuse results without T-PLD."""
     name = str(results.origin or "the results")
     if TRACK_PLD.name not in results.metrics:
         raise InvalidInput(
@@ -72,11 +72,6 @@ def check_strips(results: Results) -> None:
                 'Evaluate with mg.protocol("paper-60x30", switch_cost=0.5), with tracks on both sides',
                 "Evaluate with --switch-cost 0.5, with tracks on both sides",
             ),
-        )
-    if results.data is None:
-        raise InvalidInput(
-            f"{name}: these results came from a file, which does not hold the geometry",
-            remedy="Call with_data() to read the evaluated files again",
         )
 
 
@@ -113,16 +108,18 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         scene: The scene.
         false: Largest number of predicted tracks that are false most of the time.
     """
-    check_strips(results)
-    assert results.data is not None
-    assert results.protocol.switch_cost is not None
-    protocol, (x, y) = results.protocol, results.data
+    check_track_pld(results)
+    if results.data is None:
+        raise InvalidInput(
+            f"{results.origin or 'the results'}: these results came from a file, which does not hold the geometry",
+            remedy="Call with_data() to read the evaluated files again",
+        )
+    protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, results.data
+    assert cost is not None
     frames = scene_frames(results, scene)
     places = [y.index[results.tokens[frame]] for frame in frames]
     groups = group(x.at(places), y.at(places), protocol)
-    _, found = solve_scene(
-        groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=protocol.switch_cost
-    )
+    _, found = solve_scene(groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=cost)
     seconds = seconds_of(timestamps_of(results, frames))
     label = groups.side // 2 % groups.classes
     true, partner = partners(groups, found)
