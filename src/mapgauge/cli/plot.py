@@ -1,7 +1,7 @@
 """``mapgauge plot``: draws results as a figure for a paper or for slides."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
