@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -53,3 +54,9 @@ def tracked_world(
 def tracked_results(predictions: mg.MapFrames, truth: mg.MapFrames) -> mg.Results:
     settings = mg.protocol("paper-60x30", switch_cost=0.5, classes=["divider"])
     return mg.evaluate(predictions, truth, settings, metrics=["pld", "track_pld"])
+
+
+@cache
+def many_tracks() -> mg.Results:
+    """Return results with 500 true tracks whose names are long and odd."""
+    return tracked_results(*tracked_world(scenes=1, frames=2, lines=500, name=lambda k: f"{k}{EVIL}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.report.test_file import Elements, contents
-from tests.tracked import EVIL, tracked_results, tracked_world
+from tests.tracked import EVIL, many_tracks, tracked_results, tracked_world
 
 import mapgauge as mg
 from mapgauge.errors import MissingDependency
@@ -153,8 +153,7 @@ def test_bars_and_switches_say_who_matched(show: Show, page_of: Path) -> None:
 
 
 def test_odd_names_many_tracks_and_one_frame(show: Show, tmp_path: Path) -> None:
-    many = tracked_results(*tracked_world(scenes=1, frames=3, lines=500, name=lambda k: f"{k}{EVIL}"))
-    write_report(many, tmp_path / "many.html")
+    write_report(many_tracks(), tmp_path / "many.html")
     assert (tmp_path / "many.html").stat().st_size < 600_000
     page = show(tmp_path / "many.html", "#pane=time")
     assert page.locator("#strip-rows .row.true").count() == 500

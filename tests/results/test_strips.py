@@ -21,7 +21,7 @@ def test_a_strip_has_the_matches_of_every_frame() -> None:
     assert strip.truth[2].switches == [Switch(3, 2, 3)]
     assert strip.truth[0].switches == []
     assert strip.frames == (6, 7, 8, 9, 10, 11)
-    assert strip.seconds == (0, 10, 20, 30, 40, 50)
+    assert list(strip.seconds or ()) == [0, 10, 20, 30, 40, 50]
     (ghost,) = strip.false
     assert (ghost.track, ghost.cells.tolist(), strip.false_count) == ("ghost", [ALONE] * 6, 1)
     assert ghost.confidence == pytest.approx(0.9)

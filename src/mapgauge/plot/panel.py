@@ -102,16 +102,7 @@ class Panel(NamedTuple):
 
 
 def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
-    """Draw a panel and its axes.
-
-    Args:
-        axes: The axes.
-        view: The view.
-        panel: What to draw.
-        place: The number of the panel.
-        left: Whether the axis on the left has labels.
-        bottom: Whether the axis below has labels.
-    """
+    """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
     _dress(axes, view, panel, left=left, bottom=bottom)
     found, paint = panel.assignment, panel.paint
     matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})

@@ -11,7 +11,7 @@ from mapgauge.metrics.track_pld import TRACK_PLD
 from mapgauge.report.drawings import Arrays
 from mapgauge.results.results import Results
 from mapgauge.results.scene_frames import scene_frames
-from mapgauge.results.strips import Strip, scene_values, strips_of
+from mapgauge.results.strips import Strip, has_tracks, scene_values, strips_of
 
 SCENES = 50  # scenes of which the page has the tracks
 
@@ -73,14 +73,13 @@ def _described(strip: Strip) -> dict[str, Any]:
 
 
 def _has_strips(results: Results) -> bool:
-    return TRACK_PLD.name in results.metrics and results.scenes is not None and results.data is not None
+    return TRACK_PLD.name in results.metrics and results.scenes is not None and has_tracks(results)
 
 
 def _hint(methods: Sequence[Results]) -> str:
     """Return how to get the tracks over time, if both sides of all methods have tracks and T-PLD was not computed."""
     for method in methods:
-        tracked = method.data is not None and all(side.track is not None for side in method.data)
-        if not tracked or TRACK_PLD.name in method.metrics or method.scenes is None:
+        if not has_tracks(method) or TRACK_PLD.name in method.metrics or method.scenes is None:
             return ""
     return (
         "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, "

@@ -75,6 +75,12 @@ def check_track_pld(results: Results) -> None:
         )
 
 
+def has_tracks(results: Results) -> bool:
+    """Whether both sides of the data have tracks. A side without instances needs none."""
+    sides = results.data
+    return sides is not None and all(side.track is not None or not len(side.polylines) for side in sides)
+
+
 def scene_values(results: Results) -> dict[str, float]:
     """Return T-PLD of each scene, the mean over its classes, from the highest. Scenes without a value are left out."""
     scenes = np.array(results.scenes or (), object)
@@ -114,6 +120,8 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
             f"{results.origin or 'the results'}: these results came from a file, which does not hold the geometry",
             remedy="Call with_data() to read the evaluated files again",
         )
+    if not has_tracks(results):
+        raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
     protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, results.data
     assert cost is not None
     frames = scene_frames(results, scene)
