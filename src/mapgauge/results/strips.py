@@ -126,7 +126,7 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
     assert cost is not None
     frames = scene_frames(results, scene)
     places = [y.index[results.tokens[frame]] for frame in frames]
-    groups = group(x.at(places), y.at(places), protocol)
+    groups, _ = group(x.at(places), y.at(places), protocol).of_lines()
     _, found = solve_scene(groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=cost)
     seconds = seconds_of(timestamps_of(results, frames))
     label = groups.side // 2 % groups.classes
