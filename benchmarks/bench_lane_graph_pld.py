@@ -69,16 +69,16 @@ def frames(rng: np.random.Generator, true: int, predicted: int, noise: float) ->
             for i, j in np.argwhere(matrix > 0).tolist():
                 links[side].append((first + i, first + j, float(matrix[i, j]), SUCCESSOR))
     made = []
-    for side, linked in zip(sides, links, strict=True):
+    for instances, linked in zip(sides, links, strict=True):
         source, target, weight, kind = zip(*linked, strict=True)
         made.append(
             mg.MapFrames(
                 tuple(f"{k:03}" for k in range(FRAMES)),
                 ("centerline", *TRAFFIC_ELEMENTS),
-                np.array([one[0] for one in side], np.int64),
-                np.array([one[1] for one in side], np.int64),
-                Polylines.of([one[2] for one in side]),
-                np.array([one[3] for one in side]),
+                np.array([one[0] for one in instances], np.int64),
+                np.array([one[1] for one in instances], np.int64),
+                Polylines.of([one[2] for one in instances]),
+                np.array([one[3] for one in instances]),
                 links=Links.of(source, target, weight=weight, kind=kind),
                 boxes=TRAFFIC_ELEMENTS,
             )

@@ -40,7 +40,7 @@ def graph(links: np.ndarray, keep: np.ndarray | None = None, false: int = 0) -> 
         np.zeros(len(lines), np.int64),
         np.zeros(len(lines), np.int64),
         mg.Polylines.of(lines),
-        0.999 - 1e-5 * np.arange(len(lines)),
+        np.linspace(0.999, 0.998, len(lines)),
         links=Links.of(source, target, weight=links[source, target]),
     )
 

@@ -126,13 +126,14 @@ def slow(x: Map, y: Map, link_cost: float, *, binary: bool = False) -> float:
     broken = vstack([kron(a, eye_array(n)) - kron(eye_array(m), b.T), kron(a.T, eye_array(n)) - kron(eye_array(m), b)])
     once = vstack([kron(eye_array(m), np.ones((1, n))), kron(np.ones((1, m)), eye_array(n))])
     terms = broken.shape[0]
-    matrix = vstack(
+    matrix: Any = vstack(
         [
             hstack([once, csr_array((m + n, terms))]),
             hstack([broken, -eye_array(terms)]),
             hstack([-broken, -eye_array(terms)]),
         ]
-    ).tocsr()
+    )
+    matrix = csr_array(matrix)
     limit = np.concatenate([np.ones(m + n), np.zeros(2 * terms)])
     cost = np.concatenate([(pair - r[:, None] - s).ravel(), np.full(terms, link_cost / 2)])
     top = np.concatenate([may.ravel(), np.full(terms, np.inf)])
@@ -146,7 +147,8 @@ def slow(x: Map, y: Map, link_cost: float, *, binary: bool = False) -> float:
             options={"mip_rel_gap": 0.0},
         )
     else:
-        found = linprog(cost, A_ub=matrix, b_ub=limit, bounds=np.stack([np.zeros(len(top)), top], axis=1))
+        bounds: Any = np.stack([np.zeros(len(top)), top], axis=1)
+        found = linprog(cost, A_ub=matrix, b_ub=limit, bounds=bounds)
     assert found.status == 0
     return float(r.sum() + s.sum() + found.fun)
 

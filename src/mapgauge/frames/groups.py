@@ -5,7 +5,7 @@ Groups are in the order of frames. For a metric of level "scene", this is the or
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class Groups:
     intersection: Flags | None = None  # whether a lane lies in an intersection; None unless both sides know
     boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
     names: tuple[str, ...] = ()  # of the classes
+    shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
 
     @cached_property
     def points(self) -> Floats:
