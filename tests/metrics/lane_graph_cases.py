@@ -139,7 +139,7 @@ def slow(x: Map, y: Map, link_cost: float, *, binary: bool = False) -> float:
     top = np.concatenate([may.ravel(), np.full(terms, np.inf)])
     if binary:
         whole = np.concatenate([np.ones(m * n), np.zeros(terms)])
-        found = milp(
+        found: Any = milp(
             cost,
             constraints=LinearConstraint(matrix, ub=limit),
             bounds=(0, top),  # type: ignore[arg-type]

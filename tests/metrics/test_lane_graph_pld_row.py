@@ -115,7 +115,7 @@ def test_the_command_line_and_the_report_show_it(
     done = call(*ask, "-o", "x.mg")
     assert done.returncode == 0, done.stderr
     assert "Lane-graph PLD, lower is better (lane-graph; cutoff 1.5 m, link cost 0.1, link floor 0.1" in done.stdout
-    assert re.search(r"LG-PLD ↓ +LG-PLD - PLD", done.stdout)
+    assert re.search(r"LG-PLD ↓ +price of links", done.stdout)
     expected = mg.evaluate(bare[0], bare[1], mg.protocol("lane-graph", classes=["centerline"], link_cost=0.5))
     document = json.loads(call(*ask, "--link-cost", "0.5", "--json").stdout)
     assert document["mean"]["lane_graph_pld"] == expected.mean["lane_graph_pld"]

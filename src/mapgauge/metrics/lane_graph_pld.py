@@ -184,7 +184,7 @@ LANE_GRAPH_PLD = Metric(
     lower_is_better=True,
     values=(
         Value("lane_graph_pld", "", "Lane-graph PLD", "main"),
-        Value("topology", "topology", "LG-PLD - PLD", "headline"),
+        Value("topology", "topology", "price of links", "headline"),
         *(Value(f"graph_{name}", name, _TITLES.get(name, name.removesuffix("_points")), "part") for name in PARTS),
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),
     ),
