@@ -92,7 +92,9 @@ def findings_of(
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
     """
-    found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    # The checks are about lines, not about boxes.
+    lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
+    found = check(predictions, truth, region=protocol.region, classes=lines)
     found = tuple(finding for finding in found if finding.code != "tracks-one-side")
     if not any("tracks" in METRICS[name].needs for name in metrics):
         return found
