@@ -16,7 +16,7 @@ HASH_BYTES = 16
 
 
 def content_hash(frames: MapFrames) -> int:
-    """Return the hash of tokens, classes, points, confidences and links.
+    """Return the hash of tokens, classes, points, confidences, intersections and links.
 
     Scenes, times, poses and tracks are not included. Frames without links have the same hash whether ``links`` is None
     or empty.
@@ -52,6 +52,8 @@ def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None) -> list
             digest.update(np.ascontiguousarray(coords[points[begin] : points[end]]).data)
             if frames.confidence is not None:
                 digest.update(frames.confidence[begin:end].tobytes())
+            if frames.intersection is not None:
+                digest.update(b"intersection\0" + frames.intersection[begin:end].tobytes())
             if links is not None and first_link[k] < first_link[k + 1]:
                 digest.update(_bytes_of_links(links, slice(first_link[k], first_link[k + 1]), begin))
         hashes.append(digest.digest())
