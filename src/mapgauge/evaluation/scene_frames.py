@@ -17,7 +17,8 @@ from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks, track_findings
+from mapgauge.frames.track_findings import track_findings
+from mapgauge.frames.tracks import check_tracks
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
@@ -99,9 +100,11 @@ class SceneFrames:
         assert times is not None
         keys = list(zip(scenes, times.tolist(), tokens, [row.tobytes() for row in hashes], strict=True))
         order = sorted(range(len(keys)), key=keys.__getitem__)
-        named = tuple(names[i] for i in order)
-        x, y = (replace(side.at(order), tokens=named) for side in (self.predictions, self.truth))
+        # Tokens decide the order of frames with equal times, so for the scores they are numbers in this order.
+        numbers = tuple(f"{k:012}" for k in range(len(order)))
+        x, y = (replace(side.at(order), tokens=numbers) for side in (self.predictions, self.truth))
         scores = score_frames(x, y, protocol, metrics, (), workers=None)
+        x, y = (replace(side, tokens=tuple(names[i] for i in order)) for side in (x, y))
         return scores.at(np.argsort(order)), tuple(track_findings(x, y))
 
     def packed(self) -> NDArray[np.uint8]:
