@@ -17,12 +17,15 @@ if TYPE_CHECKING:
         hits,
         json_points,
         lines,
+        nearby,
         pickle_scan,
         pld,
         reference,
         resample,
         savings,
+        snapping,
         sospa,
+        walks,
     )
 
 __all__ = [
@@ -34,12 +37,15 @@ __all__ = [
     "hits",
     "json_points",
     "lines",
+    "nearby",
     "pickle_scan",
     "pld",
     "reference",
     "resample",
     "savings",
+    "snapping",
     "sospa",
+    "walks",
 ]
 
 
