@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from mapgauge.arguments import (
+    check_class_names,
     check_closed,
     check_confidence,
     check_cutoff,
@@ -26,6 +27,13 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")
+LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
+AREAS = ("ped_crossing", "boundary")  # the classes of areas in OpenLane-V2
+# The classes of traffic elements in OpenLane-V2, by attribute.
+TRAFFIC_ELEMENTS = (
+    *("unknown", "red", "green", "yellow", "go_straight", "turn_left", "turn_right", "no_left_turn", "no_right_turn"),
+    *("u_turn", "no_u_turn", "slight_left", "slight_right"),
+)
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 
@@ -42,6 +50,7 @@ class Protocol:
     name: str
     about: str = ""
     classes: tuple[str, ...] | None = CLASSES  # names of the classes to compare; all that occur if None
+    boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image
     region: tuple[float, float] | None = None  # (length, width) in metres around the ego; used by the checks
     crop: bool = False  # crop both sides to the region first; the public evaluators do not
     spacing: float | None = None  # metres between points after resampling
@@ -89,6 +98,7 @@ class Protocol:
             if not self.classes or len(set(self.classes)) < len(self.classes):
                 raise InvalidInput(f"classes must be one or more different names, got {self.classes!r}")
             check_not_mean(self.classes)
+        object.__setattr__(self, "boxes", tuple(check_class_names(self.boxes)))
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
         for name in ("spacing", "buffers", "prefilter"):

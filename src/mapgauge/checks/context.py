@@ -13,6 +13,7 @@ from mapgauge.checks.extent import Extent, extent_of
 from mapgauge.checks.labels import find_exchange
 from mapgauge.checks.neighbours import Neighbours, evenly, most_confident
 from mapgauge.checks.turns import Turn, find_turn
+from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import turns_between
 from mapgauge.typing import Bounds
@@ -46,6 +47,7 @@ class Context:
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
         wanted = None if classes is None else check_class_names(classes)
+        predictions, truth = without_boxes(predictions), without_boxes(truth)
         offered = predictions.counts, truth.counts
         return cls(_only(predictions, wanted), _only(truth, wanted), offered, region, wanted)
 

@@ -28,7 +28,8 @@ def align(
     Args:
         predictions: The predictions.
         truth: The truth.
-        classes: The classes to compare, by name; all that occur on either side if None.
+        classes: The classes to compare, by name. If None, all classes of polylines that occur on either side; boxes are
+            compared only if they are named.
         missing: What to do with a frame of the truth that has no predictions: ``"empty"`` counts it as predicted
             empty, ``"error"`` raises an error.
         unknown: What to do with a predicted frame that is not in the truth: ``"error"`` raises an error, ``"ignore"``
@@ -72,10 +73,12 @@ def align(
                 "Pass --planar to compare in the plane",
             ),
         )
-    names = tuple(dict.fromkeys(truth.classes + predictions.classes)) if classes is None else tuple(classes)
     shared = [token for token in truth.tokens if token in predictions.index]
     met = predictions.at([predictions.index[token] for token in shared])
     place = np.array([truth.index[token] for token in shared], np.int64)
+    boxes = tuple(dict.fromkeys(truth.boxes + predictions.boxes))
+    lines = (name for name in truth.classes + predictions.classes if name not in boxes)
+    names = tuple(dict.fromkeys(lines)) if classes is None else tuple(classes)
     x = replace(
         met,
         frame=place[met.frame],
@@ -83,8 +86,10 @@ def align(
         scenes=truth.scenes,
         timestamps=truth.timestamps,
         poses=_poses_of(met, truth, shared) if truth.poses is None else truth.poses,
+        boxes=boxes,
     )
-    return x.as_classes(names), truth.as_classes(names)
+    y = truth if truth.boxes == boxes else replace(truth, boxes=boxes)
+    return x.as_classes(names), y.as_classes(names)
 
 
 def _poses_of(met: MapFrames, truth: MapFrames, shared: Sequence[str]) -> NDArray[np.float64] | None:

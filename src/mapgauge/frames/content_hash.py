@@ -61,7 +61,7 @@ def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None) -> list
 def _bytes_of_links(links: Links, some: slice, first: int) -> bytes:
     """Return the links of a frame whose first instance is ``first``, as bytes."""
     ends = np.stack([links.source[some], links.target[some]]) - first
-    kinds = b"\0".join([kind.encode("utf-8", "surrogatepass") for kind in links.kind[some].tolist()])
+    kinds = b"\0".join([kind.encode("utf-8", "surrogatepass") for kind in links.kind_of(some).tolist()])
     return b"links\0" + ends.tobytes() + links.weight[some].tobytes() + kinds
 
 

@@ -5,17 +5,17 @@ Groups are in the order of frames. For a metric of level "scene", this is the or
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.frames.boxes import resampled
+from mapgauge.frames.links import Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
-from mapgauge.frames.messages import place_of
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices
 
@@ -38,6 +38,9 @@ class Groups:
     track: Names | None = None  # None unless the truth has tracks; "" for instances without a track
     poses: NDArray[np.float64] | None = None  # (frames, 4, 4): from frame to world coordinates
     forward: Forward | None = None  # the axis that points forward
+    links: Links | None = None  # between the instances of both sides; None unless a metric needs them
+    intersection: Flags | None = None  # whether a lane lies in an intersection; None unless both sides know
+    boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
 
     @cached_property
     def points(self) -> Floats:
@@ -100,8 +103,33 @@ class Groups:
             repeats=self.repeats[rows],
             frame=self.frame[groups],
             label=self.label[groups],
-            track=None if self.track is None else self.track[rows],
+            **self._picked(rows),
         )
+
+    def _picked(self, rows: Indices) -> dict[str, Any]:
+        """Return the optional columns of some instances."""
+        return {
+            "track": None if self.track is None else self.track[rows],
+            "intersection": None if self.intersection is None else self.intersection[rows],
+            "links": kept_links(self.links, rows, len(self.confidence)),
+        }
+
+    def of_lines(self) -> tuple["Groups", Indices]:
+        """Return the groups without boxes, and the instances that are left. Groups of boxes become empty."""
+        kept = ~np.isin(self.label, self.boxes)
+        rows = self.rows(np.flatnonzero(kept))
+        ends = (np.diff(self.bounds, axis=1) * kept[:, None]).ravel().cumsum().reshape(-1, 2)
+        first = np.concatenate([[0], ends[:-1, 1]]) if len(ends) else np.empty(0, np.int64)
+        lines = replace(
+            self,
+            polylines=self.polylines.pick(rows),
+            bounds=np.column_stack([first, ends]),
+            confidence=self.confidence[rows],
+            closed=self.closed[rows],
+            repeats=self.repeats[rows],
+            **self._picked(rows),
+        )
+        return lines, rows
 
     def within(self, inner: float, outer: float) -> "Groups":
         """Return only the points in a ring around the ego vehicle, without closing points.
@@ -127,12 +155,19 @@ class Groups:
             confidence=self.confidence[there],
             closed=(self.closed & complete)[there],
             repeats=np.zeros(np.count_nonzero(there), np.bool_),
-            track=None if self.track is None else self.track[there],
+            **self._picked(np.flatnonzero(there)),
         )
 
 
-def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Groups:
-    """Resample aligned frames and sort their instances by frame, class and side."""
+def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links: bool = False) -> Groups:
+    """Resample aligned frames and sort their instances by frame, class and side.
+
+    Args:
+        predictions: Aligned with the truth.
+        truth: The frames.
+        protocol: All settings.
+        links: Whether the groups have links.
+    """
     sides = (predictions, truth)
     first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
     x, y = (_resampled(side, protocol) for side in (predictions, first))
@@ -149,6 +184,9 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Group
     if truth.track is not None or not len(truth.polylines):
         names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
         track = np.concatenate(names)[order]
+    sizes = [len(side.polylines) for side in sides]
+    linked = kept_links(joined_links([side.links for side in sides], sizes), order, sum(sizes)) if links else None
+    inside = [side.intersection for side in sides]
     return Groups(
         polylines,
         bounds,
@@ -161,16 +199,13 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> Group
         track,
         predictions.poses if truth.poses is None else truth.poses,
         truth.forward or predictions.forward,
+        linked,
+        None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
+        tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
     )
 
 
 def _resampled(side: MapFrames, protocol: Protocol) -> Polylines:
     if protocol.spacing is None and protocol.count is None:
         return side.polylines
-    return resample_polylines(
-        side.polylines,
-        spacing=protocol.spacing,
-        count=protocol.count,
-        locate=partial(place_of, side),
-        frames=side.offsets,
-    )
+    return resampled(side, protocol.spacing, protocol.count)

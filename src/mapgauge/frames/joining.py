@@ -17,8 +17,8 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
     """Join the frames of all parts, one part after the other.
 
     Classes are matched by name. All parts must be predictions or all must be truth, and all must have the same
-    dimension. Scenes, time stamps, poses, tracks and links are left out unless all parts have them. The forward axis is
-    the one that parts know, if they agree.
+    dimension. Scenes, time stamps, poses, tracks, intersections and links are left out unless all parts have them. The
+    forward axis is the one that parts know, if they agree.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
@@ -57,7 +57,8 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
         frame=np.concatenate([part.frame + start for part, start in zip(same, before.tolist(), strict=False)]),
         label=column("label"),
         polylines=Polylines.unchecked(np.concatenate(filled), np.concatenate([*offsets, points[-1:]])),
-        **{name: column(name) for name in ("confidence", "track", "scenes", "timestamps", "poses")},
+        **{name: column(name) for name in ("confidence", "track", "intersection", "scenes", "timestamps", "poses")},
+        boxes=tuple(dict.fromkeys(name for part in same for name in part.boxes)),
         links=None
         if any(part.links is None for part in same)
         else joined_links([part.links for part in same], [len(part.polylines) for part in same]),
@@ -80,8 +81,8 @@ def agreed_forward(known: Iterable[Forward | None]) -> Forward | None:
 def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
     """Add instances to the same frames. Classes are matched by name; the others come last in each frame.
 
-    Both must have the same tokens and the same dimension. Tracks are left out unless both have them. All other columns
-    are those of ``frames``.
+    Both must have the same tokens and the same dimension. Tracks and intersections are left out unless both have them.
+    All other columns are those of ``frames``.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 2], [9, 2]]]}})
     >>> b = MapFrames.of({"a": {"centerline": [[[0, 1], [9, 1]]]}, "b": {}})
@@ -94,7 +95,7 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
     pair = frames.as_classes(classes), others.as_classes(classes)
     order = np.argsort(np.concatenate([part.frame for part in pair]), kind="stable")
     columns: dict[str, Any] = {}
-    for name in ("frame", "label", "confidence", "track"):
+    for name in ("frame", "label", "confidence", "track", "intersection"):
         values = [getattr(part, name) for part in pair]
         columns[name] = None if any(value is None for value in values) else np.concatenate(values)[order]
     counts = [len(part.polylines) for part in pair]
@@ -103,5 +104,6 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
         **columns,
         polylines=pair[0].polylines.and_then(pair[1].polylines).pick(order),
         links=kept_links(joined_links([part.links for part in pair], counts), order, sum(counts)),
+        boxes=tuple(dict.fromkeys(frames.boxes + others.boxes)),
         history=None,
     )

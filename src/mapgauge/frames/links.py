@@ -22,11 +22,18 @@ Flags: TypeAlias = NDArray[np.bool_]
 SUCCESSOR = "successor"  # the end of the source leads into the start of the target
 LEFT = "left"  # the target is the lane on the left of the source
 RIGHT = "right"
+LEFT_LINE = "left_line"  # the target is the line on the left side of the lane segment of the source, a centreline
+RIGHT_LINE = "right_line"
+CONTROLLED_BY = "controlled_by"  # the target is a traffic element that applies to the source, a lane
+
+_MOST_KINDS = 256  # a byte has the kind of a link
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
     """Links between instances, as columns. They are sorted by source, target and kind when they are made.
+
+    Predictions may link every lane with every other, so the columns are small: 25 bytes per link.
 
     >>> links = Links.of([1, 0], [2, 1], weight=[0.5, 1])
     >>> list(links)
@@ -36,42 +43,79 @@ class Links:
     source: Indices  # (links,): index of an instance
     target: Indices  # (links,): index of an instance of the same frame
     weight: NDArray[np.float64]  # (links,): finite, at least 0; 1 in truth, the score of the link in predictions
-    kind: Names  # (links,): "successor", "left", "right" or another name
+    code: NDArray[np.uint8]  # (links,): index into kinds
+    kinds: tuple[str, ...]  # "controlled_by", "left", "successor" and others, in the order of the alphabet
 
     def __post_init__(self) -> None:
         """Sort the links. Refuse columns whose sizes or values are invalid."""
-        for name, kind in (("source", "i"), ("target", "i"), ("weight", "f"), ("kind", "U")):
+        for name, kind in (("source", "i"), ("target", "i"), ("weight", "f"), ("code", "u")):
             column = getattr(self, name)
             if column.shape != self.source.shape or column.ndim != 1 or column.dtype.kind != kind:
                 raise InvalidInput(
                     f"links: {name} must have one value per link ({len(self.source)}), "
                     f"got {column.dtype} {column.shape}"
                 )
-        order = np.lexsort((self.kind, self.target, self.source))
-        for name in ("source", "target", "weight", "kind"):
-            object.__setattr__(self, name, getattr(self, name)[order])
+        if "" in self.kinds or list(self.kinds) != sorted(set(self.kinds)) or len(self.kinds) > _MOST_KINDS:
+            raise InvalidInput(
+                f"links: kinds must be at most {_MOST_KINDS} different names, sorted, got {self.kinds[:4]!r}"
+            )
+        if len(self.code) and self.code.max() >= len(self.kinds):
+            raise InvalidInput(f"links: code must be below {len(self.kinds)}, the number of kinds")
+        rising = self._rising()
+        if not rising.all():
+            order = np.lexsort((self.code, self.target, self.source))
+            for name in ("source", "target", "weight", "code"):
+                object.__setattr__(self, name, getattr(self, name)[order])
+            rising = self._rising()
         wrong = np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0)))
         if len(wrong):
             raise InvalidInput(
                 f"{self._at(wrong[0])} has weight {self.weight[wrong[0]]}, expected a finite number of at least 0"
             )
-        if (self.kind == "").any():
-            raise InvalidInput(f"{self._at(np.argmax(self.kind == ''))} has no kind, expected a name")
-        same = (self.source[1:] == self.source[:-1]) & (self.target[1:] == self.target[:-1])
-        twice = np.flatnonzero(same & (self.kind[1:] == self.kind[:-1]))
+        twice = np.flatnonzero(~rising)
         if len(twice):
-            raise InvalidInput(f"{self._at(twice[0])} of kind {self.kind[twice[0]]} occurs twice")
+            raise InvalidInput(f"{self._at(twice[0])} of kind {self.kinds[self.code[twice[0]]]} occurs twice")
+
+    def _rising(self) -> Flags:
+        """Return which links come before the next one in the order of source, target and kind."""
+        source, target = np.diff(self.source), np.diff(self.target)
+        kind = self.code[1:] > self.code[:-1]
+        rising: Flags = (source > 0) | ((source == 0) & ((target > 0) | ((target == 0) & kind)))
+        return rising
 
     @classmethod
     def of(
-        cls, source: ArrayLike, target: ArrayLike, *, weight: ArrayLike = 1.0, kind: str | Sequence[str] = SUCCESSOR
+        cls,
+        source: ArrayLike,
+        target: ArrayLike,
+        *,
+        weight: ArrayLike = 1.0,
+        kind: str | Sequence[str] | Names = SUCCESSOR,
     ) -> "Links":
         """Make links from arrays or lists; one weight and one kind may stand for all."""
         given = np.asarray(source, np.int64), np.asarray(target, np.int64)
         count = given[0].shape
         weights = np.full(count, weight, np.float64) if np.ndim(weight) == 0 else np.asarray(weight, np.float64)
-        kinds = np.full(count, kind) if isinstance(kind, str) else np.array(kind, np.str_)
-        return cls(*given, weights, kinds)
+        if isinstance(kind, str):
+            return cls(*given, weights, np.zeros(count, np.uint8), (kind,))
+        kinds, code = np.unique(np.array(kind, np.str_), return_inverse=True)
+        if (kinds == "").any():
+            k = int(np.argmax(code.ravel() == 0))
+            ends = f"from instance {given[0][k]} to instance {given[1][k]}"
+            raise InvalidInput(f"links: the link {ends} has no kind, expected a name")
+        if len(kinds) > _MOST_KINDS:
+            raise InvalidInput(f"links: {len(kinds)} kinds, expected at most {_MOST_KINDS}")
+        return cls(*given, weights, code.ravel().astype(np.uint8), tuple(kinds.tolist()))
+
+    @property
+    def kind(self) -> Names:
+        """The kind of each link, by name."""
+        return self.kind_of(slice(None))
+
+    def kind_of(self, rows: slice) -> Names:
+        """Return the kinds of some links, by name."""
+        names: Names = np.array([*self.kinds, ""], np.str_)[self.code[rows]]
+        return names
 
     def _at(self, link: np.int64) -> str:
         return f"links: the link from instance {self.source[link]} to instance {self.target[link]}"
@@ -84,17 +128,25 @@ class Links:
         """Iterate over the links as tuples: source, target, weight, kind."""
         return zip(self.source.tolist(), self.target.tolist(), self.weight.tolist(), self.kind.tolist(), strict=True)
 
+    def is_kind(self, kind: str) -> Flags:
+        """Return which links are of one kind."""
+        flags: Flags = self.code == self.kinds.index(kind) if kind in self.kinds else np.zeros(len(self), np.bool_)
+        return flags
+
     def of_kind(self, kind: str) -> "Links":
         """Return the links of one kind."""
-        return self._some(self.kind == kind)
+        return self._some(self.is_kind(kind))
 
-    def _some(self, rows: Flags | Indices, source: Indices | None = None, target: Indices | None = None) -> "Links":
+    def _some(
+        self, rows: Flags | Indices | slice, source: Indices | None = None, target: Indices | None = None
+    ) -> "Links":
         """Return some of the links, at other instances if these are given."""
         return Links(
             self.source[rows] if source is None else source,
             self.target[rows] if target is None else target,
             self.weight[rows],
-            self.kind[rows],
+            self.code[rows],
+            self.kinds,
         )
 
     def moved(self, source_at: Indices, target_at: Indices | None = None) -> "Links":
@@ -138,7 +190,7 @@ def links_between(links: Links | None, first: int, last: int) -> Links | None:
     if links is None:
         return None
     there = slice(*np.searchsorted(links.source, [first, last]).tolist())
-    return Links(links.source[there] - first, links.target[there] - first, links.weight[there], links.kind[there])
+    return links._some(there, links.source[there] - first, links.target[there] - first)
 
 
 def links_of_frames(links: Links | None, offsets: Indices, order: Indices) -> Links | None:
@@ -168,11 +220,14 @@ def joined_links(parts: Sequence[Links | None], counts: Sequence[int]) -> Links 
     if all(links is None for links in parts):
         return None
     none = np.empty(0, np.int64)
+    kinds = tuple(sorted({kind for links, _ in given for kind in links.kinds}))
+    codes = [np.array([kinds.index(kind) for kind in links.kinds], np.uint8)[links.code] for links, _ in given]
     return Links(
         np.concatenate([none, *(links.source + start for links, start in given)]),
         np.concatenate([none, *(links.target + start for links, start in given)]),
         np.concatenate([np.empty(0), *(links.weight for links, _ in given)]),
-        np.concatenate([np.empty(0, np.str_), *(links.kind for links, _ in given)]),
+        np.concatenate([np.empty(0, np.uint8), *codes]),
+        kinds,
     )
 
 
@@ -193,7 +248,7 @@ def cut_links(links: Links | None, before: Polylines, after: Polylines, sources:
         return None
     first = np.searchsorted(sources, np.arange(len(before) + 1))
     counts = np.diff(first)
-    follows = links.kind == SUCCESSOR
+    follows = links.is_kind(SUCCESSOR)
     ends = links._some(follows).moved(_ends(before, after, first, -1), _ends(before, after, first, 0))
     beside = np.flatnonzero(~follows)
     own, other = counts[links.source[beside]], counts[links.target[beside]]

@@ -6,7 +6,7 @@ form; truth has no confidence. All readers return ``MapFrames``, and the rest of
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,23 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.arguments import check_class_names, check_confidence, check_forward
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.boxes import check_boxes, is_box, resampled, with_old_boxes
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History, recorded
 from mapgauge.frames.instance import Instance
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
-from mapgauge.frames.messages import check_known, place_of
+from mapgauge.frames.messages import check_known
 from mapgauge.frames.nested import columns_from_nested
 from mapgauge.frames.notebook import frames_html
 from mapgauge.frames.picking import check_indices, check_sizes, pick_rows
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
-from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.typing import Confidences, Forward, Indices
+from mapgauge.typing import Confidences, Flags, Forward, Indices
 
 Names: TypeAlias = NDArray[np.str_]
 
-_OF_INSTANCES = ("frame", "label", "confidence", "track")  # columns with a row per instance, besides polylines
+# Columns with a row per instance, besides polylines.
+_OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection")
 _OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
@@ -64,6 +65,8 @@ class MapFrames:
     format: str = ""  # format of that file
     findings: tuple[Finding, ...] = ()  # findings of the reader
     links: Links | None = None  # between instances of the same frame; None if the file has none
+    intersection: Flags | None = None  # (instances,): whether a lane lies in an intersection; None if unknown
+    boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image, see ``frames.boxes``
     forward: Forward | None = None  # axis that points forward: x (y to the left) or y (x to the right); None if unknown
     history: History = None  # how to read them again; None if that is not possible
 
@@ -77,6 +80,7 @@ class MapFrames:
         check_indices(self.frame, self.label, frames, self.classes)
         check_links(self.links, self.frame)
         check_forward(self.forward)
+        check_boxes(self)
 
     @classmethod
     def of(
@@ -225,7 +229,8 @@ class MapFrames:
         new = [names.get(name, name) for name in self.classes]
         classes = tuple(dict.fromkeys(new))
         code = np.array([classes.index(name) for name in new], np.int64)
-        return replace(self, classes=classes, label=code[self.label])
+        boxes = tuple(dict.fromkeys(names.get(name, name) for name in self.boxes))
+        return replace(self, classes=classes, label=code[self.label], boxes=boxes)
 
     @recorded
     def filter(self, confidence: float) -> "MapFrames":
@@ -252,16 +257,14 @@ class MapFrames:
         array([[-30.,   0.],
                [ 30.,   0.]])
         """
-        polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward))
+        whole = is_box(self) if self.boxes else None
+        polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward), whole)
         return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
     @recorded
     def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
-        polylines = resample_polylines(
-            self.polylines, spacing=spacing, count=count, locate=partial(place_of, self), frames=self.offsets
-        )
-        return replace(self, polylines=polylines)
+        return replace(self, polylines=resampled(self, spacing, count))
 
     @recorded
     def rotate(self, degrees: float) -> "MapFrames":
@@ -287,7 +290,7 @@ class MapFrames:
                 file has poses, moves points from frame to world coordinates.
         """
         motion = check_poses(poses, len(self))
-        moved = move_polylines(self.polylines, motion, self.frame)
+        moved = with_old_boxes(self, move_polylines(self.polylines, motion, self.frame))
         poses_after = None if self.poses is None else self.poses @ np.linalg.inv(motion)
         forward = turned_forward(self.forward, quarter_turns(motion))
         return replace(self, polylines=moved, poses=poses_after, forward=forward, history=None)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Bounds, Forward, Indices, Points
+from mapgauge.typing import Bounds, Flags, Forward, Indices, Points
 
 Region: TypeAlias = tuple[float, float] | Bounds
 
@@ -36,13 +36,18 @@ def check_region(region: object, forward: Forward | None = None) -> Bounds:
     return x_min, y_min, x_max, y_max
 
 
-def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Indices]:
+def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = None) -> tuple[Polylines, Indices]:
     """Cut polylines at the edge of a region.
 
     The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces, even if it
     leaves and comes back at the same point. A polyline that only touches the edge in a point gives none. If a polygon
     (a polyline that repeats its first point as its last) is cut, the pieces before and after that point are joined.
     Height is interpolated.
+
+    Args:
+        polylines: The polylines.
+        region: The region.
+        whole: Which polylines stay as they are. None means none.
 
     Returns:
         The pieces inside the region, and for each piece the index of its polyline.
@@ -52,13 +57,15 @@ def crop_polylines(polylines: Polylines, region: Region) -> tuple[Polylines, Ind
     coords, offsets = polylines.coords, polylines.offsets
     outside = np.flatnonzero(((coords[:, :2] < low) | (coords[:, :2] > high)).any(axis=1))
     crossing = np.unique(np.searchsorted(offsets, outside, side="right") - 1)
+    if whole is not None:
+        crossing = crossing[~whole[crossing]]
     if not len(crossing):
         return polylines, np.arange(len(polylines))
-    whole = np.delete(np.arange(len(polylines)), crossing)
+    inside = np.delete(np.arange(len(polylines)), crossing)
     pieces, owner = _cut(polylines.pick(crossing), low, high)
-    sources = np.concatenate([whole, crossing[owner]])
+    sources = np.concatenate([inside, crossing[owner]])
     order = np.argsort(sources, kind="stable")
-    return polylines.pick(whole).and_then(pieces).pick(order), sources[order]
+    return polylines.pick(inside).and_then(pieces).pick(order), sources[order]
 
 
 def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:

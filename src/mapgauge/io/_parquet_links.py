@@ -33,7 +33,7 @@ def link_lists(frames: MapFrames, links: Links, start: int, stop: int) -> Any:
     members = [
         pa.array(target, pa.int32()),
         pa.array(links.weight[chosen]),
-        pa.array(links.kind[chosen].tolist(), pa.string()),
+        pa.DictionaryArray.from_arrays(links.code[chosen], pa.array(links.kinds, pa.string())).cast(pa.string()),
     ]
     kind = link_type()
     flat = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
@@ -72,6 +72,6 @@ def read_links(columns: ParquetColumns, frame: Indices, instance: Indices) -> Li
     refuse(~(np.isfinite(weight) & (weight >= 0)), "has the weight {weight}, expected a finite number of at least 0")
     refuse(kind == "", "has no kind, expected a name")
     try:
-        return Links(number[row], first[frame[row]] + target, weight, kind)
+        return Links.of(number[row], first[frame[row]] + target, weight=weight, kind=kind)
     except InvalidInput as cause:
         raise columns.error(f"damaged links: {cause}", remedy=_REMEDY) from cause

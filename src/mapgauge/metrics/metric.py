@@ -4,12 +4,13 @@ A metric defines how the rows of frames are computed and how rows pool. Everythi
 evaluation in memory and streamed, ``by``, the bootstrap, ``Accumulator``, torchmetrics, tables, JSON, CSV, LaTeX and
 the report.
 
-There are two kinds of rows. ``SumRows`` are numbers of a frame and class that are added over frames. ``HitRows`` are
+There are three kinds of rows. ``SumRows`` are numbers of a frame and class that are added over frames. ``HitRows`` are
 bits of a prediction, from which average precision is computed over all predictions in the order of their confidence.
+``CombinedRows`` have no rows of their own: the value is computed from the means of other metrics.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -17,11 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.groups import Groups
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Floats
 
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "every track", "truth tracks", "poses", "links"]
+# The classes for which a metric has values. "lines": all but boxes. "lanes": only centrelines. "areas": crossings and
+# boundaries. "boxes": traffic elements.
+Kind: TypeAlias = Literal["lines", "lanes", "areas", "boxes"]
 # "frame": each frame is scored by itself. "scene": all frames of a scene are scored together.
 Level: TypeAlias = Literal["frame", "scene"]
 # "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
@@ -88,6 +92,21 @@ class HitRows:
 
 
 @dataclass(frozen=True, slots=True)
+class CombinedRows:
+    """A value that is computed from the means over classes of other metrics. It has no values for classes."""
+
+    of: tuple[str, ...]  # names of the other metrics
+    # ``value(means)``: from arrays of the main values, by name of metric, to an array of the same shape. NaN means that
+    # there is no value.
+    value: Callable[[Mapping[str, Floats]], Floats]
+
+    def of_means(self, means: Mapping[str, Floats]) -> Floats:
+        """Return the value from the means of the other metrics. A metric without a mean counts as NaN."""
+        shape = np.shape(next(iter(means.values()), np.nan))
+        return self.value({name: np.asarray(means.get(name, np.full(shape, np.nan))) for name in self.of})
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """The definition of a metric."""
 
@@ -96,7 +115,7 @@ class Metric:
     symbol: str  # title of the main value in a column: "PLD", "AP"
     lower_is_better: bool
     values: tuple[Value, ...]  # the main value first
-    rows: SumRows | HitRows
+    rows: SumRows | HitRows | CombinedRows
     setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
     requires: tuple[str, ...] = ()  # further fields of the protocol that must be set
     unit: str = ""  # unit of the value; "" for a number without unit
@@ -106,6 +125,17 @@ class Metric:
     stated: Callable[[Protocol], str] = lambda _: ""
     default: bool = True  # whether it is computed when no metrics are named
     limits: tuple[float, float] = (-math.inf, math.inf)  # smallest and largest possible value; intervals end there
+    of: Kind = "lines"
+    # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
+    absent: float | None = None
+
+    def covers(self, class_name: str, protocol: Protocol) -> bool:
+        """Whether the metric has values for a class."""
+        if isinstance(self.rows, CombinedRows):
+            return False
+        if self.of == "boxes" or class_name in protocol.boxes:
+            return self.of == "boxes" and class_name in protocol.boxes
+        return class_name in {"lines": (class_name,), "lanes": (LANE,), "areas": AREAS}[self.of]
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""

@@ -7,7 +7,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
-from mapgauge.metrics.metric import HitRows, Metric, Role, SumRows, Value
+from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.stability import MAS
 from mapgauge.metrics.track_pld import TRACK_PLD
@@ -29,7 +29,7 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
     known = ", ".join(METRICS)
     if metrics is not None and not isinstance(metrics, Sequence):
         raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {known}")
-    able = tuple(name for name, row in METRICS.items() if row.settings(protocol))
+    able = tuple(name for name in METRICS if _able(name, protocol))
     if metrics is None:
         return tuple(name for name in able if METRICS[name].default)
     unknown = [name for name in metrics if name not in METRICS]
@@ -46,6 +46,11 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                     ),
                 )
         setting = METRICS[name].setting
+        if name not in able and setting is None:
+            raise InvalidInput(
+                f"the protocol {protocol.name} has no settings for {name}",
+                remedy="Choose a protocol of this metric; mapgauge protocols lists them",
+            )
         if name not in able and setting is not None:
             raise InvalidInput(
                 f"the protocol {protocol.name} has no {setting.field} for {name}",
@@ -56,7 +61,15 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                     else "Choose a protocol of this metric; mapgauge protocols lists them",
                 ),
             )
-    return tuple(name for name in METRICS if name in metrics)
+    wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in able)}
+    return tuple(name for name in METRICS if name in wanted)
+
+
+def _able(name: str, protocol: Protocol) -> bool:
+    """Whether the protocol has settings for a metric. One that is combined from others needs those of all others."""
+    rows = METRICS[name].rows
+    needed = rows.of if isinstance(rows, CombinedRows) else (name,)
+    return all(METRICS[other].settings(protocol) for other in needed)
 
 
 def sum_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, SumRows]]:
@@ -72,6 +85,14 @@ def hit_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, HitRows]]:
     for name in metrics:
         rows = METRICS[name].rows
         if isinstance(rows, HitRows):
+            yield METRICS[name], rows
+
+
+def combined_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, CombinedRows]]:
+    """Yield the metrics whose value is computed from other metrics, with their rows."""
+    for name in metrics:
+        rows = METRICS[name].rows
+        if isinstance(rows, CombinedRows):
             yield METRICS[name], rows
 
 

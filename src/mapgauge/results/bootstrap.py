@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Metric, SumRows
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, SumRows
+from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
 
@@ -30,12 +30,33 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
         if name not in results.without_value:
             found[name] = {}
             for metric in map(METRICS.__getitem__, results.metrics):
+                if not metric.covers(name, results.protocol):
+                    continue
                 if isinstance(metric.rows, SumRows):
                     found[name] |= _sum_values(results, metric, metric.rows, c, unit_of_frame, weights)
-                else:
+                elif isinstance(metric.rows, HitRows):
                     found[name] |= _precisions(results, metric, c, unit_of_frame, weights)
-    mean = {key: _mean([values[key] for values in found.values()]) for key in next(iter(found.values()), {})}
-    return found | {"mean": mean}
+    return found | {"mean": _means(results, found)}
+
+
+def _means(results: Results, found: dict[str, dict[str, Floats]]) -> dict[str, Floats]:
+    """Return the means over classes, in the order of the metrics, and the values of combined metrics."""
+    mean: dict[str, Floats] = {}
+    for metric in map(METRICS.__getitem__, results.metrics):
+        mine = [name for name in results.class_names if metric.covers(name, results.protocol)]
+        there = [found[name] for name in mine if name in found]
+        for key in next(iter(there), {}):
+            of = value_named(ValueKey.parse(key).name)
+            if of is None or of[0] is not metric:
+                continue
+            columns = [values[key] for values in there]
+            if metric.absent is not None:
+                columns = [np.where(np.isnan(column), metric.absent, column) for column in columns]
+                columns += [np.full_like(columns[0], metric.absent)] * (len(mine) - len(there))
+            mean[key] = _mean(columns)
+        if isinstance(metric.rows, CombinedRows):
+            mean[metric.main.key] = metric.rows.of_means(mean)
+    return mean
 
 
 def units_with_class(results: Results, unit_of_frame: Indices) -> dict[str, NDArray[np.bool_]]:

@@ -12,7 +12,7 @@ from mapgauge.frames.history import History
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS, value_keys
 from mapgauge.protocols import Protocol
-from mapgauge.results.values import COUNTS, Values, class_values, mean_of
+from mapgauge.results.values import COUNTS, Values, mean_of, values_of_classes
 from mapgauge.scoring.scores import Scores
 from mapgauge.scoring.totals import Totals
 
@@ -62,15 +62,12 @@ class Summary:
     @cached_property
     def classes(self) -> dict[str, Values]:
         """Values of each class."""
-        return {
-            name: class_values(self.totals, c, self.metrics, self.protocol, self.ranges)
-            for c, name in enumerate(self.class_names)
-        }
+        return values_of_classes(self.totals, self.class_names, self.metrics, self.protocol, self.ranges)
 
     @cached_property
     def mean(self) -> Values:
         """Mean over classes of each value."""
-        return mean_of(self.classes.values())
+        return mean_of(self.classes.values(), self.metrics)
 
     @cached_property
     def without_value(self) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import Metric, SumRows
-from mapgauge.metrics.table import METRICS, sum_metrics
+from mapgauge.metrics.metric import HitRows, Metric, SumRows
+from mapgauge.metrics.table import METRICS, combined_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.totals import Totals
 from mapgauge.typing import Floats
@@ -18,20 +18,42 @@ Values: TypeAlias = dict[str, float | None]
 COUNTS = ("predictions", "truth")  # keys of counts, which have no mean
 
 
-def class_values(totals: Totals, c: int, metrics: Sequence[str], protocol: Protocol, ranges: Sequence[float]) -> Values:
+def values_of_classes(
+    totals: Totals, names: Sequence[str], metrics: Sequence[str], protocol: Protocol, ranges: Sequence[float]
+) -> dict[str, Values]:
+    """Return all values of each class, by its name."""
+    classes = {name: _class_values(totals, c, name, metrics, protocol, ranges) for c, name in enumerate(names)}
+    for metric in map(METRICS.__getitem__, metrics):
+        mine = [name for name in names if metric.covers(name, protocol)]
+        if metric.absent is not None and any(classes[name][metric.main.key] is not None for name in mine):
+            for name in mine:
+                if classes[name][metric.main.key] is None:
+                    classes[name] |= dict.fromkeys(map(str, keys_of(metric, protocol)), metric.absent)
+    return classes
+
+
+def keys_of(metric: Metric, protocol: Protocol) -> list[ValueKey]:
+    """Return the keys of the values of an average precision: the mean over the settings, and each setting."""
+    key = metric.main.key
+    return [ValueKey(key), *(ValueKey(key, setting) for setting in metric.settings(protocol))]
+
+
+def _class_values(
+    totals: Totals, c: int, name: str, metrics: Sequence[str], protocol: Protocol, ranges: Sequence[float]
+) -> Values:
     """Return all values of one class. They are None if it has neither predictions nor truth."""
     predicted, true = int(totals.predicted[c]), int(totals.true[c])
     values: Values = {"predictions": predicted, "truth": true}
-    for name in metrics:
-        metric = METRICS[name]
-        there = predicted + true > 0
+    for metric in map(METRICS.__getitem__, metrics):
+        there = predicted + true > 0 and metric.covers(name, protocol)
         if isinstance(metric.rows, SumRows):
             values |= _sum_values(metric, metric.rows, totals, c, protocol, ranges, there)
+        elif isinstance(metric.rows, HitRows):
+            each = totals.precision[metric.name][:, c].tolist()
+            found = [float(np.mean(each)), *each] if there else [None] * (1 + len(each))
+            values |= dict(zip(map(str, keys_of(metric, protocol)), found, strict=True))
         else:
-            each = totals.precision[name][:, c].tolist()
-            values[metric.main.key] = float(np.mean(each)) if there else None
-            for setting, value in zip(metric.settings(protocol), each, strict=True):
-                values[str(ValueKey(metric.main.key, setting))] = value if there else None
+            values[metric.main.key] = None
     return values
 
 
@@ -75,14 +97,18 @@ def _keys(metric: Metric) -> list[str]:
     return [value.key for value in metric.values]
 
 
-def mean_of(classes: Iterable[Values]) -> Values:
-    """Return the mean of each value over the classes that have it."""
+def mean_of(classes: Iterable[Values], metrics: Sequence[str] = ()) -> Values:
+    """Return the mean of each value over the classes that have it, and the values of combined metrics."""
     rows = list(classes)
     mean: Values = {}
     for key in rows[0] if rows else ():
         if key not in COUNTS:
             there = [value for row in rows if (value := row[key]) is not None]
             mean[key] = math.fsum(there) / len(there) if there else None
+    for metric, combined in combined_metrics(metrics):
+        means = {name: np.array(np.nan if (value := mean.get(name)) is None else value) for name in combined.of}
+        value = float(combined.of_means(means))
+        mean[metric.main.key] = None if math.isnan(value) else value
     return mean
 
 

@@ -65,8 +65,23 @@ def prepare(
         raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
     x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
     check_not_mean(y.classes)
+    check_boxes_of(protocol, x, y)
     x, y = cropped(x, y, protocol)
     return _sorted(x), _sorted(y)
+
+
+def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse classes that are boxes in the data and lines in the protocol, or the other way round."""
+    for side, called in ((predictions, "predictions"), (truth, "truth")):
+        for name in side.classes:
+            if (name in side.boxes) != (name in protocol.boxes) and side.counts[name]:
+                kinds = ("boxes in an image", "polylines")
+                here, there = kinds if name in side.boxes else kinds[::-1]
+                raise InvalidInput(
+                    f"{side.name or called}: instances of {name} are {here}, and the protocol {protocol.name} compares "
+                    f"{there} of this name",
+                    remedy=Remedy("Leave the class out with classes=", "Leave the class out with --classes"),
+                )
 
 
 def findings_of(
@@ -172,6 +187,13 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                     "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
                 ),
             )
+        if "links" in metric.needs:
+            for side, called in ((predictions, "predictions"), (truth, "truth")):
+                if side.links is None and len(side.polylines):
+                    raise InvalidInput(
+                        f"{side.name or called}: {name} needs links between lanes, and these frames have none",
+                        remedy="Use files with links, such as those of OpenLane-V2, or Parquet and GeoJSON with links",
+                    )
         if "every track" in metric.needs:
             for side, called in ((predictions, "predictions"), (truth, "truth")):
                 check_tracks(side, called, name)

@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import in_time
-from mapgauge.metrics.metric import Metric, SumRows
+from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.scores import Scores
@@ -29,7 +29,9 @@ def score(
         metrics: By name.
         rings: Bounds of rings around the ego vehicle, rising.
     """
-    groups = group(predictions, truth, protocol)
+    linked = any("links" in METRICS[name].needs for name in metrics)
+    groups = group(predictions, truth, protocol, links=linked)
+    lines, of_lines = groups.of_lines() if groups.boxes else (groups, None)
     shape = (len(truth), len(truth.classes))
     counts = np.diff(groups.bounds, axis=1).reshape(*shape, 2)
     mine = groups.is_prediction
@@ -38,20 +40,19 @@ def score(
     bounds = list(pairwise(rings))
     for metric, rows in sum_metrics(metrics):
         settings, unit = metric.settings(protocol), units[metric.name]
-        blocks = [_summed(rows, groups, protocol, setting, unit) for setting in settings]
+        mine_of = lines if metric.of == "lines" else groups
+        blocks = [_summed(rows, mine_of, protocol, setting, unit) for setting in settings]
         sums[metric.name] = _stacked(blocks, shape, rows)
         if rows.rings:
-            blocks = [_summed(rows, groups.within(*ring), protocol, settings[0], unit) for ring in bounds]
+            blocks = [_summed(rows, mine_of.within(*ring), protocol, settings[0], unit) for ring in bounds]
             ringed[metric.name] = _stacked(blocks, shape, rows)
     hits = {}
     for metric, hit_rows in hit_metrics(metrics):
-        unit = units[metric.name]
-        if unit is None:
-            hits[metric.name] = hit_rows.score(groups, protocol)[mine]
+        if metric.of != "lines" or of_lines is None:
+            hits[metric.name] = _hits(hit_rows, groups, protocol, units[metric.name])[mine]
         else:
             bits = np.zeros(len(mine), np.uint16)
-            for chosen in unit:
-                bits[groups.rows(chosen)] = hit_rows.score(groups.pick(chosen), protocol)
+            bits[of_lines] = _hits(hit_rows, lines, protocol, units[metric.name])
             hits[metric.name] = bits[mine]
     return Scores(counts[..., 0], counts[..., 1], groups.confidence[mine], sums, ringed, hits)
 
@@ -78,6 +79,16 @@ def _summed(rows: SumRows, groups: Groups, protocol: Protocol, setting: object, 
     for chosen in units:
         block[chosen] = rows.score(groups.pick(chosen), protocol, setting)
     return block
+
+
+def _hits(rows: HitRows, groups: Groups, protocol: Protocol, units: list[Indices] | None) -> Bits:
+    """Return the bits of each instance, computed unit by unit."""
+    if units is None:
+        return rows.score(groups, protocol)
+    bits = np.zeros(len(groups.confidence), np.uint16)
+    for chosen in units:
+        bits[groups.rows(chosen)] = rows.score(groups.pick(chosen), protocol)
+    return bits
 
 
 def _stacked(blocks: list[Floats], shape: tuple[int, int], rows: SumRows) -> Floats:

@@ -96,4 +96,5 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     wanted = frame[source] * count + links.target[link]
     target = np.searchsorted(key, wanted)
     there = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
-    return Links(source[there], target[there], links.weight[link[there]], links.kind[link[there]])
+    chosen = link[there]
+    return Links(source[there], target[there], links.weight[chosen], links.code[chosen], links.kinds)

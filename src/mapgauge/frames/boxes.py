@@ -1,0 +1,80 @@
+"""Boxes: instances that are traffic elements in an image, beside the polylines of a map.
+
+A box is a polyline of two points, its smallest and its largest corner, in pixels. ``MapFrames.boxes`` names the classes
+whose instances are boxes. What moves, cuts or resamples polylines leaves boxes as they are.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.messages import place_of
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.resampling import resample_polylines
+from mapgauge.typing import Flags
+
+if TYPE_CHECKING:
+    from mapgauge.frames.map_frames import MapFrames
+
+
+def check_boxes(frames: "MapFrames") -> None:
+    """Refuse boxes that are not two corners, the smallest first."""
+    if not frames.boxes:
+        return
+    boxes = np.flatnonzero(is_box(frames))
+    start, stop = frames.polylines.offsets[boxes], frames.polylines.offsets[boxes + 1]
+    wrong = np.flatnonzero(stop - start != 2)
+    expected = "expected a box: the two corners with the smallest and the largest coordinates, in pixels"
+    if len(wrong):
+        i = int(boxes[wrong[0]])
+        raise InvalidInput(f"{place_of(frames, i)} has {stop[wrong[0]] - start[wrong[0]]} points, {expected}")
+    low, high = frames.polylines.coords[start, :2], frames.polylines.coords[start + 1, :2]
+    wrong = np.flatnonzero(~(low <= high).all(axis=1))
+    if len(wrong):
+        k = int(wrong[0])
+        corners = f"the corners {low[k].tolist()} and {high[k].tolist()}"
+        raise InvalidInput(f"{place_of(frames, int(boxes[k]))} has {corners}, {expected}")
+
+
+def is_box(frames: "MapFrames") -> Flags:
+    """Return which instances are boxes."""
+    flags: Flags = np.array([name in frames.boxes for name in frames.classes] + [False])[frames.label]
+    return flags
+
+
+def without_boxes(frames: "MapFrames") -> "MapFrames":
+    """Return the frames without boxes and their classes."""
+    if not set(frames.boxes) & set(frames.classes):
+        return frames
+    return frames.as_classes([name for name in frames.classes if name not in frames.boxes])
+
+
+def with_old_boxes(frames: "MapFrames", moved: Polylines) -> Polylines:
+    """Return moved polylines, with the boxes where they were. All polylines have as many points as before."""
+    if not frames.boxes:
+        return moved
+    points = np.repeat(is_box(frames), np.diff(moved.offsets))
+    return Polylines(np.where(points[:, None], frames.polylines.coords, moved.coords), moved.offsets)
+
+
+def resampled(frames: "MapFrames", spacing: float | None, count: int | None) -> Polylines:
+    """Return the polylines, resampled, and the boxes as they are."""
+    if not frames.boxes:
+        return resample_polylines(
+            frames.polylines, spacing=spacing, count=count, locate=partial(place_of, frames), frames=frames.offsets
+        )
+    boxes = is_box(frames)
+    lines = np.flatnonzero(~boxes)
+    new = resample_polylines(
+        frames.polylines.pick(lines),
+        spacing=spacing,
+        count=count,
+        locate=lambda i: place_of(frames, int(lines[i])),
+        frames=np.searchsorted(lines, frames.offsets),
+    )
+    place = np.empty(len(boxes), np.int64)
+    place[lines] = np.arange(len(lines))
+    place[boxes] = len(lines) + np.arange(len(boxes) - len(lines))
+    return new.and_then(frames.polylines.pick(np.flatnonzero(boxes))).pick(place)
