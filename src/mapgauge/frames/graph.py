@@ -75,6 +75,10 @@ class Graph:
         """Number of nodes without edges."""
         return len(self.nodes) - len(np.unique(self.edges))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return positions and pairs of indices as lists, for JSON."""
+        return {"nodes": self.nodes.tolist(), "edges": self.edges.tolist()}
+
     def tidy(self) -> "Graph":
         """Return the graph in a form that does not depend on the order of its nodes and edges.
 

@@ -16,7 +16,6 @@ from mapgauge.frames.graph import Edges, Graph
 from mapgauge.graphs.cgnet import check_flat, in_order
 from mapgauge.graphs.sampling import csr
 
-
 _SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
 
 
@@ -35,18 +34,14 @@ def _similarity(own: Graph, other: Graph) -> float:
     place, ends, lengths, count = kernels.snapping.insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
     native = _undirected(own)
     total, paths = kernels.walks.path_cost(
-        csr(len(own.nodes), native, Graph(own.nodes, native).lengths, _both(native)),
-        csr(count, ends, lengths, _both(ends)),
+        csr(len(own.nodes), native, Graph(own.nodes, native).lengths, np.ones_like(native, np.bool_)),
+        csr(count, ends, lengths, np.ones_like(ends, np.bool_)),
         np.arange(len(own.nodes)),
         place,
         _SHORTEST,
         True,
     )
     return 1 - total / paths if paths else 0.0
-
-
-def _both(edges: Edges) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    return np.ones((len(edges), 2), np.bool_)
 
 
 def _undirected(graph: Graph) -> Edges:

@@ -30,10 +30,10 @@ def splits_and_merges(graph: Graph) -> Flags:
 
 def split_score(predicted: Graph, true: Graph, settings: GraphSettings) -> Score | None:
     """Return the score of split points; None if neither graph has any."""
-    points = [np.ascontiguousarray(side.nodes[splits_and_merges(side)]) for side in (predicted, true)]
-    if not len(points[0]) and not len(points[1]):
+    x, y = (np.ascontiguousarray(side.nodes[splits_and_merges(side)]) for side in (predicted, true))
+    if not len(x) and not len(y):
         return None
-    return share(len(match(*points, settings.split_radius).accepted), len(points[0]), len(points[1]))
+    return share(len(match(x, y, settings.split_radius).accepted), len(x), len(y))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Scor
     near = match(predicted.positions, true.positions, max(settings.landmark_radii))
     distance = near.distance[near.accepted]
     # Pairs are accepted by rising distance, so those of a smaller radius come first.
-    return mean_score([share(np.count_nonzero(distance < radius), *counts) for radius in settings.landmark_radii])
+    return mean_score([share(int((distance < radius).sum()), *counts) for radius in settings.landmark_radii])
 
 
 def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score | None:
@@ -129,9 +129,7 @@ def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score |
             if pair in predicted.between:
                 ends = max(near.distance[at[start]], near.distance[at[end]])
                 worst.append(max(ends, _apart(predicted.points(pair), true.points((start, end)))))
-    return mean_score(
-        [share(np.count_nonzero(np.array(worst) < radius), *counts) for radius in settings.path_radii]
-    )
+    return mean_score([share(int((np.array(worst) < radius).sum()), *counts) for radius in settings.path_radii])
 
 
 def _apart(x: Points, y: Points) -> float:

@@ -91,8 +91,8 @@ def graph_scores(
 
 def neighbourhoods(predicted: Graph, true: Graph, settings: GraphSettings) -> Neighbourhoods:
     """Return what GEO, TOPO and JTOPO are computed from."""
-    sides = [Samples.of(Roads.of(side.tidy()), settings.spacing) for side in (predicted, true)]
-    return Neighbourhoods(*sides, settings)
+    x, y = (Samples.of(Roads.of(side.tidy()), settings.spacing) for side in (predicted, true))
+    return Neighbourhoods(x, y, settings)
 
 
 def check_pair(predicted: Graph, true: Graph) -> None:
