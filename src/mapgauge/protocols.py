@@ -74,6 +74,7 @@ class Protocol:
     skip_without_truth: bool = False  # AP leaves out predictions in frames without truth of their class (MapTracker)
     strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
     interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
+    graph_rules: Literal["corrected", "cgnet"] | None = None  # rules of the graph scores; they are computed only if set
 
     def __post_init__(self) -> None:
         """Refuse settings that are invalid or contradict each other."""
@@ -135,6 +136,8 @@ class Protocol:
             raise InvalidInput("sospa thresholds need a cutoff", remedy=Remedy("Set cutoffs=", "Pass --cutoff"))
         if self.interpolation not in ("area", "11-point"):
             raise InvalidInput(f"interpolation must be 'area' or '11-point', got {self.interpolation!r}")
+        if self.graph_rules not in (None, "corrected", "cgnet"):
+            raise InvalidInput(f"graph_rules must be 'corrected', 'cgnet' or None, got {self.graph_rules!r}")
 
     @property
     def sampling(self) -> str:
@@ -178,6 +181,7 @@ class Protocol:
 
 _PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
 _NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
+_GRAPH = Protocol("", classes=(LANE,), closed=False, directed=True, graph_rules="corrected")
 _MAPTRACKER = Protocol("", count=200, truth_count=20, skip_without_truth=True)
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -242,6 +246,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
             prefilter=3.0,
             strict=True,
             interpolation="11-point",
+        ),
+        _GRAPH.replace(
+            name="graph", about="graph scores of centrelines: GEO, TOPO, JTOPO, APLS, splits and reachability"
+        ),
+        _GRAPH.replace(
+            name="cgnet-graph", about="the graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
         ),
     )
 }

@@ -115,36 +115,49 @@ def check_flat(graph: Graph) -> None:
     """Refuse a graph with heights."""
     if len(graph.nodes) and graph.dimension != 2:
         raise InvalidInput(
-            "parity='cgnet' needs nodes with 2 coordinates, got 3", remedy="Leave out the height: nodes[:, :2]"
+            "parity='cgnet' needs nodes with 2 coordinates, got 3",
+            remedy="Leave out the height: nodes[:, :2], or frames.planar()",
         )
 
 
-def topo_scores(predicted: Graph, true: Graph) -> tuple[Score | None, Score | None, Score | None]:
-    """Return GEO, TOPO and JTOPO; None where CGNet has NaN or no number at all."""
-    check_flat(predicted)
-    check_flat(true)
-    x, y = _Points(predicted), _Points(true)
-    if not len(x.points):
-        return (score(0.0, 0.0),) * 3
-    if not len(y.points):
-        return None, None, None
-    first, second = _match(x.points, y.points)
-    geo = score(len(first) / len(x.points), len(first) / len(y.points))
-    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
-    topo = _around(x, y, pairs[::_EVERY], geo)
-    return geo, topo, _around(x, y, [pair for pair in pairs if len(y.after[pair[1]]) > 1], geo)
+class Neighbourhoods:
+    """The points of two graphs and their matching. Scores are None where CGNet has NaN or no number at all."""
 
+    def __init__(self, predicted: Graph, true: Graph) -> None:
+        """Interpolate both graphs and match their points."""
+        check_flat(predicted)
+        check_flat(true)
+        self._x, self._y = _Points(predicted), _Points(true)
+        first, second = _match(self._x.points, self._y.points)
+        self._pairs = list(zip(first.tolist(), second.tolist(), strict=True))
 
-def _around(x: _Points, y: _Points, pairs: list[tuple[int, int]], geo: Score) -> Score | None:
-    if not pairs:
-        return None
-    shares = []
-    for i, j in pairs:
-        own, other = np.array(x.within_walk(i)), np.array(y.within_walk(j))
-        matched = len(_match(other, own)[0])
-        shares.append((matched / len(own), matched / len(other)))
-    precision, recall = (np.mean(column) for column in zip(*shares, strict=True))
-    return score(geo.precision * precision, geo.recall * recall)
+    def geo(self) -> Score | None:
+        """Return the share of points that are matched."""
+        if not len(self._x.points):
+            return score(0.0, 0.0)
+        if not len(self._y.points):
+            return None
+        return score(len(self._pairs) / len(self._x.points), len(self._pairs) / len(self._y.points))
+
+    def topo(self) -> Score | None:
+        """Return the share of points that are matched around every tenth pair."""
+        return self._around(self._pairs[::_EVERY])
+
+    def jtopo(self) -> Score | None:
+        """Return the same around pairs whose true point has more than one successor."""
+        return self._around([pair for pair in self._pairs if len(self._y.after[pair[1]]) > 1])
+
+    def _around(self, pairs: list[tuple[int, int]]) -> Score | None:
+        geo = self.geo()
+        if geo is None or not pairs:
+            return None if len(self._x.points) else geo
+        shares = []
+        for i, j in pairs:
+            own, other = np.array(self._x.within_walk(i)), np.array(self._y.within_walk(j))
+            matched = len(_match(other, own)[0])
+            shares.append((matched / len(own), matched / len(other)))
+        precision, recall = (np.mean(column) for column in zip(*shares, strict=True))
+        return score(geo.precision * precision, geo.recall * recall)
 
 
 def _splits(graph: Graph) -> Flags:

@@ -76,10 +76,9 @@ def graph_scores(
     near = neighbourhoods(predicted, true, settings)
     roads = Roads.of(predicted.tidy()), Roads.of(true.tidy())
     ways = [Ways(side.tidy(), settings.control_spacing, settings.hops) for side in (predicted, true)]
-    some = bool(len(predicted.edges) or len(true.edges))
     return GraphScores(
-        geo=near.geo() if some else None,
-        topo=near.topo() if some else None,
+        geo=near.geo(),
+        topo=near.topo(),
         jtopo=near.jtopo(),
         apls=apls(*roads, settings, directed=False),
         apls_directed=apls(*roads, settings, directed=True),
@@ -105,11 +104,11 @@ def check_pair(predicted: Graph, true: Graph) -> None:
 
 
 def _parity(predicted: Graph, true: Graph) -> GraphScores:
-    geo, topo, jtopo = cgnet.topo_scores(predicted, true)
+    near = cgnet.Neighbourhoods(predicted, true)
     return GraphScores(
-        geo=geo,
-        topo=topo,
-        jtopo=jtopo,
+        geo=near.geo(),
+        topo=near.topo(),
+        jtopo=near.jtopo(),
         apls=cgnet_apls.apls(predicted, true),
         apls_directed=None,
         sda=cgnet.split_score(predicted, true),

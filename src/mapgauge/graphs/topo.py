@@ -30,12 +30,14 @@ class Neighbourhoods:
         """The matching of all points."""
         return match(self.predicted.points, self.true.points, self.settings.radius)
 
-    def geo(self) -> Score:
-        """Return the share of points that are matched."""
+    def geo(self) -> Score | None:
+        """Return the share of points that are matched; None if neither graph has points."""
+        if not len(self.predicted.points) and not len(self.true.points):
+            return None
         return share(len(self.near.accepted), len(self.predicted.points), len(self.true.points))
 
-    def topo(self) -> Score:
-        """Return the share of points that are matched around all matched pairs."""
+    def topo(self) -> Score | None:
+        """Return the share of points that are matched around all matched pairs; None if neither graph has points."""
         return self._around(np.arange(len(self.near.accepted)))
 
     def jtopo(self) -> Score | None:
@@ -44,10 +46,11 @@ class Neighbourhoods:
             return None
         return self._around(np.flatnonzero(self.true.splits[self.near.pairs[:, 1]]))
 
-    def _around(self, chosen: Indices) -> Score:
-        if not len(chosen):
-            return score(0.0, 0.0)
-        geo, (precision, recall) = self.geo(), self._shares(chosen)
+    def _around(self, chosen: Indices) -> Score | None:
+        geo = self.geo()
+        if geo is None or not len(chosen):
+            return None if geo is None else score(0.0, 0.0)
+        precision, recall = self._shares(chosen)
         return score(geo.precision * precision, geo.recall * recall)
 
     def _shares(self, chosen: Indices) -> tuple[float, float]:

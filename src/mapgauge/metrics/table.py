@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.consistent_ap import C_MAP
+from mapgauge.metrics.graph_scores import GRAPH_SCORES
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
@@ -14,7 +15,9 @@ from mapgauge.metrics.track_pld import TRACK_PLD
 from mapgauge.protocols import SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)}
+METRICS: dict[str, Metric] = {
+    row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS, *GRAPH_SCORES)
+}
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -43,7 +46,9 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                     remedy=Remedy(
                         f'Set it: mg.protocol("{protocol.name}", {field}={SWITCH_COST:g})',
                         f"Give one: --{field.replace('_', '-')} {SWITCH_COST:g}",
-                    ),
+                    )
+                    if field == "switch_cost"
+                    else "Choose a protocol of this metric; mapgauge protocols lists them",
                 )
         setting = METRICS[name].setting
         if name not in able and setting is None:
