@@ -31,6 +31,9 @@ def match(x: Points, y: Points, radius: float) -> Near:
 
     Pairs that are equally near are taken in the order of their midpoints.
     """
+    if not len(x) or not len(y):  # they may have different dimensions
+        none = np.empty(0, np.int64)
+        return Near(none, none, np.empty(0), none)
     i, j, squared = kernels.nearby.close_points(x, y, radius)
     middle = x[i] + y[j]
     order = np.lexsort((*middle.T[::-1], squared))

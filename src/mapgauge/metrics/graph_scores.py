@@ -78,12 +78,15 @@ def _score(rule: Rule, groups: Groups, protocol: Protocol, setting: Any, *, widt
 
 
 def _values(keys: Sequence[Sequence[str]], sums: Floats, protocol: Protocol) -> dict[str, Floats]:
-    """Return the means over the frames that have a score, and the number of frames that have none."""
+    """Return the means over the frames that have a score, and the number of frames that have none.
+
+    ``keys`` are those of each part, as they are stored, the main one last.
+    """
     values, at = {}, 0
     for part in keys:
         frames = sums[..., at]
         none = frames == 0
-        values[f"{part[0]}_left_out"] = sums[..., at + 1]
+        values[f"{part[-1]}_left_out"] = sums[..., at + 1]
         for k, key in enumerate(part):
             values[key] = np.where(none, np.nan, sums[..., at + 2 + k] / np.where(none, 1, frames))
         at += 2 + len(part)

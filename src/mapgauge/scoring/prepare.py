@@ -90,9 +90,13 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about tracks and times if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    Equal confidences are left out if no metric uses them, as those of graphs, which have none.
     """
     found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
-    found = tuple(finding for finding in found if finding.code != "tracks-one-side")
+    unused = {"tracks-one-side"}
+    if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
+        unused |= {"confidence-equal", "truth-confidence"}
+    found = tuple(finding for finding in found if finding.code not in unused)
     if not any("tracks" in METRICS[name].needs for name in metrics):
         return found
     known = {finding.code for finding in found}
