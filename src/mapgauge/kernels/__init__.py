@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         frechet,
         hits,
         json_points,
+        lanes,
         lines,
         nearby,
         pickle_scan,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         savings,
         snapping,
         sospa,
+        topology,
         walks,
     )
 
@@ -36,6 +38,7 @@ __all__ = [
     "frechet",
     "hits",
     "json_points",
+    "lanes",
     "lines",
     "nearby",
     "pickle_scan",
@@ -45,6 +48,7 @@ __all__ = [
     "savings",
     "snapping",
     "sospa",
+    "topology",
     "walks",
 ]
 

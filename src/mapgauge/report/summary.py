@@ -85,7 +85,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 *([escape(called)] if several else []),
                 *(_estimate(found.get(name, {}).get(key), result, name, key) for key in keys),
             ]
-            for name in (*first.class_names, "mean")
+            for name, _ in first.summary.rows_of(metric)
             for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
         header = ["class", *(["method"] if several else []), *(escape(column_title(key)) for key in keys)]

@@ -47,7 +47,7 @@ def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
     if kind == "rounded":
         # Written as float64: the bytes that are zero after rounding compress to almost nothing.
         polylines = Polylines(polylines.coords.astype(np.float32).astype(np.float64), polylines.offsets)
-    nothing = dict.fromkeys(("track", "scenes", "timestamps", "poses", "links"))
+    nothing = dict.fromkeys(("scenes", "poses", "links"))
     return replace(frames, polylines=polylines, name="", findings=(), **nothing)  # type: ignore[arg-type]
 
 

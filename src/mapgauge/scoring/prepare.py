@@ -17,6 +17,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
+from mapgauge.metrics.lane_parts import lanes_of_part
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
@@ -125,7 +126,7 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
 
 
 def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return both sides, cropped to the region if the protocol says so.
+    """Return both sides, cropped to the region and with a part of the lanes only, if the protocol says so.
 
     If one side does not know which axis points forward, it has the axes of the other side.
     """
@@ -133,8 +134,8 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
         names = predictions.name or "predictions", truth.name or "truth"
         check_axes(predictions.forward, truth.forward, protocol, names)
         region = check_region(protocol.region, truth.forward or predictions.forward)
-        return predictions.crop(region), truth.crop(region)
-    return predictions, truth
+        predictions, truth = predictions.crop(region), truth.crop(region)
+    return lanes_of_part(predictions, truth, protocol)
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:
