@@ -92,11 +92,15 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about tracks and times for metrics of scenes.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    Equal confidences are left out if no metric uses them, as those of graphs, which have none.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
     found = check(predictions, truth, region=protocol.region, classes=lines)
-    found = tuple(finding for finding in found if finding.code != "tracks-one-side")
+    unused = {"tracks-one-side"}
+    if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
+        unused |= {"confidence-equal", "truth-confidence"}
+    found = tuple(finding for finding in found if finding.code not in unused)
     if not any(METRICS[name].level == "scene" for name in metrics):
         return found
     known = {finding.code for finding in found}
