@@ -37,6 +37,7 @@ _SEGMENTS = _GRAPH.replace(
     areas=_NEAR,
     topology="v1.0",
 )
+_LANES = Protocol("", classes=(LANE,), closed=False, directed=True, graph_rules="corrected")
 _NEW: dict[str, Any] = {"topology": "v1.1", "drop_closing": True}
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -105,6 +106,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
             spacing=0.5,
             cutoffs=(1.5,),
             link_cost=LINK_COST,
+        ),
+        _LANES.replace(
+            name="graph", about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability"
+        ),
+        _LANES.replace(
+            name="cgnet-graph", about="graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
         ),
     )
 }
