@@ -6,9 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.metrics.scenes import Line, pose, scene
+from tests.metrics.stability_twin import slow_sums
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.frames.groups import group
+from mapgauge.metrics import line_profiles
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.stability import MAS
 from mapgauge.report import write_report
 
 PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], intervals=(1,))
@@ -156,3 +162,21 @@ def test_intervals_and_presence_are_checked() -> None:
             PROTOCOL.replace(intervals=intervals)
     with pytest.raises(mg.InvalidInput, match="presence"):
         PROTOCOL.replace(presence=1.5)
+
+
+@pytest.mark.parametrize("region", [None, (60.0, 30.0), (24.0, 12.0)])
+@pytest.mark.parametrize("block", [1, 7, 256])
+def test_many_pairs_at_once_give_the_numbers_of_one_after_the_other(
+    region: tuple[float, float] | None, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only rounding differs: the twin moves lines by a matrix product, whose rounding depends on the machine."""
+    monkeypatch.setattr(line_profiles, "_BLOCK", block)
+    predictions, truth = demo_world(10, predictions=14)
+    few = predictions.keep(np.arange(len(predictions.polylines)) % 5 > 0)  # lines that appear and disappear
+    groups = group(*mg.align(few, truth), PROTOCOL.replace(region=region))
+    assert isinstance(MAS.rows, SumRows)
+    for interval in (1, 3):
+        found = MAS.rows.score(groups, PROTOCOL.replace(region=region), interval)
+        expected = slow_sums(groups, PROTOCOL.replace(region=region), interval)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        assert found[:, 5].sum() > 10

@@ -94,10 +94,10 @@ def findings_of(
     """
     found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
     found = tuple(finding for finding in found if finding.code != "tracks-one-side")
-    if not any(METRICS[name].level == "scene" for name in metrics):
-        return found
-    known = {finding.code for finding in found}
-    return (*found, *(finding for finding in track_findings(predictions, truth) if finding.code not in known))
+    of_scenes = any(METRICS[name].level == "scene" for name in metrics)
+    if not of_scenes or (predictions.track is not None and truth.track is not None):
+        return found  # with tracks on both sides, the checks have looked at them
+    return (*found, *track_findings(predictions, truth))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
