@@ -95,11 +95,11 @@ def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: 
     start, end = lines.points[first, across], lines.points[first + 1, across]
     value = start + share * (end - start)
     if region is not None:
-        point = np.where(across == 1, along, value), np.where(across == 1, value, along)
-        inside = _is_inside(*point, region)
+        x, y = np.where(across == 1, along, value), np.where(across == 1, value, along)
+        inside = _is_inside(x, y, region)
         turn = motions[line, :2]
-        x, y = point[0] - turn[:, 0, 3], point[1] - turn[:, 1, 3]
-        inside &= _is_inside(*(x * turn[:, 0, k] + y * turn[:, 1, k] for k in range(2)), region)
+        x, y = x - turn[:, 0, 3], y - turn[:, 1, 3]  # back into the earlier frame
+        inside &= _is_inside(x * turn[:, 0, 0] + y * turn[:, 1, 0], x * turn[:, 0, 1] + y * turn[:, 1, 1], region)
         line, place, value = line[inside], place[inside], value[inside]
     key = line * PLACES + place
     number = np.bincount(key, minlength=at.size)
