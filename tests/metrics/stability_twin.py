@@ -47,17 +47,17 @@ def _pair(
         return presence, presence, 0.0, 0.0, 1.0, 0.0
     earlier, later = (groups.polylines[k][:, :2] for k in pair)
     moved = earlier @ motion[:2, :2].T + motion[:2, 3]
-    both = _profiles(moved, later, motion, region)
+    both = profiles(moved, later, motion, region)
     if both is None:
         return (0.0,) * 6
     at, heights = both
     localisation = max(0.0, 1 - float(np.abs(heights[1] - heights[0]).mean()) / BETA)
-    angles = [_turning(at, height) for height in heights]
+    angles = [turning(at, height) for height in heights]
     shape = 1 - abs(angles[1] - angles[0]) / math.pi
     return presence * (OMEGA * localisation + (1 - OMEGA) * shape), presence, localisation, shape, 1.0, 1.0
 
 
-def _profiles(
+def profiles(
     earlier: Points, later: Points, motion: NDArray[np.float64], region: Bounds | None
 ) -> tuple[Floats, Floats] | None:
     """Return two lines as functions along an axis, at places that both have; None if there are none.
@@ -104,7 +104,7 @@ def _in_both(points: Points, motion: NDArray[np.float64]) -> Iterator[Points]:
     yield (points - motion[:2, 3]) @ motion[:2, :2]
 
 
-def _turning(at: Floats, height: Floats) -> float:
+def turning(at: Floats, height: Floats) -> float:
     """Return the mean turning angle of a function, in radians; 0 for fewer than three places."""
     if len(at) < 3:
         return 0.0

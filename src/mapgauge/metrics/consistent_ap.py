@@ -41,14 +41,13 @@ def _score(groups: Groups, protocol: Protocol) -> Bits:
 def track_codes(groups: Groups) -> Indices:
     """Return a number for the class and the track of each instance. An instance without a track is a track of its own.
 
-    A prediction and a true instance never have the same number.
+    Predictions and true instances are numbered together: a number says nothing across the sides.
     """
-    names = np.full(len(groups.confidence), "") if groups.track is None else groups.track
-    code = codes_of(names)
-    count = len(names) + 1
-    code = np.where(names == "", count + np.arange(len(names)), code)
-    kind = 2 * groups.label[groups.side // 2] + groups.side % 2
-    return np.asarray(np.unique(kind * 2 * count + code, return_inverse=True)[1], np.int64)
+    count = len(groups.confidence)
+    names = np.full(count, "") if groups.track is None else groups.track
+    code = np.where(names == "", count + np.arange(count), codes_of(names))
+    codes: Indices = groups.label[groups.side // 2] * 2 * count + code
+    return codes
 
 
 def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:

@@ -38,7 +38,7 @@ def compare_lines(
         The mean distance in metres, the difference of the mean turning angles in radians, and whether the lines have a
         common place; without one, the numbers are 0.
     """
-    numbers, common = np.zeros((2, len(pairs))), np.zeros(len(pairs), np.bool_)
+    numbers, common = np.empty((2, len(pairs))), np.empty(len(pairs), np.bool_)
     for first in range(0, len(pairs), _BLOCK):
         block = slice(first, first + _BLOCK)
         numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region)
@@ -56,7 +56,7 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     begin, end = np.maximum(low[0], low[1])[mine], np.minimum(high[0], high[1])[mine]
     at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
     heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
-    there = np.isfinite(heights).all(axis=0) & (begin < end)[:, None]
+    there = np.isfinite(heights).all(axis=0)  # nowhere if ``begin >= end``: one of the lines is not there
     numbers, count = np.zeros((2, len(pairs))), there.sum(axis=1)
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
@@ -77,7 +77,7 @@ def _lines(polylines: Polylines, rows: Indices) -> _Lines:
 def _moved(lines: _Lines, motions: Floats) -> Points:
     """Return the points of earlier lines in the later frame."""
     x, y = lines.points.T
-    turn = np.repeat(motions, lines.sizes, axis=0)[:, :2]
+    turn = np.repeat(motions, lines.sizes, axis=0)
     return np.stack([x * row[:, 0] + y * row[:, 1] + row[:, 3] for row in (turn[:, 0], turn[:, 1])], axis=1)
 
 
@@ -85,19 +85,19 @@ def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: 
     """Return the mean value of each line at each place, over its points there inside both regions; NaN without any."""
     line = np.repeat(np.arange(len(axis)), lines.sizes - 1)
     first = ranges(lines.start, lines.sizes - 1)
-    u, v = lines.points[first, axis[line]][:, None], lines.points[first + 1, axis[line]][:, None]
-    places = at[line]
-    segment, place = np.nonzero(((u <= places) & (places < v)) | ((v <= places) & (places < u)))
+    u, v = lines.points[first, axis[line]], lines.points[first + 1, axis[line]]
+    low, high, places = np.minimum(u, v)[:, None], np.maximum(u, v)[:, None], at[line]
+    segment, place = np.nonzero((low <= places) & (places < high))
     # Few places lie on a segment, so everything else is computed for these only.
     line, first, along = line[segment], first[segment], places[segment, place]
     across = 1 - axis[line]
-    share = (along - u[segment, 0]) / (v - u)[segment, 0]
+    share = (along - u[segment]) / (v - u)[segment]
     start, end = lines.points[first, across], lines.points[first + 1, across]
     value = start + share * (end - start)
     if region is not None:
         x, y = np.where(across == 1, along, value), np.where(across == 1, value, along)
         inside = _is_inside(x, y, region)
-        turn = motions[line, :2]
+        turn = motions[line]
         x, y = x - turn[:, 0, 3], y - turn[:, 1, 3]  # back into the earlier frame
         inside &= _is_inside(x * turn[:, 0, 0] + y * turn[:, 1, 0], x * turn[:, 0, 1] + y * turn[:, 1, 1], region)
         line, place, value = line[inside], place[inside], value[inside]
