@@ -206,7 +206,7 @@ def test_lines_after_any_motion_are_compared_as_by_the_twin(rng: np.random.Gener
     region = (-9.0, -4.0, 9.0, 5.0)
     for _ in range(40):
         lines = [rng.normal(0, 5, (int(rng.integers(2, 9)), 2)) for _ in range(2)]
-        motion = pose(*rng.normal(0, 3, 2), rng.uniform(0, 360))
+        motion = pose(rng.normal(0, 3), rng.normal(0, 3), rng.uniform(0, 360))
         lines[0] = (lines[0] - motion[:2, 3]) @ motion[:2, :2]  # where the later line is
         found = line_profiles.compare_lines(mg.Polylines.of(lines), np.array([[0, 1]]), motion[None], region)
         both = profiles(lines[0] @ motion[:2, :2].T + motion[:2, 3], lines[1], motion, region)

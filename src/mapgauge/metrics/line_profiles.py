@@ -56,7 +56,8 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     begin, end = np.maximum(low[0], low[1])[mine], np.minimum(high[0], high[1])[mine]
     at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
     heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
-    there = np.isfinite(heights).all(axis=0)  # nowhere if ``begin >= end``: one of the lines is not there
+    # Nowhere if ``begin >= end``: a place that both lines have lies between them.
+    there: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
     numbers, count = np.zeros((2, len(pairs))), there.sum(axis=1)
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
