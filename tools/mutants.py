@@ -34,7 +34,10 @@ STABILITY = ("tests/metrics/test_stability.py",)
 _ROW = "tests/metrics/test_track_pld_row.py::test_"  # the other tests of the row take longer
 TRACKS = (
     "tests/metrics/test_track_pld.py",
-    *(f"{_ROW}{name}" for name in ("its_values_are_those_of_the_scenes", "switch_cost_0_has_the_bits_of_pld")),
+    f"{_ROW}its_values_are_those_of_the_scenes",
+    f"{_ROW}switch_cost_0_has_the_bits_of_pld",
+    f"{_ROW}the_same_id_in_another_class_or_on_the_other_side_is_another_track",
+    f"{_ROW}tracks_that_repeat_in_a_frame_are_counted",
 )
 # The tests of each module. Its doctests are added.
 TESTS = {
