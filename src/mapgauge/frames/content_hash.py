@@ -16,7 +16,7 @@ HASH_BYTES = 16
 
 
 def content_hash(frames: MapFrames, *, tracks: bool = False) -> int:
-    """Return the hash of tokens, classes, points, confidences and links.
+    """Return the hash of tokens, classes, points, confidences, intersections and links.
 
     Scenes, times and poses are not included. Frames without links have the same hash whether ``links`` is None or
     empty.
@@ -66,6 +66,8 @@ def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None, *, trac
             digest.update(np.ascontiguousarray(coords[points[begin] : points[end]]).data)
             if frames.confidence is not None:
                 digest.update(frames.confidence[begin:end].tobytes())
+            if frames.intersection is not None:
+                digest.update(b"intersection\0" + frames.intersection[begin:end].tobytes())
             if named is not None and any(named[begin:end]):
                 digest.update(b"tracks\0" + "\0".join(named[begin:end]).encode("utf-8", "surrogatepass"))
             if links is not None and first_link[k] < first_link[k + 1]:

@@ -11,7 +11,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, kept_links
 from mapgauge.frames.map_frames import Names
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Confidences, Degenerate, Indices, Points
+from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
 
 EXAMPLES = 3  # number of places that a finding names
 
@@ -26,6 +26,7 @@ class InstanceColumns(NamedTuple):
     coords: Points  # (points, dimension): the points of all instances
     track: Names | None = None
     links: Links | None = None
+    intersection: Flags | None = None
 
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
@@ -51,7 +52,14 @@ class InstanceColumns(NamedTuple):
             keep &= ~bad
             text = f"{name}: {len(rows)} of {count} instances were dropped because they have {what}"
             findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
-        return (self if keep.all() else self._kept(keep)), findings
+        if keep.all():
+            return self, findings
+        kept = self._kept(keep)
+        if self.links is not None and kept.links is not None and len(kept.links) < len(self.links):
+            lost = len(self.links) - len(kept.links)
+            text = f"{name}: {lost} of {len(self.links)} links were dropped together with one of their instances"
+            findings.append(Finding("warning", "dropped-links", text, lost))
+        return kept, findings
 
     def _faults(self) -> list[tuple[str, NDArray[np.bool_], str]]:
         """Return the kinds of degenerate instances: a code, which instances they are, and a description."""
@@ -77,6 +85,7 @@ class InstanceColumns(NamedTuple):
             self.coords[np.repeat(keep, self.sizes)],
             None if self.track is None else self.track[keep],
             kept_links(self.links, np.flatnonzero(keep), len(keep)),
+            None if self.intersection is None else self.intersection[keep],
         )
 
     def members(self) -> dict[str, Any]:
@@ -88,6 +97,7 @@ class InstanceColumns(NamedTuple):
             "confidence": self.confidence,
             "track": self.track,
             "links": self.links,
+            "intersection": self.intersection,
         }
 
 

@@ -18,6 +18,7 @@ from mapgauge.frames.track_findings import track_findings
 from mapgauge.frames.tracks import check_tracks
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
+from mapgauge.metrics.lane_parts import lanes_of_part
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
@@ -91,9 +92,15 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about tracks and times for metrics of scenes.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    Equal confidences are left out if no metric uses them, as those of graphs, which have none.
     """
-    found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
-    found = tuple(finding for finding in found if finding.code != "tracks-one-side")
+    # The checks are about lines, not about boxes.
+    lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
+    found = check(predictions, truth, region=protocol.region, classes=lines)
+    unused = {"tracks-one-side"}
+    if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
+        unused |= {"confidence-equal", "truth-confidence"}
+    found = tuple(finding for finding in found if finding.code not in unused)
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
         return found  # with tracks on both sides, the checks have looked at them
@@ -121,7 +128,7 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
 
 
 def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return both sides, cropped to the region if the protocol says so.
+    """Return both sides, cropped to the region and with a part of the lanes only, if the protocol says so.
 
     If one side does not know which axis points forward, it has the axes of the other side.
     """
@@ -129,8 +136,8 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
         names = predictions.name or "predictions", truth.name or "truth"
         check_axes(predictions.forward, truth.forward, protocol, names)
         region = check_region(protocol.region, truth.forward or predictions.forward)
-        return predictions.crop(region), truth.crop(region)
-    return predictions, truth
+        predictions, truth = predictions.crop(region), truth.crop(region)
+    return lanes_of_part(predictions, truth, protocol)
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:

@@ -23,7 +23,7 @@ from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
-from mapgauge.scoring.prepare import check_needs, check_sides, check_times, cropped, findings_of
+from mapgauge.scoring.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.scoring.totals import Sums
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
@@ -57,6 +57,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     missing = sum(token not in predictions.index for token in truth.tokens)
     ignored = sum(token not in truth.index for token in predictions.tokens)
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
+    check_boxes_of(job.protocol, x, y)
     x, y = cropped(x, y, job.protocol)
     check_needs(job.metrics, x, y)
     if not job.in_order:
