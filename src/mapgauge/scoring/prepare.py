@@ -199,7 +199,10 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 if side.links is None and len(side.polylines):
                     raise InvalidInput(
                         f"{side.name or called}: {name} needs links between lanes, and these frames have none",
-                        remedy="Use files with links, such as those of OpenLane-V2, or Parquet and GeoJSON with links",
+                        remedy=Remedy(
+                            "Use files with links (OpenLane-V2), or name other metrics with metrics=",
+                            "Use files with links (OpenLane-V2), or name other metrics: mapgauge evaluate ... --metrics",
+                        ),
                     )
         if "every track" in metric.needs:
             for side, called in ((predictions, "predictions"), (truth, "truth")):
