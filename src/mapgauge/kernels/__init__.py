@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         frechet,
         hits,
         json_points,
+        lanes,
         lines,
         pickle_scan,
         pld,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         resample,
         savings,
         sospa,
+        topology,
     )
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "frechet",
     "hits",
     "json_points",
+    "lanes",
     "lines",
     "pickle_scan",
     "pld",
@@ -40,6 +43,7 @@ __all__ = [
     "resample",
     "savings",
     "sospa",
+    "topology",
 ]
 
 

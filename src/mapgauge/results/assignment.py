@@ -82,11 +82,21 @@ def match_frame(
             (found.truth, found.truth_closed, y, range(split, end)),
         ):
             certain = frames.confidence is None
+            tracks = _tracks_of(frames, c)
             instances.extend(
-                Instance(class_name, points[i], None if certain else float(groups.confidence[i])) for i in rows
+                Instance(class_name, points[i], None if certain else float(groups.confidence[i]), track)
+                for i, track in zip(rows, tracks, strict=True)
             )
             closed.extend(groups.closed[rows.start : rows.stop].tolist())
     return found
+
+
+def _tracks_of(frames: MapFrames, label: int) -> list[str | None]:
+    """Return the tracks of the instances of one class, in the order of the file."""
+    mine = np.flatnonzero(frames.label == label)
+    if frames.track is None:
+        return [None] * len(mine)
+    return [str(track) or None for track in frames.track[mine]]
 
 
 def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Protocol, cutoff: float) -> Iterator[Match]:

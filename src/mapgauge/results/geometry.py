@@ -48,7 +48,7 @@ def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
     if kind == "rounded":
         # Written as float64: the bytes that are zero after rounding compress to almost nothing.
         polylines = Polylines(polylines.coords.astype(np.float32).astype(np.float64), polylines.offsets)
-    nothing = dict.fromkeys(("track", "scenes", "timestamps", "poses"))
+    nothing = dict.fromkeys(("scenes", "poses"))
     if frames.links is not None and len(frames.links) > _MOST_LINKS:
         nothing["links"] = None
     return replace(frames, polylines=polylines, name="", findings=(), **nothing)  # type: ignore[arg-type]

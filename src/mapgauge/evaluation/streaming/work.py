@@ -12,6 +12,7 @@ import numpy as np
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.frames.alignment import align
 from mapgauge.frames.content_hash import content_hash
@@ -76,8 +77,14 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         (len(predictions), len(truth)),
         (*predictions.findings, *truth.findings),
         (read - began, time.perf_counter() - read),
-        (content_hash(predictions), content_hash(truth)),
+        _hashes(job, predictions, truth),
     )
+
+
+def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[int, int]:
+    """Return the content hash of both sides, with tracks where a metric uses them."""
+    tracks = uses_tracks(job.metrics)
+    return content_hash(predictions, tracks=tracks[0]), content_hash(truth, tracks=tracks[1])
 
 
 class Reread(NamedTuple):
@@ -90,7 +97,7 @@ class Reread(NamedTuple):
 def read_again(job: Job, chunk: Chunk) -> Reread:
     """Read a chunk without scoring it."""
     predictions, truth = sides_of(job, chunk)
-    return Reread((content_hash(predictions), content_hash(truth)), scenes_by_token(truth.tokens, truth.scenes))
+    return Reread(_hashes(job, predictions, truth), scenes_by_token(truth.tokens, truth.scenes))
 
 
 def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict[str, str | None]:
