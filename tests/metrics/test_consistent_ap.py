@@ -91,8 +91,6 @@ def test_data_without_tracks_or_scenes_is_refused() -> None:
         mg.evaluate(predictions, replace(truth, track=None, scenes=None), PROTOCOL)
     with pytest.raises(mg.InvalidInput, match="c_map is computed per scene"):
         mg.evaluate(predictions, replace(truth, scenes=None), PROTOCOL)
-    with pytest.raises(mg.InvalidInput, match="c_map cannot be accumulated"):
-        mg.Accumulator(PROTOCOL)
 
 
 def test_a_data_set_without_times_is_refused_and_one_with_times_gives_the_same_bits(tmp_path: Path) -> None:

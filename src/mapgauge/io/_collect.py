@@ -145,10 +145,11 @@ class Collector:
         coords: Points,
         track: Sequence[str] | None = None,
         links: Links | None = None,
+        intersection: Flags | None = None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
         names = np.array(track, np.str_) if track is not None and any(track) else None
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links)
+        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, intersection)
 
     @property
     def next_place(self) -> str:

@@ -33,6 +33,7 @@ from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
 from mapgauge.io._openlanev2_lists import AREAS, LISTS, ListReader, Lists, lists_of, place_of
+from mapgauge.io._openlanev2_write import META, write_results, write_truth
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._pose import with_poses
 from mapgauge.io._values import ValueChecker, short
@@ -122,7 +123,9 @@ def _read(content: Content, options: ReadOptions, document: Any, part: str) -> M
 
 def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
     """Return the keys of all frames. Either all of them have a segment, or none has one."""
-    keys = [_key(key, frame, what, content) for key, frame in document.items()]
+    # A text is split only if all texts can be split: tokens of other data sets may have slashes.
+    split = all(len(_parts(key)) == 3 for key in document if isinstance(key, str))
+    keys = [_key(key, frame, split, what, content) for key, frame in document.items()]
     bare = next((key for key in keys if not key.segment), None)
     whole = next((key for key in keys if key.segment), None)
     if bare is not None and whole is not None:
@@ -132,18 +135,25 @@ def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
     return keys
 
 
-def _key(key: Any, frame: Any, what: str, content: Content) -> _Key:
-    """Return the token, the segment and the timestamp of a frame."""
+def _parts(key: Any) -> list[str]:
+    """Return the parts of a key as texts. There are none if it is neither a text nor a tuple of texts and numbers."""
     parts = key.split("/") if isinstance(key, str) else key
     plain = isinstance(parts, list | tuple) and all(isinstance(part, str | int | np.integer) for part in parts)
     texts = [str(part) for part in parts] if plain else []
-    if len(texts) == 3 and all(texts):
-        return _Key("/".join(texts), texts[1], texts[2])
+    return texts if all(texts) else []
+
+
+def _key(key: Any, frame: Any, split: bool, what: str, content: Content) -> _Key:
+    """Return the token, the segment and the timestamp of a frame. ``split``: whether texts have all three."""
+    parts = _parts(key)
     if isinstance(key, str) and key:
         stated = [frame.get(name) if isinstance(frame, dict) else None for name in ("segment_id", "timestamp")]
-        segment, timestamp = (str(value) if isinstance(value, str | int | np.integer) else "" for value in stated)
+        texts = [str(value) if isinstance(value, str | int | np.integer) else "" for value in stated]
+        segment, timestamp = texts if texts[0] or not split else parts[1:]
         return _Key(key, segment, timestamp)
-    shown = "/".join(texts)[:80] if plain else f"a {type(key).__name__}"
+    if len(parts) == 3:
+        return _Key("/".join(parts), parts[1], parts[2])
+    shown = "/".join(parts)[:80] if parts or key == "" else f"a {type(key).__name__}"
     raise content.error(f"{what} has the key {shown}, expected (split, segment_id, timestamp) or a text")
 
 
@@ -181,6 +191,8 @@ RESULTS = Format(
     "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
     _is_results,
     _read_results,
+    write_results,
+    write_options=("points", *META),
     forward="x",
 )
 TRUTH = Format(
@@ -188,5 +200,7 @@ TRUTH = Format(
     "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
     _is_truth,
     _read_truth,
+    write_truth,
+    write_options=("points",),
     forward="x",
 )

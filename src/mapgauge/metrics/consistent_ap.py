@@ -8,7 +8,7 @@ false positives. Two rules of the public code matter if an id occurs twice in a 
 - "No match" has an owner as well: the first id of the scene and class without a match, in frames with truth of the
   class. A true positive whose id has "no match" stays one only if its id is that owner.
 
-``docs/explanation/temporal-scores.md`` describes what the score cannot see.
+``docs/explanation/time.md`` describes what the score cannot see.
 """
 
 import numpy as np

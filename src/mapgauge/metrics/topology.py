@@ -16,11 +16,11 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
-from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
+from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
 from mapgauge.metrics.lane_matching import Matches, element_matches, lane_matches
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.protocols import LANE, Protocol
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Indices
 
 FILLER = {"v1.0": 1.0, "v1.1": 0.5 + 2.0**-23}  # score of a false link that stands for a missed vertex
 _RELEASES = {"v1.0": "v1.0 and v2.0", "v1.1": "v1.1 and v2.1"}
@@ -34,14 +34,14 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
     same = columns is lanes
     parts = [lanes] if same else [lanes, columns]
     shift = 0 if same else len(lanes.rows)
-    links = _links(groups, kind, parts)
     confidence = np.concatenate([part.groups.confidence for part in parts])
     order = np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)])
     nearest = np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)])
     predicted = np.concatenate([part.groups.is_prediction for part in parts])
-    true = ~predicted[links.source]
-    from_truth = np.stack([links.source[true], links.target[true]])
-    scored = links.source[~true], links.target[~true], links.weight[~true]
+    source, target, weight = _links(groups, kind, parts)
+    true = ~predicted[source]
+    from_truth = np.stack([source[true], target[true]])
+    scored = source[~true], target[~true], weight[~true]
     sums = np.zeros((len(lanes.groups.bounds), 2))
     for t in range(len(protocol.segments or protocol.lanes)):
         # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
@@ -55,13 +55,18 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
     return block
 
 
-def _links(groups: Groups, kind: str, parts: list[Matches]) -> Links:
-    """Return the links of one kind, with instances numbered by part."""
-    place = np.full(len(groups.confidence), -1)
+def _links(groups: Groups, kind: str, parts: list[Matches]) -> tuple[Indices, Indices, Floats]:
+    """Return sources, targets and weights of the links of one kind, sorted by source. Parts number the instances."""
+    if groups.links is None:
+        none = np.empty(0, np.int64)
+        return none, none, np.empty(0)
     rows = np.concatenate([part.rows for part in parts])
+    place = np.full(len(groups.confidence), -1)
     place[rows] = np.arange(len(rows))
-    links = Links.of([], [], kind=kind) if groups.links is None else groups.links.of_kind(kind)
-    return links.moved(place)
+    mine = np.flatnonzero(groups.links.is_kind(kind))
+    source, target = place[groups.links.source[mine]], place[groups.links.target[mine]]
+    there = (source >= 0) & (target >= 0)
+    return source[there], target[there], groups.links.weight[mine[there]]
 
 
 def _values(name: str, sums: Floats, protocol: Protocol) -> dict[str, Floats]:

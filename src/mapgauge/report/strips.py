@@ -10,7 +10,7 @@ from mapgauge.errors import MissingDependency
 from mapgauge.metrics.track_pld import TRACK_PLD
 from mapgauge.report.drawings import Arrays
 from mapgauge.results.results import Results
-from mapgauge.results.scene_frames import scene_frames
+from mapgauge.results.scene_frames import frames_by_scene
 from mapgauge.results.strips import Strip, has_tracks, scene_values, strips_of
 
 SCENES = 50  # scenes of which the page has the tracks
@@ -26,14 +26,15 @@ class StripData(NamedTuple):
 
 def worst_scenes(methods: Sequence[Results]) -> dict[str, list[int]]:
     """Return the frames of each scene, from the highest T-PLD of a method. There are none without T-PLD."""
-    if not all(_has_strips(method) for method in methods):
+    if not all(_has_strips(method) and method.scenes == methods[0].scenes for method in methods):
         return {}
     values: dict[str, float] = {}
     for method in methods:
         for scene, value in scene_values(method).items():
             values[scene] = max(value, values.get(scene, value))
     order = sorted(values, key=lambda scene: (-values[scene], scene))
-    return {scene: scene_frames(methods[0], scene) for scene in order}
+    frames = frames_by_scene(methods[0])
+    return {scene: frames[scene] for scene in order}
 
 
 def strip_data(methods: Sequence[Results], drawn: Sequence[int]) -> StripData:

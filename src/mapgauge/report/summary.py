@@ -8,7 +8,7 @@ from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.metrics.metric import HitRows, Metric
+from mapgauge.metrics.metric import HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
@@ -38,7 +38,8 @@ def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
     settings = first.protocol
-    stated = [row.stated(settings) for row in map(METRICS.__getitem__, first.metrics) if not _is_ap(row)]
+    added = [row for row in map(METRICS.__getitem__, first.metrics) if isinstance(row.rows, SumRows)]
+    stated = dict.fromkeys(row.stated(settings) for row in added)
     files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     return (
         f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "

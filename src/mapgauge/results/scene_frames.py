@@ -29,10 +29,17 @@ def scene_frames(data: Results | MapFrames, scene: str) -> list[int]:
         )
     if scene not in data.scenes:
         raise _no_scene(name, scene, list(dict.fromkeys(data.scenes)))
-    frames = np.flatnonzero(np.array(data.scenes, object) == scene)
-    times = timestamps_of(data, frames.tolist())
-    order = np.arange(len(frames)) if times is None else np.argsort(times, kind="stable")
-    found: list[int] = frames[order].tolist()
+    return frames_by_scene(data)[scene]
+
+
+def frames_by_scene(data: Results | MapFrames) -> dict[str, list[int]]:
+    """Return the frames of each scene in the order of time. There are none without scenes."""
+    scenes = data.scenes or ()
+    times = timestamps_of(data, range(len(scenes)))
+    order = np.arange(len(scenes)) if times is None else np.argsort(times, kind="stable")
+    found: dict[str, list[int]] = {scene: [] for scene in scenes}
+    for frame in order.tolist():
+        found[scenes[frame]].append(frame)
     return found
 
 

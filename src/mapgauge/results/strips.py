@@ -1,5 +1,6 @@
 """Strips: the tracks of a scene over time, and who was assigned to whom. Figures and the report draw them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.track_pld import TRACK_PLD
 from mapgauge.metrics.track_scene import SceneAssignment, partners, solve_scene
 from mapgauge.results.results import Results
-from mapgauge.results.scene_frames import scene_frames, seconds_of, timestamps_of
+from mapgauge.results.scene_frames import frames_by_scene, scene_frames, seconds_of, timestamps_of
 from mapgauge.results.values import values_of
 from mapgauge.typing import Indices
 
@@ -83,13 +84,11 @@ def has_tracks(results: Results) -> bool:
 
 def scene_values(results: Results) -> dict[str, float]:
     """Return T-PLD of each scene, the mean over its classes, from the highest. Scenes without a value are left out."""
-    scenes = np.array(results.scenes or (), object)
     found = {}
-    for scene in dict.fromkeys(scenes.tolist()):
-        values = _class_values(results, np.flatnonzero(scenes == scene).tolist())
-        there = [value for value in values if value is not None]
+    for scene, frames in frames_by_scene(results).items():
+        there = [value for value in _class_values(results, frames) if value is not None]
         if there:
-            found[str(scene)] = float(np.mean(there))
+            found[scene] = float(np.mean(there))
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -98,7 +97,7 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
     rows = TRACK_PLD.rows
     assert isinstance(rows, SumRows)
     sums = results.scores.sums[TRACK_PLD.name][0][list(frames)].sum(axis=0)
-    counts = (results.scores.predicted + results.scores.true)[list(frames)].sum(axis=0)
+    counts = sum(side[list(frames)].sum(axis=0) for side in (results.scores.predicted, results.scores.true))
     there = [results.classes[name][TRACK_PLD.main.key] is not None for name in results.class_names]
     return [
         values_of(TRACK_PLD, rows, column, results.protocol)[TRACK_PLD.main.key] if some and count else None
@@ -142,7 +141,7 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         of_predictions = _rows(groups, found, predicted, matched, len(frames))
         lonely = _false_tracks(groups, found, predicted, matched)
         of_false = [row for number in lonely[:false] if (row := of_predictions.get(number)) is not None]
-        rows = sorted(of_truth.values(), key=lambda row: (int(np.argmax(row.cells > ABSENT)), row.track))
+        rows = sorted(of_truth.values(), key=lambda row: (int(np.argmax(row.cells > ABSENT)), _natural(row.track)))
         # Only predicted tracks that are drawn keep a number.
         used = list(dict.fromkeys(_tracks((*rows, *of_false))))
         place = {number: k for k, number in enumerate(used)}
@@ -193,6 +192,15 @@ def _false_tracks(groups: Groups, found: SceneAssignment, predicted: Indices, ma
     there = np.flatnonzero(2 * alone > count)
     order: list[int] = there[np.lexsort((there, -weight[there]))].tolist()
     return order
+
+
+def _natural(name: str) -> str:
+    """Return a key that sorts names by their numbers.
+
+    >>> sorted(["lane-10", "lane-2"], key=_natural)
+    ['lane-2', 'lane-10']
+    """
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name)
 
 
 def _tracks(rows: Iterable[StripRow]) -> list[int]:

@@ -28,11 +28,15 @@ class Input(NamedTuple):
     history: History = None  # how the frames were read and changed; None if they cannot be read again
 
     @classmethod
-    def of(cls, frames: MapFrames) -> "Input":
-        """Return the record of frames in memory."""
-        return cls(
-            frames.name, frames.format, len(frames), frames.counts, hash_text(content_hash(frames)), frames.history
-        )
+    def of(cls, frames: MapFrames, *, tracks: bool = False) -> "Input":
+        """Return the record of frames in memory.
+
+        Args:
+            frames: The frames.
+            tracks: Whether a metric uses their tracks, so that the hash includes them.
+        """
+        text = hash_text(content_hash(frames, tracks=tracks))
+        return cls(frames.name, frames.format, len(frames), frames.counts, text, frames.history)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values."""

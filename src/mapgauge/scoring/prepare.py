@@ -14,7 +14,8 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks, track_findings
+from mapgauge.frames.track_findings import track_findings
+from mapgauge.frames.tracks import check_tracks
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
 from mapgauge.metrics.lane_parts import lanes_of_part
@@ -88,21 +89,22 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
 def findings_of(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks, and those about tracks and times if a metric needs them.
+    """Return the findings of the readers and of all checks, and those about tracks and times for metrics of scenes.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
     Equal confidences are left out if no metric uses them, as those of graphs, which have none.
     """
-    found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
+    # The checks are about lines, not about boxes.
+    lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
+    found = check(predictions, truth, region=protocol.region, classes=lines)
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}
     found = tuple(finding for finding in found if finding.code not in unused)
-    if not any("tracks" in METRICS[name].needs for name in metrics):
+    if not any(METRICS[name].level == "scene" for name in metrics):
         return found
     known = {finding.code for finding in found}
-    aligned = align(predictions, truth, classes=protocol.classes, unknown="ignore")
-    return (*found, *(finding for finding in track_findings(*aligned) if finding.code not in known))
+    return (*found, *(finding for finding in track_findings(predictions, truth) if finding.code not in known))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
