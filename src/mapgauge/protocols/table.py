@@ -96,6 +96,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
         _CENTRES.replace(name="openlanev2-v1.1", about=_CENTRES.about.replace("1.0", "1.1"), **_NEW),
         _SEGMENTS,
         _SEGMENTS.replace(name="openlanev2-v2.1", about=_SEGMENTS.about.replace("2.0", "2.1"), **_NEW),
+        _LANES.replace(
+            name="graph", about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability"
+        ),
+        _LANES.replace(
+            name="cgnet-graph", about="graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
+        ),
         Protocol(
             "lane-graph",
             "lane-graph PLD of centrelines, their links and traffic elements, and PLD of the centrelines",
@@ -106,12 +112,6 @@ PROTOCOLS: Mapping[str, Protocol] = {
             spacing=0.5,
             cutoffs=(1.5,),
             link_cost=LINK_COST,
-        ),
-        _LANES.replace(
-            name="graph", about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability"
-        ),
-        _LANES.replace(
-            name="cgnet-graph", about="graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
         ),
     )
 }
