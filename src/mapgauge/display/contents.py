@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 
 
@@ -15,8 +16,8 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
     >>> contents_of(frames)["extent"]
     {'x': [0.0, 4.0], 'y': [0.0, 0.0]}
     """
-    points = np.diff(frames.polylines.offsets)
-    coords = frames.polylines.coords
+    lines = without_boxes(frames).polylines  # boxes are in pixels
+    points, coords = np.diff(lines.offsets), lines.coords
     return {
         "name": frames.name,
         "format": frames.format,
