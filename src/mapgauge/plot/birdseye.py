@@ -241,6 +241,7 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) ->
     missed = any(len(p.assignment.matches) < len(p.assignment.truth) for p in panels if p.truth and p.marks)
     false = any(len(p.assignment.matches) < len(p.assignment.predictions) for p in panels if p.predictions and p.marks)
     pairs = any(len(match.pairs) for panel in both if panel.detail for match in panel.assignment.matches)
+    boxes = panels[0].assignment.boxes[1] + sum(panel.assignment.boxes[0] for panel in panels if panel.predictions)
     car = Line2D([], [], linestyle="none", marker="^", markersize=4, color=GREY, markeredgecolor="none")
     entries = [
         *((word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in colours.items()),
@@ -254,6 +255,7 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) ->
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
         ("ego", car),
+        (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]
     there: list[Artist] = []
     for label, handle in entries:

@@ -7,6 +7,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.distances.sospa import align_two_lines
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.instance import Instance
 from mapgauge.frames.map_frames import MapFrames
@@ -46,6 +47,7 @@ class Assignment:
     predictions_closed: list[bool] = field(default_factory=list)  # which predictions were compared as closed lines
     truth_closed: list[bool] = field(default_factory=list)
     forward: Forward | None = None  # the axis that points forward; None if it is unknown
+    boxes: tuple[int, int] = (0, 0)  # number of predicted and true boxes in an image, which are left out
 
     def __repr__(self) -> str:
         """Summary in one line."""
@@ -73,8 +75,11 @@ def match_frame(
     groups = group(x, y, protocol)
     ends = groups.polylines.offsets[1:] - groups.repeats
     points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
-    found = Assignment(truth.tokens[frame], [], [], [], [], [], truth.forward or predictions.forward)
+    boxes = int(np.count_nonzero(is_box(x))), int(np.count_nonzero(is_box(y)))
+    found = Assignment(truth.tokens[frame], [], [], [], [], [], truth.forward or predictions.forward, boxes)
     for c, (class_name, (begin, split, end)) in enumerate(zip(truth.classes, groups.bounds.tolist(), strict=True)):
+        if class_name in truth.boxes:
+            continue
         if cutoff is not None:
             found.matches.extend(_matches(found, class_name, groups.pick(np.array([c])), protocol, cutoff))
         for instances, closed, frames, rows in (

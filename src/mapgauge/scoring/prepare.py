@@ -101,10 +101,10 @@ def findings_of(
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}
     found = tuple(finding for finding in found if finding.code not in unused)
-    if not any(METRICS[name].level == "scene" for name in metrics):
-        return found
-    known = {finding.code for finding in found}
-    return (*found, *(finding for finding in track_findings(predictions, truth) if finding.code not in known))
+    of_scenes = any(METRICS[name].level == "scene" for name in metrics)
+    if not of_scenes or (predictions.track is not None and truth.track is not None):
+        return found  # with tracks on both sides, the checks have looked at them
+    return (*found, *track_findings(predictions, truth))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
