@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.graphs.drawn import three
 
 import mapgauge as mg
 from mapgauge.frames.graph_lanes import graph_of_lanes, paths_of
@@ -38,7 +39,7 @@ def test_nodes_that_coincide_stay_apart_in_lanes() -> None:
     assert len(mg.graphs_from_frames(frames)["a"].nodes) == 4
     assert [(finding.code, finding.count) for finding in frames.findings] == [("nodes-coincide", 1)]
     merge = graph([[0, 0], [5, 0], [0, 1]], [[0, 1], [2, 1]])
-    assert mg.graph_scores(given, merge).sda == (1, 1, 1)  # scores take them as one
+    assert mg.graph_scores(given, merge).sda == three(1, 1, 1)  # scores take them as one
 
 
 def test_findings_count_what_a_graph_cannot_use() -> None:
@@ -57,7 +58,7 @@ def test_links_join_lanes_whose_ends_are_apart_if_they_are_strong() -> None:
 
 
 def test_graphs_of_different_dimensions_are_refused() -> None:
-    flat, high = graph([[0, 0], [1, 0]], [[0, 1]]), graph([[0, 0, 0], [1, 0, 0]], [[0, 1]])  # type: ignore[list-item]
+    flat, high = graph([[0, 0], [1, 0]], [[0, 1]]), graph([[0, 0, 0], [1, 0, 0]], [[0, 1]])
     with pytest.raises(mg.InvalidInput, match=r"graphs\['b'\] has 3 coordinates per node, and graphs before it have 2"):
         mg.frames_from_graphs({"a": flat, "b": high})
     assert mg.frames_from_graphs({"a": graph([], []), "b": high}).dimension == 3

@@ -198,7 +198,7 @@ def test_the_solver_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = sure([{"a": line(0.0), "b": line(0.5)} for _ in range(3)])
     monkeypatch.setitem(sys.modules, "highspy", None)
     assert distance(truth, truth, switch_cost=0).value == 0
-    with pytest.raises(mg.MissingDependency, match=r"needs highspy. Install it with: pip install 'mapgauge\[tracks\]'"):
+    with pytest.raises(mg.MissingDependency, match=r"needs highspy. Install it with: pip install 'mapgauge\[links\]'"):
         distance(truth, truth, switch_cost=0.5)
 
 
