@@ -150,6 +150,12 @@ def test_a_large_cost_gives_one_assignment_of_tracks(rng: np.random.Generator) -
         assert result.parts.switches == 0
 
 
+def test_switches_are_counted_even_if_they_cost_nothing() -> None:
+    x, y = one_prediction(str, 6), one_truth(6)
+    result = mg.track_pld(x[0], y, confidence=x[1], switch_cost=0, closed=False)
+    assert (result.switch_count, result.fragmentations, result.parts.switches) == (5, 0, 0.0)
+
+
 def test_more_switch_cost_never_lowers_the_value(rng: np.random.Generator) -> None:
     x, y = random_side(rng, 6, 6, "p"), random_side(rng, 6, 4, "t")
     values = [distance(x, y, switch_cost=cost).value for cost in (0, 0.1, 0.25, 0.5, 1, 10)]
