@@ -204,7 +204,7 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                         f"{side.name or called}: {name} needs links between lanes, and these frames have none",
                         remedy=Remedy(
                             "Use files with links (OpenLane-V2), or name other metrics with metrics=",
-                            "Use files with links (OpenLane-V2), or name other metrics with --metrics",
+                            "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
                         ),
                     )
         if "every track" in metric.needs:
