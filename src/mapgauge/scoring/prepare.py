@@ -92,11 +92,14 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about tracks and times for metrics of scenes.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    So are links that one side lacks, unless a metric uses them.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
     found = check(predictions, truth, region=protocol.region, classes=lines)
-    found = tuple(finding for finding in found if finding.code != "tracks-one-side")
+    linked = any("links" in METRICS[name].needs for name in metrics)
+    unused = ("tracks-one-side",) if linked else ("tracks-one-side", "links-one-side")
+    found = tuple(finding for finding in found if finding.code not in unused)
     if not any(METRICS[name].level == "scene" for name in metrics):
         return found
     known = {finding.code for finding in found}
