@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from mapgauge.evaluation.sweeps import Sweep, sweep
     from mapgauge.frames.alignment import align
     from mapgauge.frames.findings import Finding
+    from mapgauge.frames.graph import Graph
+    from mapgauge.frames.graph_lanes import frames_from_graphs, graphs_from_frames
     from mapgauge.frames.instance import Instance
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.geometry.polylines import Polylines
     from mapgauge.geometry.resampling import resample
+    from mapgauge.graphs.scores import GraphScores, graph_scores
+    from mapgauge.graphs.settings import GraphSettings
     from mapgauge.io import read, write
     from mapgauge.metrics.average_precision import average_precision
     from mapgauge.metrics.pld import Parts, PldResult, pld
@@ -51,6 +55,9 @@ __all__ = [
     "Comparison",
     "Consistency",
     "Finding",
+    "Graph",
+    "GraphScores",
+    "GraphSettings",
     "Instance",
     "InvalidInput",
     "MapFrames",
@@ -73,7 +80,10 @@ __all__ = [
     "compare",
     "consistency",
     "evaluate",
+    "frames_from_graphs",
     "frechet",
+    "graph_scores",
+    "graphs_from_frames",
     "load_results",
     "pld",
     "protocol",
@@ -97,6 +107,9 @@ _HOMES = {
     "Comparison": "results.comparison",
     "Consistency": "temporal.flicker",
     "Finding": "frames.findings",
+    "Graph": "frames.graph",
+    "GraphScores": "graphs.scores",
+    "GraphSettings": "graphs.settings",
     "Instance": "frames.instance",
     "InvalidInput": "errors",
     "MapFrames": "frames.map_frames",
@@ -118,7 +131,10 @@ _HOMES = {
     "compare": "results.comparison",
     "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
+    "frames_from_graphs": "frames.graph_lanes",
     "frechet": "distances.frechet",
+    "graph_scores": "graphs.scores",
+    "graphs_from_frames": "frames.graph_lanes",
     "load_results": "results.storage",
     "pld": "metrics.pld",
     "protocol": "protocols",

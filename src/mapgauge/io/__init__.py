@@ -17,7 +17,7 @@ from mapgauge.files.writing import save
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
+from mapgauge.io import geojson, graphs, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
 from mapgauge.io._axes import with_forward_of
 from mapgauge.io._format import Format
 from mapgauge.io._options import Classes, ReadOptions, class_table
@@ -30,6 +30,7 @@ FORMATS: Mapping[str, Format] = {
     for row in (
         parquet.PARQUET,
         geojson.GEOJSON,
+        graphs.GRAPHS,
         maptr.RESULTS,
         maptr.TRUTH,
         streammapnet.RESULTS,

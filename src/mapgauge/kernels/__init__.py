@@ -18,13 +18,16 @@ if TYPE_CHECKING:
         json_points,
         lanes,
         lines,
+        nearby,
         pickle_scan,
         pld,
         reference,
         resample,
         savings,
+        snapping,
         sospa,
         topology,
+        walks,
     )
 
 __all__ = [
@@ -37,13 +40,16 @@ __all__ = [
     "json_points",
     "lanes",
     "lines",
+    "nearby",
     "pickle_scan",
     "pld",
     "reference",
     "resample",
     "savings",
+    "snapping",
     "sospa",
     "topology",
+    "walks",
 ]
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.consistent_ap import C_MAP
+from mapgauge.metrics.graph_scores import GRAPH_SCORES
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.lane_f_score import F_LANE
 from mapgauge.metrics.lane_matching import DET_A, DET_L, DET_L_CH, DET_LS, DET_T
@@ -23,6 +24,7 @@ METRICS: dict[str, Metric] = {
     for row in (
         *(PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
         *(DET_L, DET_L_CH, DET_LS, DET_A, DET_T, TOP_LL, TOP_LT, OLS, OLUS, OLS_L, F_LANE),
+        *GRAPH_SCORES,
     )
 }
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"

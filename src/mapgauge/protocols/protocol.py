@@ -36,6 +36,7 @@ TRAFFIC_ELEMENTS = (
 LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``metrics.lane_parts``
 TOPOLOGY = ("v1.0", "v1.1")  # versions of the rules of TOP
+GRAPH_RULES = ("corrected", "cgnet")  # of the graph scores
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 _THRESHOLDS = ("chamfer", "frechet", "sospa", "consistent", "lanes", "segments", "areas", "overlaps")
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
@@ -84,6 +85,7 @@ class Protocol:
     skip_without_truth: bool = False  # AP leaves out predictions in frames without truth of their class (MapTracker)
     strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
     interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
+    graph_rules: Literal["corrected", "cgnet"] | None = None  # rules of the graph scores; they are computed only if set
 
     def __post_init__(self) -> None:
         """Refuse settings that are invalid or contradict each other."""
@@ -147,7 +149,12 @@ class Protocol:
             raise InvalidInput(f"give lanes or segments, not both, got {self.lanes!r} and {self.segments!r}")
         if self.topology is not None and not self.lanes + self.segments:
             raise InvalidInput("topology needs thresholds of lanes", remedy="Set lanes= or segments=")
-        for name, known in (("interpolation", ("area", "11-point")), ("topology", TOPOLOGY), ("part", PARTS)):
+        for name, known in (
+            ("interpolation", ("area", "11-point")),
+            ("topology", TOPOLOGY),
+            ("part", PARTS),
+            ("graph_rules", GRAPH_RULES),
+        ):
             value = getattr(self, name)
             if value not in known and not (value is None and name != "interpolation"):
                 raise InvalidInput(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}")

@@ -37,6 +37,7 @@ _SEGMENTS = _GRAPH.replace(
     areas=_NEAR,
     topology="v1.0",
 )
+_LANES = Protocol("", classes=(LANE,), closed=False, directed=True, graph_rules="corrected")
 _NEW: dict[str, Any] = {"topology": "v1.1", "drop_closing": True}
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -95,6 +96,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
         _CENTRES.replace(name="openlanev2-v1.1", about=_CENTRES.about.replace("1.0", "1.1"), **_NEW),
         _SEGMENTS,
         _SEGMENTS.replace(name="openlanev2-v2.1", about=_SEGMENTS.about.replace("2.0", "2.1"), **_NEW),
+        _LANES.replace(
+            name="graph", about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability"
+        ),
+        _LANES.replace(
+            name="cgnet-graph", about="graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
+        ),
     )
 }
 
