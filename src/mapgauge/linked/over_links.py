@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mapgauge.linked.graphs import Entries, Graph, entries_of, two_sided
+from mapgauge.linked.graphs import Entries, LinkGraph, entries_of, two_sided
 from mapgauge.linked.problem import Problem, Sparse
 from mapgauge.linked.solver import Solution, solve_with_prices
 from mapgauge.typing import Flags, Floats, Indices
@@ -32,8 +32,8 @@ TOLERANCE = 1e-9  # a pair that may save less than this is left out
 class Linked:
     """Two graphs and the savings of pairs. Elements must be in an order that depends on their content only."""
 
-    x: Graph
-    y: Graph
+    x: LinkGraph
+    y: LinkGraph
     kind_x: Indices  # (elements of x,); only elements of the same kind may be assigned
     kind_y: Indices
     saving: Floats  # (elements of x, elements of y), at least 0
@@ -78,7 +78,7 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     return LinkedAssignment(found.first, found.second, found.weight, found.total, linear)
 
 
-def _size(x: Graph, y: Graph) -> int:
+def _size(x: LinkGraph, y: LinkGraph) -> int:
     """Return the number of entries of the programme of all pairs, less those of its first rows."""
     return 2 * (len(x.weight) * y.size + len(y.weight) * x.size)
 
