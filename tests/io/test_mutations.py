@@ -70,6 +70,7 @@ def _pickled(name: str) -> bytes:
                 },
             }
         },
+        "graph-json": {"t0": {"nodes": LINE, "edges": [[0, 1]]}, "t1": {"nodes": [], "edges": []}},
         "maptracker-tracks": [
             {
                 "vectors": np.array([np.ravel(LINE)]),

@@ -119,6 +119,15 @@ SwitchCostOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+LinkCostOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--link-cost",
+        metavar="COST",
+        help="Also compute lane-graph PLD, in which a wrong link has this cost, such as 0.1.",
+        show_default=False,
+    ),
+]
 SospaOption: TypeAlias = Annotated[
     Texts,
     typer.Option(
