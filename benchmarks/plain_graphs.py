@@ -73,8 +73,9 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
     (x, at_x), (y, at_y) = sampled(predicted, SPACING), sampled(true, SPACING)
     pairs = match(at_x, at_y, RADIUS)
     geo = len(pairs) / len(at_x), len(pairs) / len(at_y)
+    ahead = [(found[0], j) for j in at_y if splits(y, j) and (found := _nearest(at_x, at_y[j]))]
     shares: dict[tuple[Any, Any], tuple[float, float]] = {}
-    for i, j in pairs:
+    for i, j in {*pairs, *ahead}:
         near_i, near_j = (
             nx.single_source_dijkstra_path_length(graph, start, cutoff=WALK + SAME, weight="length")
             for graph, start in ((x, i), (y, j))
@@ -82,11 +83,18 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
         found = len(match({n: at_x[n] for n in near_i}, {n: at_y[n] for n in near_j}, RADIUS))
         shares[i, j] = found / len(near_i), found / len(near_j)
     scores = {"geo_f1": f1(*geo)}
-    for name, chosen in (("topo_f1", pairs), ("jtopo_f1", [pair for pair in pairs if splits(y, pair[1])])):
+    for name, chosen in (("topo_f1", pairs), ("jtopo_f1", ahead)):
         if chosen:
             means = [sum(shares[pair][k] for pair in chosen) / len(chosen) for k in (0, 1)]
             scores[name] = f1(geo[0] * means[0], geo[1] * means[1])
     return scores
+
+
+def _nearest(places: dict[Any, Place], place: Place) -> list[Any]:
+    """The place that is nearest to another within the radius, if there is one."""
+    near = [(math.dist(other, place), other, node) for node, other in places.items()]
+    distance, _, node = min(near, key=lambda one: one[:2], default=(math.inf, (), None))
+    return [node] if distance < RADIUS else []
 
 
 def split_score(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> float:

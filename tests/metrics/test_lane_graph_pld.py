@@ -102,7 +102,7 @@ def test_the_reduced_problem_has_the_value_of_the_whole_one(
 ) -> None:
     for k in range(30):
         if k == 15:  # the same with few pairs first, as for many links
-            monkeypatch.setattr(over_links, "MANY", 0)
+            monkeypatch.setattr(over_links, "CROWDED", 0)
         x, y = (random_map(rng, int(rng.integers(0, 4)), int(rng.integers(0, 3))) for _ in range(2))
         cost = float(rng.choice([0.1, 0.25, 0.5, 1.0, 3.0]))
         for binary in (False, True):

@@ -121,7 +121,7 @@ def test_the_command_line_and_the_report_show_it(
     assert document["mean"]["lane_graph_pld"] == expected.mean["lane_graph_pld"]
     table = list(csv.DictReader(io.StringIO(call(*ask, "--link-cost", "0.5", "--csv").stdout)))
     assert float(table[0]["lane_graph_pld"]) == expected.mean["lane_graph_pld"]
-    assert "LG-PLD" in call(*ask, "--latex").stdout
+    assert "price of links" in call(*ask, "--latex").stdout
     assert call(*ask, "--link-cost", "-1").returncode == 2
     assert "--link-cost 0.1" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "lane_graph_pld").stderr
     gate = ("--fail-if", "lane_graph_pld > 0.01")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metrics.lane_graph_cases import LIGHTS, Map, distance, random_map
 
-from mapgauge.linked.graphs import Graph
+from mapgauge.linked.graphs import LinkGraph
 from mapgauge.linked.over_links import Linked, assign_with_links
 from mapgauge.typing import Floats
 
@@ -107,9 +107,9 @@ def by_trying_all(x: Graphs, y: Graphs, cost: float) -> tuple[Floats, Floats]:
 
 
 def by_solver(x: Graphs, y: Graphs, cost: float, k: int, *, binary: bool) -> float:
-    def graph(links: Floats) -> Graph:
+    def graph(links: Floats) -> LinkGraph:
         source, target = np.nonzero(links)
-        return Graph.of(len(links), source, target, links[source, target])
+        return LinkGraph.of(len(links), source, target, links[source, target])
 
     m, n = (np.zeros(side[0].shape[1], np.int64) for side in (x, y))
     one = Linked(

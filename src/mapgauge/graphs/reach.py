@@ -47,7 +47,7 @@ class Ways:
     @cached_property
     def lanes(self) -> list[list[int]]:
         """The paths between junctions."""
-        return paths_of(self.graph)
+        return paths_of(self.graph, two_way=True)
 
     @cached_property
     def landmarks(self) -> Indices:

@@ -1,4 +1,4 @@
-"""``Graph``: the links of one side by source and by target, and ``broken``: the links that an assignment breaks.
+"""``LinkGraph``: the links of one side by source and by target, and ``broken``: the links that an assignment breaks.
 
 An assignment ``W`` between the elements of two graphs with links ``A`` and ``B`` breaks the links
 
@@ -18,7 +18,7 @@ from mapgauge.typing import Flags, Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class LinkGraph:
     """Elements and the links between them. Links are sorted by source, then target, and each occurs once."""
 
     size: int  # number of elements
@@ -27,7 +27,7 @@ class Graph:
     weight: Floats  # (links,), above 0
 
     @classmethod
-    def of(cls, size: int, source: Indices, target: Indices, weight: Floats) -> "Graph":
+    def of(cls, size: int, source: Indices, target: Indices, weight: Floats) -> "LinkGraph":
         """Make a graph from links in any order. Links of weight 0 are left out."""
         order = np.lexsort((target, source))
         order = order[weight[order] > 0]
@@ -68,7 +68,7 @@ class Entries:
         return np.concatenate([self.weight[: self.added], -self.weight[self.added :]])
 
 
-def entries_of(x: Graph, y: Graph, first: Indices, second: Indices) -> tuple[Entries, Entries]:
+def entries_of(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices) -> tuple[Entries, Entries]:
     """Return what the pairs ``first[p], second[p]`` add to both matrices."""
     forward = _entries(x.back(), y.onward(), first, second, y.size)
     backward = _entries(x.onward(), y.back(), first, second, y.size)
@@ -111,7 +111,7 @@ class Broken:
     missing_half: Floats  # of each link of the second graph
 
 
-def broken(x: Graph, y: Graph, first: Indices, second: Indices, weight: Floats) -> Broken:
+def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: Floats) -> Broken:
     """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks.
 
     Args:

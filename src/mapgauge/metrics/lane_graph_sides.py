@@ -15,7 +15,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, links_between
 from mapgauge.geometry.polylines import ranges
-from mapgauge.linked.graphs import Graph
+from mapgauge.linked.graphs import LinkGraph
 from mapgauge.metrics.pld import score_groups
 from mapgauge.protocols import LANE
 from mapgauge.typing import Floats, Indices
@@ -32,7 +32,7 @@ class Elements:
     instance: Indices  # indices of instances of the groups
     lanes: int  # number of lanes
     confidence: Floats
-    graph: Graph
+    graph: LinkGraph
     kind: Indices  # index into KINDS of each link of the graph
     score: Floats  # the weight of each link before the floor
 
@@ -130,7 +130,7 @@ def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, i
     rank[order] = np.arange(len(order))
     sort = np.lexsort((rank[target], rank[source]))
     sort = sort[weight[sort] > 0]
-    graph = Graph(len(instance), rank[source][sort], rank[target][sort], weight[sort])
+    graph = LinkGraph(len(instance), rank[source][sort], rank[target][sort], weight[sort])
     return Elements(instance[order], lanes, groups.confidence[instance[order]], graph, kind[sort], score[sort])
 
 
