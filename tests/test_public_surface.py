@@ -45,6 +45,9 @@ CONTRACT = {
     "binary=False",
     "lane_graph_pld": "links=None truth_links=None confidence=None truth_confidence=None link_cost=0.1 "
     "link_floor=0.1 cutoff=1.5 directed=True binary=False",
+    "graph_scores": "parity=None settings=None",
+    "frames_from_graphs": "name=",
+    "graphs_from_frames": "",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",

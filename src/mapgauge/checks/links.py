@@ -75,10 +75,10 @@ def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
 
 
 def _strongest(side: MapFrames) -> tuple[Indices, Indices]:
-    """Return the links to successors with the largest weights, about one per lane. Scores may be small throughout."""
+    """Return the links to successors with the largest weights, about one for two lanes. All scores may be small."""
     assert side.links is not None
     links = side.links.of_kind(SUCCESSOR)
-    most = len(np.unique(links.source))
+    most = (len(np.unique(links.source)) + 1) // 2
     least = np.partition(links.weight, -most)[-most] if most else 0.0
     strong = links.weight >= least
     return links.source[strong], links.target[strong]

@@ -93,6 +93,7 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    So are links that one side lacks, unless a metric uses them.
     Equal confidences are left out if no metric uses them, as those of graphs, which have none.
     """
     # The checks are about lines, not about boxes.
@@ -101,6 +102,8 @@ def findings_of(
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}
+    if not any("links" in METRICS[name].needs for name in metrics):
+        unused.add("links-one-side")
     found = tuple(finding for finding in found if finding.code not in unused)
     if any(METRICS[name].of == "lanes" and "links" in METRICS[name].needs for name in metrics):
         found = (*found, *link_findings(predictions, truth))
@@ -204,7 +207,7 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                         f"{side.name or called}: {name} needs links between lanes, and these frames have none",
                         remedy=Remedy(
                             "Use files with links (OpenLane-V2), or name other metrics with metrics=",
-                            "Use files with links (OpenLane-V2), or name other metrics with --metrics",
+                            "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
                         ),
                     )
         if "every track" in metric.needs:
