@@ -13,7 +13,6 @@ from mapgauge.checks import check
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.link_findings import link_findings
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.track_findings import track_findings
 from mapgauge.frames.tracks import check_tracks
@@ -93,8 +92,8 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
-    So are links that one side lacks, unless a metric uses them.
-    Equal confidences are left out if no metric uses them, as those of graphs, which have none.
+    So are links that one side lacks, unless a metric uses them, and equal confidences if no metric uses them, as those
+    of graphs, which have none.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
@@ -105,8 +104,6 @@ def findings_of(
     if not any("links" in METRICS[name].needs for name in metrics):
         unused.add("links-one-side")
     found = tuple(finding for finding in found if finding.code not in unused)
-    if any(METRICS[name].of == "lanes" and "links" in METRICS[name].needs for name in metrics):
-        found = (*found, *link_findings(predictions, truth))
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
         return found  # with tracks on both sides, the checks have looked at them
