@@ -110,7 +110,7 @@ def shortest_paths(graph: Graph) -> None:
         lambda: kernels.walks.all_distances(first, target, length, starts),
         lambda: dijkstra(matrix),
         lambda: dijkstra(matrix, limit=SETTINGS.walk),
-        lambda: [dijkstra(matrix, indices=k, limit=SETTINGS.walk) for k in starts.tolist()],
+        lambda: [dijkstra(matrix, indices=[k], limit=SETTINGS.walk) for k in starts.tolist()],
         rounds=3,
     )
     heading(f"Shortest paths between all {count} control points of a graph", "how", "ms")
