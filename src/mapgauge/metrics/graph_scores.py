@@ -38,10 +38,11 @@ def _pairs(groups: Groups, protocol: Protocol) -> list[tuple[int, GraphPair]]:
 
 
 def _graph(groups: Groups, protocol: Protocol, first: int, last: int) -> Graph:
-    """Return the graph of some instances. CGNet's region has y forward."""
+    """Return the graph of some instances. CGNet's graphs have no heights, and its region has y forward."""
     lines = groups.polylines.pick(np.arange(first, last))
-    if protocol.graph_rules == "cgnet" and groups.forward == "x":
-        lines = Polylines(np.stack([-lines.coords[:, 1], lines.coords[:, 0]], axis=1), lines.offsets)
+    if protocol.graph_rules == "cgnet":
+        x, y = lines.coords[:, 0], lines.coords[:, 1]
+        lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
     return graph_of_lanes(lines, None if groups.links is None else _links(groups.links, first, last))
 
 
