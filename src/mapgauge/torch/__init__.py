@@ -10,6 +10,8 @@ from mapgauge.dependencies import require
 require("torch", "mapgauge.torch", "torch")
 
 from mapgauge.torch.cost import SospaMatching, sospa_cost, sospa_matching  # noqa: E402
+from mapgauge.torch.loss import SospaLoss, pld_loss  # noqa: E402
+from mapgauge.torch.matcher import SospaMatcher  # noqa: E402
 
 if TYPE_CHECKING:
     from mapgauge.torch.metrics import PolylineAveragePrecision, PolylineLocalisationDetection
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PolylineAveragePrecision",
     "PolylineLocalisationDetection",
+    "SospaLoss",
+    "SospaMatcher",
     "SospaMatching",
+    "pld_loss",
     "sospa_cost",
     "sospa_matching",
 ]

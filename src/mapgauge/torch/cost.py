@@ -1,6 +1,5 @@
 """``sospa_cost``: SOSPA between all predictions and all true lines, as tensors with gradients."""
 
-from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
@@ -111,6 +110,30 @@ def sospa_matching(
     return SospaMatching(*(value[0] for value in found)) if single else found
 
 
+def pair_costs(
+    x: Any,
+    y: Any,
+    *,
+    cutoff: float,
+    closed: Any,
+    directed: Any,
+    normalised: bool,
+    prediction_points: Any,
+    truth_points: Any,
+    backend: Backend = "auto",
+) -> Any:
+    """SOSPA of each line of x ``(pairs, points, dimension)`` to the line of y with the same index."""
+    if isinstance(y, torch.Tensor):
+        as_batch(y, "truth")
+        y = y[:, None]
+    else:
+        y = [[line] for line in y]
+    as_batch(x, "predictions")
+    per_pair = [closed, directed, prediction_points, truth_points]
+    closed, directed, n, m = (value[:, None] if isinstance(value, torch.Tensor) else value for value in per_pair)
+    return _solve(x[:, None], y, cutoff, closed, directed, normalised, n, m, backend)[0][:, 0, 0]
+
+
 def _solve(
     predictions: Any,
     truth: Any,
@@ -123,7 +146,8 @@ def _solve(
     backend: Backend,
 ) -> tuple[Any, Any, Problem, bool]:
     """Check the arguments. Returns costs, readings, the problem, and whether the batch dimension was added."""
-    cutoff, normalised = check_cutoff("cutoff", cutoff), check_flag("normalised", normalised)
+    if not torch.compiler.is_compiling():  # the checks of numbers use numpy, which is not traced
+        cutoff, normalised = check_cutoff("cutoff", cutoff), check_flag("normalised", normalised)
     x, single = as_batch(predictions, "predictions")
     if not isinstance(truth, torch.Tensor):
         if truth_points is not None:

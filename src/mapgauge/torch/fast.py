@@ -3,6 +3,7 @@
 Nothing waits for the device. Sums are taken in a fixed order, so that results are the same in every run.
 """
 
+import struct
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ lanes = _WARP
 
 def fits(problem: Problem) -> bool:
     """Whether the kernels can take lines of this length."""
-    return problem.y.shape[2] <= LONGEST and problem.x.shape[2] <= 2**14
+    return int(problem.y.shape[2]) <= LONGEST and int(problem.x.shape[2]) < 2**15
 
 
 def costs(problem: Problem) -> tuple[Any, Any]:
@@ -40,7 +41,7 @@ def costs(problem: Problem) -> tuple[Any, Any]:
         with _on(x):
             costs_kernel[(triton.cdiv(pairs, some),)](
                 x, y, *_or(x, problem.x_points, problem.y_points, closed, undirected), cost, reading,
-                pairs, x.shape[1], y.shape[1], n, m, readings, problem.cutoff,
+                pairs, x.shape[1], y.shape[1], n, m, readings, *_cutoff(problem),
                 D=x.shape[3], MP=_padded(m), PAIRS=some, READ=side,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
                 HAS_CLOSED=closed is not None, HAS_UNDIRECTED=undirected is not None,
@@ -71,7 +72,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
                 gradient_kernel[(batch * own.shape[1],)](
                     own, other, *_or(own, own_points, other_points), partner, cost, weight, grad,
                     own.shape[1], other.shape[1], own.shape[2], other.shape[2],
-                    step, other_step, queries * truths, problem.cutoff,
+                    step, other_step, queries * truths, *_cutoff(problem),
                     D=own.shape[3], NP=_padded(own.shape[2]),
                     HAS_N=own_points is not None, HAS_M=other_points is not None,
                     NORMALISED=problem.normalised, num_warps=1,
@@ -91,12 +92,18 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
         with _on(x):
             matchings_kernel[(programs,)](
                 x, y, *_or(x, problem.x_points, problem.y_points), reading.contiguous(), *_or(x, weight), moves,
-                partner_x, partner_y, pairs, x.shape[1], y.shape[1], n, m, problem.cutoff, programs,
+                partner_x, partner_y, pairs, x.shape[1], y.shape[1], n, m, *_cutoff(problem), programs,
                 D=x.shape[3], MP=_padded(m), BLOCK=lanes,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
                 HAS_WEIGHT=weight is not None, OF_Y=of_y, num_warps=1,
             )  # fmt: skip
     return partner_x, partner_y
+
+
+def _cutoff(problem: Problem) -> tuple[float, float]:
+    """Return the cutoff as a float32 and what it leaves out."""
+    near = struct.unpack("f", struct.pack("f", problem.cutoff))[0]
+    return near, problem.cutoff - near
 
 
 def _pairs(problem: Problem) -> int:
@@ -106,7 +113,7 @@ def _pairs(problem: Problem) -> int:
 
 def _padded(points: int) -> int:
     """Return the rows of a tile for lines with this number of points: whole words of bits."""
-    return max(triton.next_power_of_2(points), 32)
+    return max(int(triton.next_power_of_2(points)), 32)
 
 
 def _bytes(flag: Any) -> Any:

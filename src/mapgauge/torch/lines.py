@@ -15,7 +15,8 @@ def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
         raise InvalidInput(f"{name} must be a tensor, got {type(lines).__name__}")
     if lines.ndim not in (3, 4) or lines.shape[-1] not in (2, 3):
         raise InvalidInput(
-            f"{name} must have shape (lines, points, 2 or 3) or (batch, lines, points, 2 or 3), got {tuple(lines.shape)}"
+            f"{name} must have shape (lines, points, 2 or 3) or (batch, lines, points, 2 or 3), "
+            f"got {tuple(lines.shape)}"
         )
     if not lines.dtype.is_floating_point:
         raise InvalidInput(f"{name} must hold floating-point numbers, got {lines.dtype}")
@@ -76,6 +77,8 @@ def check_count(name: str, count: Any, lines: Any, single: bool) -> Any:
 
 def check_flags(name: str, flag: Any, lines: Any, single: bool) -> Any:
     """Return one flag, or a flag per line with a batch dimension."""
+    if isinstance(flag, bool):
+        return flag
     if not isinstance(flag, torch.Tensor):
         return check_flag(name, flag)
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])

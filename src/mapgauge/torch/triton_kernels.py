@@ -28,6 +28,12 @@ def _largest_before(f):
 
 
 @triton.jit
+def _whole(cutoff, rest, like):
+    """The cutoff in the type of the lines. Triton takes numbers in float32, so its rest comes apart."""
+    return tl.sum(tl.zeros((1,), like.dtype) + cutoff + rest, axis=0)
+
+
+@triton.jit
 def _lines_of(lane_pair, Q, T):
     """The lines and the place in the output of a pair. Pairs of the same y are neighbours."""
     y_line = lane_pair // Q
@@ -67,10 +73,10 @@ def _count(points, line, live, full, GIVEN: tl.constexpr):
     return count
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M", "R"])
 def costs_kernel(
     x, y, x_points, y_points, closed, undirected, cost, reading,
-    pairs, Q, T, N, M, R, cutoff,
+    pairs, Q, T, N, M, R, cutoff, rest,
     D: tl.constexpr, MP: tl.constexpr, PAIRS: tl.constexpr, READ: tl.constexpr,
     HAS_N: tl.constexpr, HAS_M: tl.constexpr, HAS_CLOSED: tl.constexpr, HAS_UNDIRECTED: tl.constexpr,
     CYCLIC: tl.constexpr, NORMALISED: tl.constexpr,
@@ -87,7 +93,8 @@ def costs_kernel(
     if D == 3:
         y2, more = _load_y(y, y_line, m, live, M, 2, D, MP)
         poison += more
-    inverse = 1.0 / cutoff
+    c = _whole(cutoff, rest, poison)
+    inverse = 1.0 / c
     best = tl.zeros_like(poison) - 1.0
     best_read = tl.zeros_like(lane)
     for base in range(0, R, READ):
@@ -111,8 +118,8 @@ def costs_kernel(
                 if D == 3:
                     x2 = _load_x(x, x_line, row, there, N, 2, D)
                     poison += tl.where(there, x2 * 0.0, 0.0)
-                    c = x2[None, :] - y2
-                    square += c * c
+                    e = x2[None, :] - y2
+                    square += e * e
                 f = tl.maximum(f, _largest_before(f) + (1.0 - tl.sqrt(square) * inverse))
             gain = tl.where(allowed, tl.max(f, axis=0), -1.0)
             better = gain > best
@@ -130,7 +137,7 @@ def costs_kernel(
     if NORMALISED:
         value = 2.0 * left / tl.where(most + left > 0.0, most + left, 1.0)
     else:
-        value = cutoff * left
+        value = c * left
     out = tl.max(tl.reshape(tl.where(live, place, -1), (PAIRS, READ)), axis=1)
     tl.store(cost + out, value + bad, mask=out >= 0)
     tl.store(reading + out, tl.where(first >= N, 2 * (first - N) + 1, 2 * first), mask=out >= 0)
@@ -150,10 +157,10 @@ def _highest_bit(word):
     return ((number.to(tl.int64, bitcast=True) >> 52) - 1023).to(tl.int32)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M", "programs"])
 def matchings_kernel(
     x, y, x_points, y_points, reading, weight, moves, partner_x, partner_y,
-    pairs, Q, T, N, M, cutoff, programs,
+    pairs, Q, T, N, M, cutoff, rest, programs,
     D: tl.constexpr, MP: tl.constexpr, BLOCK: tl.constexpr,
     HAS_N: tl.constexpr, HAS_M: tl.constexpr, HAS_WEIGHT: tl.constexpr, OF_Y: tl.constexpr,
 ):  # fmt: skip
@@ -182,7 +189,7 @@ def matchings_kernel(
             y1, _ = _load_y(y, y_line, m, wanted, M, 1, D, MP)
             if D == 3:
                 y2, _ = _load_y(y, y_line, m, wanted, M, 2, D, MP)
-            inverse = 1.0 / cutoff
+            inverse = 1.0 / _whole(cutoff, rest, y0)
             f, before, last = tl.zeros_like(y0), tl.zeros_like(y0), tl.zeros_like(y0)
             for i in range(N):
                 row = _row_of(i, shift, backward, N)
@@ -229,10 +236,10 @@ def matchings_kernel(
         tl.debug_barrier()
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["lines", "others", "N", "M", "own_step", "other_step", "group_step"])
 def gradient_kernel(
     own, other, own_points, other_points, partner, cost, weight, grad,
-    lines, others, N, M, own_step, other_step, group_step, cutoff,
+    lines, others, N, M, own_step, other_step, group_step, cutoff, rest,
     D: tl.constexpr, NP: tl.constexpr,
     HAS_N: tl.constexpr, HAS_M: tl.constexpr, NORMALISED: tl.constexpr,
 ):  # fmt: skip
@@ -247,7 +254,7 @@ def gradient_kernel(
     if HAS_N:
         n = tl.load(own_points + line)
     else:
-        n = N
+        n = N + tl.zeros_like(line)
     there = i < n
     start = own + line.to(tl.int64) * N * D
     x0, x1 = tl.load(start + i * D, mask=there, other=0.0), tl.load(start + i * D + 1, mask=there, other=0.0)
@@ -264,10 +271,10 @@ def gradient_kernel(
                 if HAS_M:
                     m = tl.load(other_points + item * others + k)
                 else:
-                    m = M
+                    m = M + tl.zeros_like(line)
                 most = 0.5 * (n + m).to(value.dtype)
                 total = most + most * value / (2.0 - value)
-                pull = pull * 2.0 * most / tl.where(most > 0.0, total * total * cutoff, 1.0)
+                pull = pull * 2.0 * most / tl.where(most > 0.0, total * total * _whole(cutoff, rest, value), 1.0)
             to = tl.load(partner + pair * N + i, mask=there, other=-1).to(tl.int32)
             end = other + ((item * others + k).to(tl.int64) * M + to) * D
             a = x0 - tl.load(end, mask=to >= 0, other=0.0)
