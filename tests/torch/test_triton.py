@@ -16,7 +16,13 @@ from tests.torch.random_lines import SETTINGS, lines, names_of  # noqa: E402
 from mapgauge.torch import SospaLoss, fast, sospa_cost, sospa_matching  # noqa: E402
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-SHAPES = [(1, 50, 15, 20, 20, 2), (3, 7, 5, 11, 19, 3), (2, 40, 3, 60, 33, 2), (1, 5, 4, 1, 100, 2), (70, 1, 1, 5, 1, 3)]
+SHAPES = [
+    (1, 50, 15, 20, 20, 2),
+    (3, 7, 5, 11, 19, 3),
+    (2, 40, 3, 60, 33, 2),
+    (1, 5, 4, 1, 100, 2),
+    (70, 1, 1, 5, 1, 3),
+]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled here")

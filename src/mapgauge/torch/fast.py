@@ -4,6 +4,7 @@ Nothing waits for the device. Sums are taken in a fixed order, so that results a
 """
 
 import struct
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -127,4 +128,5 @@ def _or(other: Any, *values: Any) -> list[Any]:
 
 def _on(tensor: Any) -> Any:
     """Launch on the device of a tensor."""
-    return torch.cuda.device_of(tensor)
+    here = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
+    return nullcontext() if here else torch.cuda.device_of(tensor)

@@ -10,7 +10,8 @@ from mapgauge import kernels
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.torch.cost import Backend, pair_costs, sospa_cost
-from mapgauge.torch.lines import as_batch, check_count, check_flags, pad_lines, without_closing_points
+from mapgauge.torch.lines import as_batch, check_count, check_flags, pad_lines
+from mapgauge.torch.plain import Problem
 from mapgauge.torch.smooth import smooth_costs
 
 
@@ -84,21 +85,18 @@ class SospaLoss(torch.nn.Module):
             prediction_points: ``(pairs,)`` numbers of points of padded lines.
             truth_points: The same for the truth.
         """
-        closed = self.closed if closed is None else closed
-        directed = self.directed if directed is None else directed
-        if self.temperature:
-            loss = self._smooth(predictions, truth, closed, directed, prediction_points, truth_points)
-        else:
-            loss = pair_costs(
-                predictions,
-                truth,
-                cutoff=self.cutoff,
-                closed=closed,
-                directed=directed,
-                normalised=self.normalised,
-                prediction_points=prediction_points,
-                truth_points=truth_points,
-            )
+        loss, reading, problem = pair_costs(
+            predictions,
+            truth,
+            cutoff=self.cutoff,
+            closed=self.closed if closed is None else closed,
+            directed=self.directed if directed is None else directed,
+            normalised=self.normalised,
+            prediction_points=prediction_points,
+            truth_points=truth_points,
+        )
+        if self.temperature and len(loss):
+            loss = self._smooth(problem, reading)
         weight = torch.ones_like(loss)
         if self.class_weights is not None:
             if labels is None:
@@ -112,32 +110,17 @@ class SospaLoss(torch.nn.Module):
         mass = weight.sum()
         return total / torch.where(mass > 0, mass, 1.0)
 
-    def _smooth(
-        self, predictions: Any, truth: Any, closed: Any, directed: Any, prediction_points: Any, truth_points: Any
-    ) -> Any:
+    def _smooth(self, problem: Problem, reading: Any) -> Any:
         """Return the smooth loss of each pair."""
-        x, _ = as_batch(predictions, "predictions")
-        if not isinstance(truth, torch.Tensor):
-            truth, truth_points = pad_lines(truth, x, True)
-        y, _ = as_batch(truth, "truth")
-        if x.shape[1] != y.shape[1] or x.shape[3] != y.shape[3]:
-            raise InvalidInput(f"predictions and truth must be pairs, got {tuple(x.shape[1:])}, {tuple(y.shape[1:])}")
-        kind = torch.float64 if torch.float64 in (x.dtype, y.dtype) else torch.float32
-        x, y = x.to(kind), y.to(kind)
+        x, y = problem.x[:, 0], problem.y[:, 0]
         n, m = (
-            torch.full_like(line[..., 0, 0], line.shape[2], dtype=torch.int32) if count is None else count
-            for line, count in (
-                (x, check_count("prediction_points", prediction_points, x, True)),
-                (y, check_count("truth_points", truth_points, y, True)),
-            )
+            torch.full((len(x),), line.shape[1], dtype=torch.int32, device=x.device) if count is None else count[:, 0]
+            for line, count in ((x, problem.x_points), (y, problem.y_points))
         )
-        cyclic, along = check_flags("closed", closed, y, True), check_flags("directed", directed, y, True)
-        m = without_closing_points(y, m, cyclic) if cyclic is not False else m
-        cyclic, along = (torch.as_tensor(flag, device=x.device).expand(1, x.shape[1])[0] for flag in (cyclic, along))
-        cost = smooth_costs(x[0], y[0], n[0], m[0], cyclic, ~along, self.cutoff, self.temperature)
+        cost = smooth_costs(x, y, n, m, reading, self.cutoff, self.temperature)
         if not self.normalised:
             return cost
-        most = self.cutoff * (n + m)[0].to(kind) / 2
+        most = self.cutoff * (n + m).to(cost.dtype) / 2
         return 2 * cost / torch.where(most + cost > 0, most + cost, 1.0)
 
 
@@ -211,7 +194,7 @@ def pld_loss(
     flags = [value[item, line] if isinstance(value, torch.Tensor) else value for value in
              (check_flags("closed", closed, y, single), check_flags("directed", directed, y, single))]  # fmt: skip
     n = check_count("prediction_points", prediction_points, x, single)
-    distance = pair_costs(
+    distance, _, _ = pair_costs(
         x[item, query],
         y[item, line],
         closed=flags[0],
@@ -220,7 +203,7 @@ def pld_loss(
         prediction_points=None if n is None else n[item, query],
         truth_points=None if m is None else m[item, line],
         **settings,
-    ).to(cost.dtype)
+    )
     saved = torch.minimum(r[item, query], s[item, line]) * (1 - distance)
     mass = (r.sum(1) + s.sum(1)) / 2
     value = (mass - torch.zeros_like(mass).index_add(0, item, saved)).clamp(min=0)

@@ -2,7 +2,8 @@
 
 The soft maximum of numbers is ``t * log(sum(exp(number / t)))``. It tends to the maximum as the temperature t falls to
 0, and otherwise exceeds it. So the loss of a line to itself would not be 0. The result is debiased: half the loss of
-each line to itself is subtracted. Gradients are those of torch itself.
+each line to itself is subtracted. Direction and start point are those of exact SOSPA. Gradients are those of torch
+itself.
 """
 
 from typing import Any
@@ -10,9 +11,7 @@ from typing import Any
 import torch
 
 
-def smooth_costs(
-    x: Any, y: Any, x_points: Any, y_points: Any, closed: Any, undirected: Any, cutoff: float, temperature: float
-) -> Any:
+def smooth_costs(x: Any, y: Any, x_points: Any, y_points: Any, reading: Any, cutoff: float, temperature: float) -> Any:
     """Return the debiased smooth SOSPA of each line of x to the line of y with the same index, in metres.
 
     Args:
@@ -20,40 +19,31 @@ def smooth_costs(
         y: ``(pairs, points, dimension)``.
         x_points: ``(pairs,)`` numbers of points.
         y_points: The same for y.
-        closed: ``(pairs,)`` flags.
-        undirected: ``(pairs,)`` flags.
+        reading: ``(pairs,)`` readings of x, as in ``plain.py``.
         cutoff: Metres.
         temperature: Metres.
     """
-    flags, scale = (closed, undirected), (cutoff, temperature)
-    own = _soft_gain(x, x, x_points, x_points, *flags, *scale) + _soft_gain(y, y, y_points, y_points, *flags, *scale)
-    return temperature * (own / 2 - _soft_gain(x, y, x_points, y_points, *flags, *scale))
+    n = x.shape[1]
+    place = (torch.arange(n, device=x.device) + (reading // 2)[:, None]) % max(n, 1)
+    order = torch.where((reading % 2 == 1)[:, None], n - 1 - place, place).to(torch.int64)
+    padding = (order >= x_points[:, None]).to(torch.int8)
+    order = order.gather(1, torch.argsort(padding, dim=1, stable=True))  # the padding comes last
+    x = x.gather(1, order[..., None].expand(x.shape))
+    sides = (x, x, x_points, x_points), (y, y, y_points, y_points), (x, y, x_points, y_points)
+    of_x, of_y, both = (_soft_chain(_gains(a, b, cutoff) / temperature, n, m) for a, b, n, m in sides)
+    return temperature * ((of_x + of_y) / 2 - both)
 
 
-def _soft_gain(
-    x: Any, y: Any, x_points: Any, y_points: Any, closed: Any, undirected: Any, cutoff: float, temperature: float
-) -> Any:
-    """Return the soft maximum of the gain over all matchings and readings, in units of the temperature."""
+def _gains(x: Any, y: Any, cutoff: float) -> Any:
+    """Return what each pair of points gains, ``(points of x, points of y, pairs)``; negative beyond the cutoff."""
     square = (x[:, :, None] - y[:, None]).square().sum(-1)
     apart = square > 0
     distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
-    gain = ((cutoff - distance) / temperature).permute(1, 2, 0)  # (points of x, points of y, pairs)
-    n = gain.shape[0]
-    place = torch.arange(n, device=x.device)[:, None]
-    count = x_points.clamp(min=1)
-    found = []
-    for shift in range(max(n, 1)):
-        forwards = (place + shift) % count
-        for backward in (False, True):
-            allowed = ((shift == 0) | (closed & (shift < x_points))) & (undirected | (not backward))
-            order = torch.where(place < count, count - 1 - forwards if backward else forwards, place)
-            read = gain.gather(0, order[:, None].expand(gain.shape))
-            found.append(torch.where(allowed, _soft_chain(read, x_points, y_points), -torch.inf))
-    return torch.logsumexp(torch.stack(found), 0)
+    return (cutoff - distance).permute(1, 2, 0)
 
 
 def _soft_chain(gain: Any, n: Any, m: Any) -> Any:
-    """Return the soft maximum of one reading; ``n`` and ``m`` are the numbers of points that count."""
+    """Return the soft maximum of the gain over all matchings; ``n`` and ``m`` are the numbers of points that count."""
     rows, columns, pairs = gain.shape
     result = gain.new_zeros(pairs)
     if not rows or not columns:

@@ -166,8 +166,8 @@ def matchings_kernel(
 ):  # fmt: skip
     """Write the partner of each point. ``moves`` is the scratch of the programs: two bits per cell.
 
-    The first bit says that point i of x raised the gain of the first points of y up to j, the second that the gain rises
-    at j. From the last point of x back, a point that raised the gain is matched at the last rise.
+    The first bit says that point i of x raised the gain of the points of y up to j, the second that the gain rises at
+    j. From the last point of x back, a point that raised the gain is matched at the last rise.
     """
     W: tl.constexpr = MP // 32
     lane = tl.arange(0, BLOCK)
@@ -218,7 +218,7 @@ def matchings_kernel(
             found = tl.zeros_like(free) - 1
             if some:
                 for step in tl.static_range(W):
-                    w: tl.constexpr = W - 1 - step
+                    w = W - 1 - step
                     raised = tl.load(own + (2 * i * W + w) * BLOCK)
                     rises = tl.load(own + (2 * i * W + W + w) * BLOCK)
                     used = used | ((at >= 0) & (at // 32 == w) & (((raised >> (at % 32)) & 1) == 1))
