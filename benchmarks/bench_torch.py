@@ -1,9 +1,9 @@
 """Measures ``sospa_cost`` on a GPU against plain torch and against the L1 cost over permutations that MapTR uses.
 
 Run it with ``python -m benchmarks.bench_torch`` where torch sees a GPU. It prints tables in GitHub markdown. Times are
-medians of CUDA events. "GPU" is the work of the GPU: the calls are captured as a CUDA graph and replayed. "alone" is one
-call to an idle GPU, which includes what the host takes to launch it. In a training step the host runs ahead, and the
-step pays about the time of the GPU. Before the clock starts, both backends must give the same costs.
+medians of CUDA events. "GPU" is the work of the GPU: the calls are captured as a CUDA graph and replayed. "alone" is
+one call to an idle GPU, which includes what the host takes to launch it. In a training step the host runs ahead, and
+the step pays about the time of the GPU. Before the clock starts, both backends must give the same costs.
 """
 
 import argparse
@@ -94,6 +94,36 @@ def replayed(work: Callable[[], object]) -> Callable[[], object]:
     return graph.replay
 
 
+def measure(queries: int, truths: int, points: int, closed: bool, rounds: int) -> list[str]:
+    """The cells of one row."""
+    x, y = scene(queries, truths, points)
+
+    def cost(a: Any) -> Any:
+        return sospa_cost(a, y, closed=closed)
+
+    def slow(a: Any) -> Any:
+        return sospa_cost(a, y, closed=closed, backend="plain")
+
+    def other(a: Any) -> Any:
+        return permutation_l1(a, y, closed)
+
+    apart = (cost(x[:200]) - slow(x[:200])).abs().max().item()
+    if apart > 1e-5:
+        raise SystemExit(f"the backends differ by {apart}")
+    jobs = [lambda: cost(x), both(cost, x)]
+    times = [milliseconds(replayed(job), rounds) for job in jobs]
+    goal = GOALS.get((queries, points, closed))
+    cells = [at_most(t, goal[k], f"{t:.3f}") if goal else f"{t:.3f}" for k, t in enumerate(times)]
+    cells += [f"{milliseconds(job, rounds):.3f}" for job in jobs]
+    small = queries * truths <= 2**13 and points == POINTS[0]
+    cells += [f"{milliseconds(job, 3):.2f}" if small else "-" for job in (lambda: slow(x), both(slow, x))]
+    fits = queries * truths * points * (2 * points if closed else 2) * 2 < LARGEST
+    for job in (lambda: other(x), both(other, x)):
+        cells.append(f"{milliseconds(replayed(job), max(rounds // 5, 3)):.3f}" if fits else "-")
+    share = memory(lambda: cost(x)) / (4 * (x.numel() + y.numel() + queries * truths))
+    return [*cells, at_most(share, MEMORY, f"{share:.2f} x")]
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -102,33 +132,12 @@ def main() -> None:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, float32, both directions; milliseconds")
     names = ("forward", "forward + backward")
     columns = ["queries x truths x points", *(f"{name}, {how}" for how in ("GPU", "alone") for name in names)]
+    columns += ["plain torch", "plain, both", "permutation L1", "L1, both", "memory"]
     for closed in (False, True):
-        heading(
-            "Closed lines" if closed else "Open lines",
-            *columns, "plain torch", "plain, both", "permutation L1", "L1, both", "memory",
-        )  # fmt: skip
+        heading("Closed lines" if closed else "Open lines", *columns)
         for points in POINTS:
             for queries, truths in SIZES:
-                x, y = scene(queries, truths, points)
-                cost = lambda a, y=y: sospa_cost(a, y, closed=closed)
-                slow = lambda a, y=y: sospa_cost(a, y, closed=closed, backend="plain")
-                other = lambda a, y=y: permutation_l1(a, y, closed)
-                apart = (cost(x[:200]) - slow(x[:200])).abs().max().item()
-                assert apart < 1e-5, apart
-                jobs = [lambda: cost(x), both(cost, x)]
-                times = [milliseconds(replayed(job), rounds) for job in jobs]
-                goal = GOALS.get((queries, points, closed))
-                cells = [at_most(t, goal[k], f"{t:.3f}") if goal else f"{t:.3f}" for k, t in enumerate(times)]
-                cells += [f"{milliseconds(job, rounds):.3f}" for job in jobs]
-                small = queries * truths <= 2**13
-                for work in (lambda: slow(x), both(slow, x)):
-                    cells.append(f"{milliseconds(work, 3):.2f}" if small and points == POINTS[0] else "-")
-                fits = queries * truths * points * (2 * points if closed else 2) * 2 < LARGEST
-                for work in (lambda: other(x), both(other, x)):
-                    cells.append(f"{milliseconds(replayed(work), max(rounds // 5, 3)):.3f}" if fits else "-")
-                size = 4 * (x.numel() + y.numel() + queries * truths)
-                share = memory(lambda: cost(x)) / size
-                row(f"{queries} x {truths} x {points}", *cells, at_most(share, MEMORY, f"{share:.2f} x"))
+                row(f"{queries} x {truths} x {points}", *measure(queries, truths, points, closed, rounds))
 
 
 if __name__ == "__main__":

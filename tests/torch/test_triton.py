@@ -11,7 +11,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_t
 triton: Any = pytest.importorskip("triton", reason="triton is not installed", exc_type=ImportError)
 
 from tests.torch.backends import compare  # noqa: E402
-from tests.torch.random_lines import SETTINGS, lines, names_of  # noqa: E402
+from tests.torch.random_lines import SETTINGS, lines  # noqa: E402
 
 from mapgauge.torch import SospaLoss, fast, sospa_cost, sospa_matching  # noqa: E402
 
@@ -23,6 +23,7 @@ SHAPES = [
     (1, 5, 4, 1, 100, 2),
     (70, 1, 1, 5, 1, 3),
 ]
+CASES = [(SHAPES[k % 5], SETTINGS[k % 8]) for k in range(0, 40, 3)]  # every shape and every setting; compiling is slow
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled here")
@@ -32,21 +33,6 @@ def test_the_kernels_give_the_plain_results_in_the_interpreter() -> None:
     if "only 0-dimensional arrays can be converted" in run.stderr:
         pytest.skip("this interpreter of Triton needs an older numpy")
     assert run.returncode == 0, run.stderr
-
-
-@gpu
-@pytest.mark.parametrize("settings", SETTINGS, ids=names_of)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("kind", [torch.float32, torch.float64], ids=str)
-def test_the_kernels_give_the_plain_results(settings: dict[str, bool], shape: tuple[int, ...], kind: Any) -> None:
-    batch, queries, truths, n, m, dimension = shape
-    x = lines(1, batch, queries, n, dimension, dtype=kind, device="cuda")
-    y = lines(2, batch, truths, m, dimension, dtype=kind, device="cuda")
-    compare(x, y, **settings)
-    points = torch.randint(0, m + 1, (batch, truths), device="cuda")
-    others = torch.randint(0, n + 1, (batch, queries), device="cuda")
-    flags = torch.rand(2, batch, truths, device="cuda") < 0.5
-    compare(x, y, closed=flags[0], directed=flags[1], truth_points=points, prediction_points=others)
 
 
 @gpu
@@ -116,3 +102,17 @@ def test_vmap_and_bad_points() -> None:
 def test_lines_that_are_too_long_use_the_plain_backend() -> None:
     x, y = lines(1, 1, 3, 2, device="cuda"), lines(2, 1, fast.LONGEST + 1, 2, device="cuda")
     assert torch.equal(sospa_cost(x, y), sospa_cost(x, y, backend="plain"))
+
+
+@gpu
+@pytest.mark.parametrize(("shape", "settings"), CASES, ids=str)
+def test_the_kernels_give_the_plain_results(shape: tuple[int, ...], settings: dict[str, bool]) -> None:
+    batch, queries, truths, n, m, dimension = shape
+    kind = torch.float64 if settings["closed"] else torch.float32
+    x = lines(1, batch, queries, n, dimension, dtype=kind, device="cuda")
+    y = lines(2, batch, truths, m, dimension, dtype=kind, device="cuda")
+    compare(x, y, **settings)
+    points = torch.randint(0, m + 1, (batch, truths), device="cuda")
+    others = torch.randint(0, n + 1, (batch, queries), device="cuda")
+    flags = torch.rand(2, batch, truths, device="cuda") < 0.5
+    compare(x, y, closed=flags[0], directed=flags[1], truth_points=points, prediction_points=others)

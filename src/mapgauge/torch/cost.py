@@ -194,9 +194,14 @@ def _backend(name: Backend, problem: Problem) -> ModuleType:
         return plain
     from mapgauge.torch import fast  # triton is there with torch for CUDA only
 
-    if name == "auto" and not fast.fits(problem):
-        return plain
-    return fast
+    if fast.fits(problem):
+        return fast
+    if name == "triton":
+        raise InvalidInput(
+            f"the Triton backend takes true lines of up to {fast.LONGEST} points, got {problem.y.shape[2]}",
+            remedy='Pass backend="plain"',
+        )
+    return plain
 
 
 def _shift(problem: Problem, partner: Any, backward: Any) -> Any:

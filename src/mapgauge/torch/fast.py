@@ -8,18 +8,16 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
-import triton
 
 from mapgauge.torch.plain import NOTHING, Problem
 from mapgauge.torch.triton_kernels import costs_kernel, gradient_kernel, matchings_kernel
 
 LONGEST = 128  # points of y; the tile of a longer line does not fit into registers
-_WARP = 32
 _SIDE_BY_SIDE = 8  # readings of a closed pair that run in one program
 _PROGRAMS = 2048  # of the matching, which bounds its scratch
 
-# The interpreter of Triton takes milliseconds per element, so tests make the tiles small.
-lanes = _WARP
+# The columns of a tile, by its rows. The interpreter of Triton takes a millisecond per element, so its test has fewer.
+LANES = {32: 32, 64: 32, 128: 32}
 
 
 def fits(problem: Problem) -> bool:
@@ -35,15 +33,16 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     reading = torch.empty(problem.shape, dtype=torch.int32, device=x.device)
     cyclic, both = problem.closed is not False, problem.undirected is not False
     readings = (max(n, 1) if cyclic else 1) * (2 if both else 1)
+    lanes = LANES[_rows(m)]
     side = min(_SIDE_BY_SIDE if cyclic else 2 if both else 1, lanes)
     if pairs:
         closed, undirected = (_bytes(flag) for flag in (problem.closed, problem.undirected))
         some = lanes // side
         with _on(x):
-            costs_kernel[(triton.cdiv(pairs, some),)](
+            costs_kernel[(-(-pairs // some),)](
                 x, y, *_or(x, problem.x_points, problem.y_points, closed, undirected), cost, reading,
                 pairs, x.shape[1], y.shape[1], n, m, readings, *_cutoff(problem),
-                D=x.shape[3], MP=_padded(m), PAIRS=some, READ=side,
+                D=x.shape[3], MP=_rows(m), PAIRS=some, READ=side,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
                 HAS_CLOSED=closed is not None, HAS_UNDIRECTED=undirected is not None,
                 CYCLIC=cyclic, NORMALISED=problem.normalised, num_warps=1,
@@ -74,7 +73,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
                     own, other, *_or(own, own_points, other_points), partner, cost, weight, grad,
                     own.shape[1], other.shape[1], own.shape[2], other.shape[2],
                     step, other_step, queries * truths, *_cutoff(problem),
-                    D=own.shape[3], NP=_padded(own.shape[2]),
+                    D=own.shape[3], NP=_rows(own.shape[2]),
                     HAS_N=own_points is not None, HAS_M=other_points is not None,
                     NORMALISED=problem.normalised, num_warps=1,
                 )  # fmt: skip
@@ -87,14 +86,15 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     n, m, pairs = x.shape[2], y.shape[2], _pairs(problem)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
     partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
-    programs = min(triton.cdiv(pairs, lanes), _PROGRAMS)
+    lanes = LANES[_rows(m)]
+    programs = min(-(-pairs // lanes), _PROGRAMS)
     if pairs and n:
-        moves = torch.empty(programs * n * 2 * _padded(m) // 32 * lanes, dtype=torch.int32, device=x.device)
+        moves = torch.empty(programs * n * 2 * _rows(m) // 32 * lanes, dtype=torch.int32, device=x.device)
         with _on(x):
             matchings_kernel[(programs,)](
                 x, y, *_or(x, problem.x_points, problem.y_points), reading.contiguous(), *_or(x, weight), moves,
                 partner_x, partner_y, pairs, x.shape[1], y.shape[1], n, m, *_cutoff(problem), programs,
-                D=x.shape[3], MP=_padded(m), BLOCK=lanes,
+                D=x.shape[3], MP=_rows(m), BLOCK=lanes,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
                 HAS_WEIGHT=weight is not None, OF_Y=of_y, num_warps=1,
             )  # fmt: skip
@@ -112,9 +112,9 @@ def _pairs(problem: Problem) -> int:
     return batch * queries * truths
 
 
-def _padded(points: int) -> int:
-    """Return the rows of a tile for lines with this number of points: whole words of bits."""
-    return max(int(triton.next_power_of_2(points)), 32)
+def _rows(points: int) -> int:
+    """Return the rows of a tile for lines with this number of points: a power of two, and whole words of bits."""
+    return max(1 << (points - 1).bit_length(), 32) if points else 32
 
 
 def _bytes(flag: Any) -> Any:
