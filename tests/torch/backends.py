@@ -36,7 +36,8 @@ def main() -> None:
     """Compare on lines so small that the interpreter takes seconds."""
     from mapgauge.torch import fast
 
-    fast.LANES.update(dict.fromkeys(fast.LANES, 4))
+    for lanes in (fast.LANES, fast.MATCHING_LANES):
+        lanes.update(dict.fromkeys(lanes, 4))
     generator = torch.Generator().manual_seed(0)
     for shape_x, shape_y in (((2, 2, 3, 2), (2, 2, 4, 2)), ((1, 1, 3, 3), (1, 2, 34, 3))):
         x, y = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in (shape_x, shape_y))

@@ -16,8 +16,10 @@ LONGEST = 128  # points of y; the tile of a longer line does not fit into regist
 _SIDE_BY_SIDE = 8  # readings of a closed pair that run in one program
 _PROGRAMS = 2048  # of the matching, which bounds its scratch
 
-# The columns of a tile, by its rows. The interpreter of Triton takes a millisecond per element, so its test has fewer.
-LANES = {32: 32, 64: 32, 128: 32}
+# The columns of a tile, by its rows: for the costs, and for the matching, which has fewer tiles. The interpreter
+# of Triton takes a millisecond per element, so its test has fewer columns.
+LANES = {32: 32, 64: 32, 128: 8}
+MATCHING_LANES = {32: 16, 64: 8, 128: 8}
 
 
 def fits(problem: Problem) -> bool:
@@ -86,7 +88,7 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     n, m, pairs = x.shape[2], y.shape[2], _pairs(problem)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
     partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
-    lanes = LANES[_rows(m)]
+    lanes = MATCHING_LANES[_rows(m)]
     programs = min(-(-pairs // lanes), _PROGRAMS)
     if pairs and n:
         moves = torch.empty(programs * n * 2 * _rows(m) // 32 * lanes, dtype=torch.int32, device=x.device)

@@ -30,7 +30,7 @@ def _largest_before(f):
 @triton.jit
 def _whole(cutoff, rest, like):
     """The cutoff in the type of the lines. Triton takes numbers in float32, so its rest comes apart."""
-    return tl.sum(tl.zeros((1,), like.dtype) + cutoff + rest, axis=0)
+    return tl.sum((tl.zeros((1,), like.dtype) + cutoff + rest).to(like.dtype), axis=0)
 
 
 @triton.jit
