@@ -60,7 +60,7 @@ def milliseconds(work: Callable[[], object], rounds: int) -> float:
         stop.record()
         stop.synchronize()
         times.append(start.elapsed_time(stop))
-    return sorted(times)[len(times) // 2]
+    return float(sorted(times)[len(times) // 2])
 
 
 def memory(work: Callable[[], Any]) -> int:
@@ -72,7 +72,7 @@ def memory(work: Callable[[], Any]) -> int:
     kept = work()
     torch.cuda.synchronize()
     del kept
-    return torch.cuda.max_memory_allocated() - before
+    return int(torch.cuda.max_memory_allocated() - before)
 
 
 def both(function: Callable[[Any], Any], predictions: Any) -> Callable[[], Any]:
@@ -81,7 +81,7 @@ def both(function: Callable[[Any], Any], predictions: Any) -> Callable[[], Any]:
     return lambda: torch.autograd.grad(function(x).sum(), x)
 
 
-def replayed(work: Callable[[], object]) -> Callable[[], object]:
+def replayed(work: Callable[[], object]) -> Any:
     """The same work as a CUDA graph, without the time of the host."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())

@@ -8,6 +8,7 @@ and a few steps show that it works. ``--study`` repeats it with more seeds and s
 import argparse
 import math
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,12 @@ def frames_of(count: int, seed: int) -> list[dict[str, Any]]:
     _, truth = mg.demo.demo_world(count, seed=seed, predictions=0)
     rng = np.random.default_rng(seed)
     out = []
-    for start, stop in zip(truth.offsets[:-1], truth.offsets[1:], strict=True):
+    for start, stop in pairwise(truth.offsets):
         lines, labels = [truth.polylines[i] for i in range(start, stop)], truth.label[start:stop]
         image = rng.normal(0, 0.3, (len(CLASSES), round(HEIGHT / CELL), round(WIDTH / CELL)))
         for line, label in zip(lines, labels, strict=True):
             fine = mg.resample(line, spacing=CELL / 2)
-            column, row = ((fine + [WIDTH / 2, HEIGHT / 2]) / CELL).astype(int).T
+            column, row = ((fine + np.array([WIDTH, HEIGHT]) / 2) / CELL).astype(int).T
             seen = rng.random(len(fine)) > 0.3
             image[label, row.clip(0, image.shape[1] - 1)[seen], column.clip(0, image.shape[2] - 1)[seen]] += 1
         points = np.array([mg.resample(line, count=POINTS) for line in lines]).reshape(-1, POINTS, 2)
@@ -43,34 +44,37 @@ def frames_of(count: int, seed: int) -> list[dict[str, Any]]:
     return out
 
 
-def make_network(torch: Any) -> Any:
+def make_network() -> Any:
     """A convolutional encoder and a decoder with one query per line."""
-    nn = torch.nn
+    from torch import nn
 
-    class Network(nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            sizes = (len(CLASSES), 32, CHANNELS, CHANNELS)
-            layers = [
-                (nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU())
-                for a, b in zip(sizes[:-1], sizes[1:], strict=True)
-            ]
-            self.encoder = nn.Sequential(*(part for layer in layers for part in layer))
-            self.place = nn.Parameter(torch.randn(4 * 8, CHANNELS))
-            self.query = nn.Parameter(torch.randn(QUERIES, CHANNELS))
-            layer = nn.TransformerDecoderLayer(CHANNELS, 4, 2 * CHANNELS, dropout=0.0, batch_first=True)
-            self.decoder = nn.TransformerDecoder(layer, 2)
-            self.points = nn.Sequential(nn.Linear(CHANNELS, 128), nn.ReLU(), nn.Linear(128, 2 * POINTS))
-            self.classes = nn.Linear(CHANNELS, len(CLASSES) + 1)
+    sizes = (len(CLASSES), 32, CHANNELS, CHANNELS)
+    encoder = [
+        part
+        for a, b in pairwise(sizes)
+        for part in (nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU())
+    ]
+    layer = nn.TransformerDecoderLayer(CHANNELS, 4, 2 * CHANNELS, dropout=0.0, batch_first=True)
+    parts = {
+        "encoder": nn.Sequential(*encoder),
+        "places": nn.Embedding(4 * 8, CHANNELS),
+        "queries": nn.Embedding(QUERIES, CHANNELS),
+        "decoder": nn.TransformerDecoder(layer, 2),
+        "points": nn.Sequential(nn.Linear(CHANNELS, 128), nn.ReLU(), nn.Linear(128, 2 * POINTS)),
+        "classes": nn.Linear(CHANNELS, len(CLASSES) + 1),
+    }
+    return nn.ModuleDict(parts)
 
-        def forward(self, images: Any) -> dict[str, Any]:
-            memory = self.encoder(images).flatten(2).transpose(1, 2) + self.place
-            found = self.decoder(self.query.expand(len(images), -1, -1), memory)
-            points = self.points(found).unflatten(-1, (POINTS, 2))
-            half = points.new_tensor([WIDTH / 2, HEIGHT / 2])
-            return {"pred_points": points * half / 2, "pred_logits": self.classes(found)}
 
-    return Network()
+def predict(network: Any, images: Any) -> dict[str, Any]:
+    """The points of all queries in metres, and the logits of their classes."""
+    memory = network["encoder"](images).flatten(2).transpose(1, 2) + network["places"].weight
+    found = network["decoder"](network["queries"].weight.expand(len(images), -1, -1), memory)
+    points = network["points"](found).unflatten(-1, (POINTS, 2))
+    return {
+        "pred_points": points * points.new_tensor([WIDTH / 4, HEIGHT / 4]),
+        "pred_logits": network["classes"](found),
+    }
 
 
 def orders_of(torch: Any, points: Any, closed: Any) -> Any:
@@ -90,7 +94,7 @@ def train(method: str, frames: list[dict[str, Any]], steps: int, seed: int) -> A
     from mapgauge.torch import SospaLoss, SospaMatcher
 
     torch.manual_seed(seed)
-    network = make_network(torch)
+    network = make_network()
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-3, total_steps=steps, pct_start=0.1)
     images = torch.tensor(np.stack([frame["image"] for frame in frames]), dtype=torch.float32)
@@ -103,7 +107,7 @@ def train(method: str, frames: list[dict[str, Any]], steps: int, seed: int) -> A
     rng = np.random.default_rng(seed)
     for step in range(steps):
         some = rng.choice(len(frames), BATCH, replace=False)
-        outputs, wanted = network(images[some]), [targets[k] for k in some]
+        outputs, wanted = predict(network, images[some]), [targets[k] for k in some]
         cutoff = max(CUTOFF, FIRST_CUTOFF * (CUTOFF / FIRST_CUTOFF) ** (step / (0.7 * steps)))
         if method == "SOSPA":
             pairs = SospaMatcher(cutoff, point_weight=SOSPA_WEIGHT)(outputs, wanted)
@@ -138,7 +142,9 @@ def _match(torch: Any, points: Any, logits: Any, target: dict[str, Any]) -> tupl
         apart = torch.cdist(points.flatten(1), target["orders"].flatten(0, 1), p=1) / (2 * POINTS)
         cost = L1_WEIGHT * apart.reshape(len(points), len(target["labels"]), -1).min(-1).values
         cost = cost - logits.softmax(-1)[:, target["labels"]]
-    query, _ = cheapest_columns(np.ascontiguousarray(cost.T.double().numpy()))
+    query, _ = cheapest_columns(  # type: ignore[no-untyped-call]
+        np.ascontiguousarray(cost.T.double().numpy())
+    )
     return torch.from_numpy(query), torch.arange(len(query))
 
 
@@ -148,7 +154,8 @@ def score(network: Any, frames: list[dict[str, Any]]) -> tuple[float, float]:
 
     found = mg.Accumulator("paper-60x30", metrics=("pld", "ap_chamfer"), classes=CLASSES, degenerate="drop")
     with torch.no_grad():
-        outputs = network(torch.tensor(np.stack([frame["image"] for frame in frames]), dtype=torch.float32))
+        images = torch.tensor(np.stack([frame["image"] for frame in frames]), dtype=torch.float32)
+        outputs = predict(network, images)
     chance = outputs["pred_logits"].softmax(-1)[..., :-1]
     predictions, truth = [], []
     for points, scores, frame in zip(outputs["pred_points"].double().numpy(), chance, frames, strict=True):

@@ -13,7 +13,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_t
 from mapgauge.torch import sospa_matching  # noqa: E402
 
 
-def results_of(backend: str, x: Any, y: Any, **settings: Any) -> list[Any]:
+def results_of(backend: Any, x: Any, y: Any, **settings: Any) -> list[Any]:
     """Costs, matchings and gradients of a weighted sum of the costs; some weights are 0."""
     x, y = x.clone().requires_grad_(), y.clone().requires_grad_()
     found = sospa_matching(x, y, backend=backend, **settings)

@@ -19,7 +19,7 @@ SHAPES = [(5, 4, 6, 7, 2), (3, 3, 9, 4, 3), (2, 3, 1, 1, 2), (2, 2, 3, 0, 2), (2
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=names_of)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_costs_and_matchings_are_those_of_the_kernels(settings: dict[str, bool], shape: tuple[int, ...]) -> None:
+def test_costs_and_matchings_are_those_of_the_kernels(settings: dict[str, Any], shape: tuple[int, ...]) -> None:
     queries, truths, n, m, dimension = shape
     x, y = lines(1, queries, n, dimension), lines(2, truths, m, dimension)
     found = sospa_matching(x, y, **settings)
@@ -36,7 +36,7 @@ def test_costs_and_matchings_are_those_of_the_kernels(settings: dict[str, bool],
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=names_of)
-def test_gradients_are_those_of_finite_differences(settings: dict[str, bool]) -> None:
+def test_gradients_are_those_of_finite_differences(settings: dict[str, Any]) -> None:
     x, y = lines(3, 1, 2, 3, 2).requires_grad_(), lines(4, 1, 2, 4, 2).requires_grad_()
     assert torch.autograd.gradcheck(lambda a, b: sospa_cost(a, b, **settings), (x, y), fast_mode=True)
 
