@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -64,6 +64,11 @@ bench-cluster: .venv-bench/installed
 
 bench-tracks: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_tracks
+
+bench-lanes: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_lanes
+	.venv-bench/bin/python -m benchmarks.bench_lane_graph_pld
+	.venv-bench/bin/python -m benchmarks.bench_graphs
 
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth

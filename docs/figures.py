@@ -16,6 +16,7 @@ from mapgauge.report import write_report
 
 IMAGES = Path(__file__).parent / "images"
 TOKEN = "scene-0003-2"
+SCENE = "scene-0001"
 
 
 def values_of(results: mg.Results, token: str) -> dict[str, float]:
@@ -48,17 +49,39 @@ def photograph_report() -> None:
     for quality in ("good", "poor"):
         predictions, truth = demo_world(80, quality=quality)
         methods.append(mg.evaluate(predictions, truth))
+    photograph(methods, ["good", "poor"], f"#frame={TOKEN}", "report.png")
+
+
+def photograph(methods: list[mg.Results], names: list[str], address: str, name: str) -> None:
+    """A screenshot of a report, at an address within it."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as tools:
         page_file = Path(folder) / "report.html"
-        write_report(methods, page_file, names=["good", "poor"])
+        write_report(methods, page_file, names=names)
         browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1366, "height": 768})
-        page.goto(f"{page_file.as_uri()}#frame={TOKEN}")
-        page.screenshot(path=IMAGES / "report.png")
+        page.goto(f"{page_file.as_uri()}{address}")
+        page.screenshot(path=IMAGES / name)
         browser.close()
+
+
+def tracked() -> mg.Results:
+    """The good detector of the demo with ids from ``mapgauge track``, and its T-PLD."""
+    predictions, truth = demo_world(80)
+    settings = mg.protocol("paper-60x30", switch_cost=0.5)
+    return mg.evaluate(mg.track(predictions, poses=truth), truth, settings, metrics=["pld", "track_pld"])
+
+
+def draw_scene() -> None:
+    """A scene over time, as ``mapgauge show --scene`` and ``mapgauge plot strip`` draw it, and the report."""
+    results = tracked()
+    figure = plot.scene(results, SCENE, count=6, region=(60, 30), confidence=0.2)
+    figure.savefig(IMAGES / "scene.png", dpi=130, metadata={"Software": None})
+    plot.save(plot.strip(results, scene=SCENE, classes=["divider", "boundary"]), IMAGES / "strip.svg")
+    photograph([results], ["good"], f"#frame={SCENE}-3&pane=time", "strip-report.png")
 
 
 if __name__ == "__main__":
     draw_frame()
     draw_worst()
     photograph_report()
+    draw_scene()

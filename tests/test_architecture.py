@@ -29,6 +29,7 @@ ROOMS = [
     "io",
     "distances",
     "linked",
+    "graphs",
     "metrics",
     "checks",
     "scoring",

@@ -17,12 +17,13 @@ from docs.conf import LISTS, contents_of, fields_of
 from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
 from tests.evaluation import twin
+from tests.metrics.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 
 import mapgauge as mg
 from mapgauge.cli import main
 from mapgauge.kernels import reference
-from mapgauge.protocols import PROTOCOLS, Protocol
+from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS, Protocol
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -101,6 +102,7 @@ def test_the_page_of_protocols_has_the_settings_of_each() -> None:
     for name, protocol in PROTOCOLS.items():
         own = {key: value for key, value in protocol.to_dict().items() if value != default[key]}
         settings = ", ".join(f"`{key}={own[key]!r}`" for key in own if key not in ("name", "about"))
+        settings = settings.replace(", ".join(map(repr, TRAFFIC_ELEMENTS)), "*TRAFFIC_ELEMENTS")
         rows.append(f"| `{name}` | {protocol.about} | {settings} |")
     assert table("| protocol | what | settings other than the default |", rows) in text_of(
         DOCS / "reference/protocols.md"
@@ -226,6 +228,12 @@ def test_the_commands_for_several_methods_print_what_the_page_says(tmp_path: Pat
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "All 24 frames can be drawn" in page
     assert (tmp_path / "again.html").stat().st_size > 100_000
+
+
+def test_the_commands_for_lane_graphs_print_what_the_page_says(tmp_path: Path) -> None:
+    check_commands(
+        write_pickles(tmp_path, "result.pkl", "baseline.pkl", "data_dict_subset_A_val.pkl"), "how-to/openlane-v2"
+    )
 
 
 def check_commands(folder: Path, page: str) -> None:

@@ -26,12 +26,18 @@ if TYPE_CHECKING:
     from mapgauge.evaluation.sweeps import Sweep, sweep
     from mapgauge.frames.alignment import align
     from mapgauge.frames.findings import Finding
+    from mapgauge.frames.graph import Graph
+    from mapgauge.frames.graph_lanes import frames_from_graphs, graphs_from_frames
     from mapgauge.frames.instance import Instance
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.geometry.polylines import Polylines
     from mapgauge.geometry.resampling import resample
+    from mapgauge.graphs.scores import GraphScores, graph_scores
+    from mapgauge.graphs.settings import GraphSettings
     from mapgauge.io import read, write
     from mapgauge.metrics.average_precision import average_precision
+    from mapgauge.metrics.lane_graph_pld import lane_graph_pld
+    from mapgauge.metrics.lane_graph_result import LaneGraphPldResult
     from mapgauge.metrics.pld import Parts, PldResult, pld
     from mapgauge.metrics.track_pld import track_pld
     from mapgauge.metrics.track_result import TrackPldResult
@@ -51,8 +57,12 @@ __all__ = [
     "Comparison",
     "Consistency",
     "Finding",
+    "Graph",
+    "GraphScores",
+    "GraphSettings",
     "Instance",
     "InvalidInput",
+    "LaneGraphPldResult",
     "MapFrames",
     "MapgaugeError",
     "Match",
@@ -73,7 +83,11 @@ __all__ = [
     "compare",
     "consistency",
     "evaluate",
+    "frames_from_graphs",
     "frechet",
+    "graph_scores",
+    "graphs_from_frames",
+    "lane_graph_pld",
     "load_results",
     "pld",
     "protocol",
@@ -97,8 +111,12 @@ _HOMES = {
     "Comparison": "results.comparison",
     "Consistency": "temporal.flicker",
     "Finding": "frames.findings",
+    "Graph": "frames.graph",
+    "GraphScores": "graphs.scores",
+    "GraphSettings": "graphs.settings",
     "Instance": "frames.instance",
     "InvalidInput": "errors",
+    "LaneGraphPldResult": "metrics.lane_graph_result",
     "MapFrames": "frames.map_frames",
     "MapgaugeError": "errors",
     "Match": "results.assignment",
@@ -118,7 +136,11 @@ _HOMES = {
     "compare": "results.comparison",
     "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
+    "frames_from_graphs": "frames.graph_lanes",
     "frechet": "distances.frechet",
+    "graph_scores": "graphs.scores",
+    "graphs_from_frames": "frames.graph_lanes",
+    "lane_graph_pld": "metrics.lane_graph_pld",
     "load_results": "results.storage",
     "pld": "metrics.pld",
     "protocol": "protocols",

@@ -40,8 +40,12 @@ class MapgaugeMetric(BaseMetric):
         polylines: Key of the polylines in both.
         labels: Key of the labels in both.
         scores: Key of the confidences in the predictions.
+        tracks: Key of the ids of tracks in both; None if they have none. ``track_pld``, ``c_map`` and ``mas`` need ids,
+            scenes and time stamps. ``mas`` also needs poses.
         token: Path of the name of the frame; None if frames have no names.
         scene: Path of the name of the scene; None if it is unknown.
+        timestamp: Path of the time of the frame, or of its number in the scene; None if it is unknown.
+        pose: Path of the pose of the frame, ``(4, 4)``; None if it is unknown.
         degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
         settings: Arguments of ``mmengine.evaluator.BaseMetric``: ``collect_device``, ``collect_dir``, ``prefix``.
     """
@@ -59,8 +63,11 @@ class MapgaugeMetric(BaseMetric):
         polylines: str = "polylines",
         labels: str = "labels",
         scores: str = "scores",
+        tracks: str | None = None,
         token: str | None = None,
         scene: str | None = None,
+        timestamp: str | None = None,
+        pose: str | None = None,
         degenerate: Degenerate = "strict",
         **settings: Any,
     ) -> None:
@@ -68,8 +75,9 @@ class MapgaugeMetric(BaseMetric):
         super().__init__(**settings)
         self._protocol, self._metrics, self._classes, self._degenerate = protocol, metrics, classes, degenerate
         self._sides = (predictions, truth)
-        self._keys = {"polylines": polylines, "labels": labels, "scores": scores}
-        self._token, self._scene = token, scene
+        self._keys = {"polylines": polylines, "labels": labels} | ({} if tracks is None else {"tracks": tracks})
+        self._scores = scores
+        self._of_frame = {"tokens": token, "scenes": scene, "timestamps": timestamp, "poses": pose}
         if protocol_of(protocol).classes is not None or classes is not None:
             self._accumulator()  # raises an error for wrong settings here, not after an epoch
 
@@ -89,18 +97,24 @@ class MapgaugeMetric(BaseMetric):
             one = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
             try:
                 one.update(
-                    [self._instances(sample, self._sides[0], ("polylines", "labels", "scores"))],
-                    [self._instances(sample, self._sides[1], ("polylines", "labels"))],
-                    None if self._token is None else [str(_at(sample, self._token))],
-                    None if self._scene is None else [str(_at(sample, self._scene))],
+                    [self._instances(sample, self._sides[0], self._keys | {"scores": self._scores})],
+                    [self._instances(sample, self._sides[1], self._keys)],
+                    **{name: self._value(sample, name, path) for name, path in self._of_frame.items()},
                 )
             except InvalidInput as error:
                 raise InvalidInput(f"data_samples[{b}]: {error}") from error
             self.results.append(one)
 
-    def _instances(self, sample: Any, side: str, names: tuple[str, ...]) -> dict[str, Any]:
+    def _instances(self, sample: Any, side: str, keys: Mapping[str, str]) -> dict[str, Any]:
         """Return one side of a frame under the keys of ``Accumulator``."""
-        return {name: _at(sample, f"{side}.{self._keys[name]}") for name in names}
+        return {name: _at(sample, f"{side}.{key}") for name, key in keys.items()}
+
+    def _value(self, sample: Any, name: str, path: str | None) -> list[Any] | None:
+        """Return an argument of ``Accumulator.update`` for one frame."""
+        if path is None:
+            return None
+        value = _at(sample, path)
+        return [str(value) if name in ("tokens", "scenes") else value]
 
     def compute_metrics(self, results: list[Accumulator]) -> dict[str, float]:
         """Compute the values of all frames.

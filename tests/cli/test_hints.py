@@ -30,7 +30,7 @@ PRINTED_BY = {
     "io/_writing.py": WRITING,
     "metrics/": ("evaluate", "sweep"),
     "plot/": ("evaluate",),  # it advises to evaluate in another way
-    "protocols.py": EVALUATING,
+    "protocols/protocol.py": EVALUATING,
     "results/": ("evaluate",),
     "results/replay.py": ("report",),
     "scoring/": EVALUATING,

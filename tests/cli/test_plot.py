@@ -8,7 +8,7 @@ from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.cli.plot import FIGURES
+from mapgauge.cli.plot import FIGURES, WITH_GEOMETRY
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +23,14 @@ def ringed(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_chart_of_python_can_be_drawn() -> None:
-    others = ("frame", "lags", "save")  # `show` draws a frame, `consistency --figure` draws lags
+    others = ("frame", "lags", "save", "scene")  # `show` draws a frame or a scene, `consistency --figure` draws lags
     charts = {name for name in plot.__all__ if name not in others}
     assert {function for function, _, _ in FIGURES.values()} == charts
     for function, takes, _ in FIGURES.values():
         assert {"names", "title", "style", "ax", *takes} <= set(inspect.signature(getattr(plot, function)).parameters)
 
 
-@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("figure", [name for name in FIGURES if name not in WITH_GEOMETRY])
 def test_a_figure_is_drawn_for_two_methods(call: Run, ringed: Path, tmp_path: Path, figure: str) -> None:
     target = tmp_path / "figure.svg"
     options = ["--name", "first,second", "--title", "Both methods", "--style", "slides"]
@@ -53,11 +53,17 @@ def test_the_options_of_a_figure_reach_it(call: Run, ringed: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["pie", "good.mg", "-o", "x.png"], 2, "must be one of parts, pr, histogram, ranges, cutoffs, calibration"),
+        (
+            ["pie", "good.mg", "-o", "x.png"],
+            2,
+            "one of parts, pr, histogram, ranges, cutoffs, calibration, strip",
+        ),
         (["parts", "good.mg", "-o", "x.png", "--value", "pld"], 2, "the figure parts does not have this option"),
         (["parts", "good.mg", "-o", "x.gif"], 1, "x.gif: expected a name that ends in .png, .svg, .pdf"),
         (["parts", "good.mg", "-o", "good.mg"], 1, "good.mg"),
         (["pr", "good.mg", "-o", "x.png", "--threshold", "7"], 1, "ap_chamfer has no threshold 7.0"),
+        (["strip", "good.mg", "-o", "x.png"], 1, "track_pld not found in these results"),
+        (["parts", "good.mg", "-o", "x.png", "--scene", "a"], 2, "the figure parts does not have this option"),
         (["ranges", "good.mg", "-o", "x.png"], 1, "have no ranges. Evaluate with --ranges 0,10,20,30"),
         (["parts", "good.mg", "-o", "x.png", "--style", "poster"], 2, "must be paper or slides, got 'poster'"),
     ],

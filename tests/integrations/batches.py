@@ -14,7 +14,15 @@ def world() -> tuple[mg.MapFrames, mg.MapFrames]:
     return demo_world(FRAMES)
 
 
-def batch_of(frames: mg.MapFrames, tokens: tuple[str, ...], numbers: tuple[str, ...] | None = None) -> list[Any]:
+def tracked_world() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """The same world with ids on both sides."""
+    predictions, truth = world()
+    return mg.track(predictions, poses=truth), truth
+
+
+def batch_of(
+    frames: mg.MapFrames, tokens: tuple[str, ...], numbers: tuple[str, ...] | None = None, *, tracks: bool = False
+) -> list[Any]:
     """Some frames as dictionaries; labels are names, or numbers by an order of classes."""
     batch = []
     for token in tokens:
@@ -26,5 +34,17 @@ def batch_of(frames: mg.MapFrames, tokens: tuple[str, ...], numbers: tuple[str, 
         }
         if frames.confidence is not None:
             item["scores"] = [one.confidence for one in instances]
+        if tracks:
+            item["tracks"] = [one.track or "" for one in instances]
         batch.append(item)
     return batch
+
+
+def of_frames(truth: mg.MapFrames, tokens: tuple[str, ...]) -> dict[str, Any]:
+    """The arguments of ``update`` that say where frames belong."""
+    at = [truth.index[token] for token in tokens]
+    assert truth.scenes is not None
+    assert truth.timestamps is not None
+    assert truth.poses is not None
+    scenes = [truth.scenes[i] for i in at]
+    return {"scenes": scenes, "timestamps": truth.timestamps[at].tolist(), "poses": truth.poses[at]}

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tests.integrations.batches import MAPTR, batch_of, world
+from tests.integrations.batches import MAPTR, batch_of, of_frames, tracked_world, world
 
 from mapgauge.errors import InvalidInput
 
@@ -21,7 +21,12 @@ def plain(values: dict[str, Any]) -> dict[str, float]:
 def main(rank: int, store: str, answers: Path) -> None:
     import torch.distributed  # here, because pytest looks into this file for doctests
 
-    from mapgauge.torch import PolylineAveragePrecision, PolylineLocalisationDetection
+    from mapgauge.torch import (
+        PolylineAveragePrecision,
+        PolylineLocalisationDetection,
+        PolylineStability,
+        TrackPolylineLocalisationDetection,
+    )
 
     torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
     predictions, truth = world()
@@ -55,6 +60,23 @@ def main(rank: int, store: str, answers: Path) -> None:
         fed(pld(), padded, named=True).compute()
     except InvalidInput as error:
         found["refused"] = str(error)
+
+    # Every scene is spread over both processes.
+    tracked = tracked_world()[0]
+
+    def of_scenes(metric: Any, some: tuple[str, ...]) -> Any:
+        for start in range(0, len(some), 5):
+            part = some[start : start + 5]
+            batch = batch_of(tracked, part, MAPTR, tracks=True), batch_of(truth, part, MAPTR, tracks=True)
+            metric.update(*batch, part, **of_frames(truth, part))
+        return metric
+
+    over_time = [TrackPolylineLocalisationDetection, PolylineStability]
+    metrics = [of_scenes(kind(classes=MAPTR, repeated="drop"), padded) for kind in over_time]
+    found["scenes"] = plain(metrics[0].compute()) | plain(metrics[1].compute())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found["scenes, one only"] = plain(of_scenes(over_time[0](classes=MAPTR), one_only).compute())
 
     nothing: dict[str, Any] = {"polylines": [], "labels": []}
     metric = pld()

@@ -241,7 +241,7 @@ def test_a_number_without_a_name_is_refused(label: int) -> None:
         (([predicted(LINE)], [true(LINE)], ["a"], [""]), "scenes[0] must be a string that is not empty"),
         (([predicted([[0, 0, 0], [1, 1, 1]])], [true(LINE)]), "predictions are 3-D and truth is 2-D"),
         ((PREDICTIONS, batch_of(TRUTH, TOKENS)), "predictions and targets must both be MapFrames"),
-        ((PREDICTIONS, TRUTH, TOKENS), "tokens and scenes are not allowed with MapFrames"),
+        ((PREDICTIONS, TRUTH, TOKENS), "tokens, scenes, timestamps and poses are not allowed with MapFrames"),
         ((TRUTH, TRUTH), "demo-truth: no confidences"),
         ((PREDICTIONS, TRUTH.at(range(3))), "predicted frames are not in the truth"),
     ],

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.integrations.batches import MAPTR, batch_of, world
+from tests.integrations.batches import MAPTR, batch_of, of_frames, tracked_world, world
 
 import mapgauge as mg
 from mapgauge.results.flat import flat
@@ -46,6 +46,22 @@ def test_the_plain_loop_runs(
     assert names["logged"] == [flat(expected)]
     assert capsys.readouterr().out == expected.table() + "\n"
     assert mg.load_results("epoch.mg").mean == expected.mean
+
+
+def test_the_loop_over_time_runs() -> None:
+    predictions, truth = tracked_world()
+    shares = [truth.tokens[start : start + 5] for start in range(0, len(truth), 5)]
+    names = loop() | {"model": lambda tokens: batch_of(predictions, tokens, MAPTR, tracks=True), "mg": mg}
+    places = [of_frames(truth, some) for some in shares]
+    names["drives"] = [
+        (some, batch_of(truth, some, MAPTR, tracks=True), some, place["scenes"], place["timestamps"])
+        for some, place in zip(shares, places, strict=True)
+    ]
+    (block,) = BLOCKS["Metrics over time"]
+    exec(block, names)
+    protocol = mg.protocol("paper-60x30", switch_cost=0.5)
+    assert names["logged"] == [flat(mg.evaluate(predictions, truth, protocol, metrics=["pld", "track_pld"]))]
+    assert {"track_pld/mean", "track_pld/mean/inconsistency"} <= set(names["logged"][0])
 
 
 def test_the_keys_of_the_page_are_there() -> None:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from tests.integrations.batches import FRAMES, MAPTR, batch_of, world
+from tests.integrations.batches import FRAMES, MAPTR, batch_of, of_frames, tracked_world, world
 
 import mapgauge as mg
 from mapgauge.results.flat import flat
@@ -62,6 +62,21 @@ def test_frames_that_the_sampler_repeats_are_left_out_by_mmengine() -> None:
     metric.process(None, [one.to_dict() for one in samples((*TOKENS, TOKENS[0]))])
     assert len(metric.results) == FRAMES + 1
     assert metric.evaluate(FRAMES) == flat(mg.evaluate(PREDICTIONS, TRUTH))
+
+
+def test_metrics_of_scenes_take_tracks_times_and_poses() -> None:
+    predictions, truth = tracked_world()
+    protocol = mg.protocol("paper-60x30", switch_cost=0.5, intervals=(2,))
+    paths: dict[str, Any] = {"token": "token", "scene": "scene", "timestamp": "time", "pose": "pose", "tracks": "ids"}
+    metric = MapgaugeMetric(protocol, metrics=["track_pld", "mas"], classes=MAPTR, **paths)
+    for token in TOKENS[::-1]:
+        sides = [batch_of(side, (token,), MAPTR, tracks=True)[0] for side in (predictions, truth)]
+        x, y = ({key if key != "tracks" else "ids": value for key, value in side.items()} for side in sides)
+        place = of_frames(truth, (token,))
+        more = {"token": token, "scene": place["scenes"][0], "time": place["timestamps"][0], "pose": place["poses"][0]}
+        metric.process(None, [{"pred_instances": x, "gt_instances": y} | more])
+    expected = flat(mg.evaluate(predictions, truth, protocol, metrics=["track_pld", "mas"]))
+    assert metric.evaluate(FRAMES) == expected
 
 
 def test_polylines_may_be_anywhere_in_a_sample() -> None:

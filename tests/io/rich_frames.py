@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.strategies import map_frames
 
+from mapgauge.frames.joining import add_instances
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 
@@ -17,7 +18,7 @@ NAME = st.text('abc07_ é"\\', min_size=1, max_size=4)
 
 @st.composite
 def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
-    """Empty frames, 2-D or 3-D, classes without instances; tracks, scenes, time stamps, poses and links or none."""
+    """Empty frames, 2-D or 3-D, classes without instances; tracks, scenes, poses, links, boxes and others or none."""
     frames = draw(map_frames())
     frames = frames.as_classes(draw(st.permutations([*frames.classes, "stop line"])))
     count = len(frames)
@@ -35,7 +36,25 @@ def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
         frames = replace(frames, poses=draw(arrays(np.float64, (count, 4, 4), elements=NUMBER)))
     if draw(st.booleans()):
         frames = replace(frames, links=draw(links_of(frames)))
+    if draw(st.booleans()) and len(frames.label):
+        frames = replace(frames, intersection=draw(arrays(np.bool_, len(frames.label))))
+    if draw(st.booleans()):
+        frames = with_boxes(frames)
     return frames.with_forward(draw(st.sampled_from(["x", "y", None])))
+
+
+def with_boxes(frames: MapFrames) -> MapFrames:
+    """The frames with a box in each of them, and a class of boxes without instances."""
+    if len(set(frames.tokens)) < len(frames) or not len(frames):
+        return frames
+    box = [[1.5, 2.0, 0.0][: frames.dimension], [3.0, 2.5, 0.0][: frames.dimension]]
+    nested = {token: {"red": [box]} for token in frames.tokens}
+    score = None if frames.confidence is None else {token: {"red": [0.5]} for token in frames.tokens}
+    some = MapFrames.of(nested, confidence=score, classes=["red"])
+    blank = np.full(len(some.label), "") if frames.track is not None else None
+    inside = np.zeros(len(some.label), np.bool_) if frames.intersection is not None else None
+    links = None if frames.links is None else Links.of([], [])
+    return add_instances(frames, replace(some, boxes=("red", "green"), track=blank, intersection=inside, links=links))
 
 
 @st.composite
@@ -55,7 +74,8 @@ def assert_same(again: MapFrames, frames: MapFrames) -> None:
     assert again.scenes == frames.scenes
     assert again.dimension == frames.dimension
     assert again.forward == frames.forward
-    for name in ("frame", "label", "confidence", "track", "timestamps", "poses"):
+    assert again.boxes == frames.boxes
+    for name in ("frame", "label", "confidence", "track", "timestamps", "poses", "intersection"):
         assert _plain(getattr(again, name)) == _plain(getattr(frames, name)), name
     assert (again.links is None) == (frames.links is None)
     if again.links is not None and frames.links is not None:

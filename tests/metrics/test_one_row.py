@@ -186,5 +186,8 @@ def test_a_metric_of_scenes_needs_scenes(world: World, tmp_path: Path) -> None:
     x, y = write_folder(predictions, tmp_path / "x"), write_folder(truth, tmp_path / "y")
     with pytest.raises(mg.InvalidInput, match="a metric is computed per scene"):
         mg.evaluate(x, y)
-    with pytest.raises(mg.InvalidInput, match="flicker cannot be accumulated"):
-        mg.Accumulator("paper-60x30")
+    accumulator = mg.Accumulator("paper-60x30")
+    with pytest.raises(mg.InvalidInput, match="flicker is computed per scene, and these frames have no scenes"):
+        accumulator.update(predictions, truth)
+    accumulator.update(*world)
+    assert accumulator.results().classes == mg.evaluate(*world).classes

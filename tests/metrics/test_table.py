@@ -27,7 +27,7 @@ from mapgauge.metrics.table import (
 from mapgauge.protocols import Protocol
 
 PAPER = mg.protocol("paper-60x30")
-KNOWN = "Known: pld, track_pld, ap_chamfer, ap_frechet, ap_sospa, c_map, mas"
+KNOWN = f"Known: {', '.join(METRICS)}"
 
 
 @pytest.mark.parametrize(

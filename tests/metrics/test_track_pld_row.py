@@ -18,6 +18,7 @@ from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
 PROTOCOL = mg.protocol("paper-60x30", switch_cost=0.5)
+TURNED = range(39, -1, -1)  # the frames of ``tracked_world``, the last one first
 
 
 @pytest.fixture(scope="module")
@@ -224,12 +225,34 @@ def test_scenes_that_share_tracks_are_counted_and_kept_apart(tracked: World) -> 
     )
 
 
+def test_the_same_id_in_another_class_or_on_the_other_side_is_another_track(tracked: World) -> None:
+    short = []
+    for side in tracked:
+        assert side.track is not None
+        number = [np.unique(side.track[side.label == c], return_inverse=True)[1] for c in range(len(side.classes))]
+        place = np.empty(len(side.track), np.int64)
+        for c, numbers in enumerate(number):
+            place[side.label == c] = numbers
+        short.append(replace(side, track=place.astype(np.str_)))
+    found = [mg.evaluate(x, y, PROTOCOL, metrics=["track_pld"]) for x, y in (tracked, short)]
+    assert found[0].classes == found[1].classes
+
+
+def test_tokens_decide_the_order_of_frames_with_the_same_time(tracked: World) -> None:
+    predictions, truth = tracked
+    assert truth.timestamps is not None
+    equal = replace(truth, timestamps=truth.timestamps // 10**9)
+    sides = (truth, equal, equal.at(TURNED))
+    found = [mg.evaluate(predictions, side, PROTOCOL, metrics=["track_pld"]).mean for side in sides]
+    assert found[0] == found[1] == found[2]
+
+
 def test_times_and_scenes_that_look_odd_are_counted(tracked: World) -> None:
     predictions, truth = tracked
     assert truth.timestamps is not None
-    assert not set(codes(predictions, truth)) & {"no-timestamps", "scenes-order", "scenes-in-pieces"}
-    assert "no-timestamps" in codes(predictions, replace(truth, timestamps=None))
-    turned = codes(predictions, truth.at(list(range(len(truth)))[::-1]))
+    assert not set(codes(predictions, truth)) & {"timestamps-missing", "scenes-order", "scenes-in-pieces"}
+    assert "timestamps-missing" in codes(predictions, replace(truth, timestamps=None))
+    turned = codes(predictions, truth.at(TURNED))
     assert turned["scenes-order"].count == 4
     pieces = codes(predictions, truth.at([*range(5, len(truth)), *range(5)]))
     assert pieces["scenes-in-pieces"].count == 1

@@ -107,6 +107,27 @@ def test_a_hash_without_links_stays_as_it_is() -> None:
     assert hash_text(content_hash(frames)) == "f2c99872791ce04e3e5df334bd253330"
 
 
+def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[str, str], tmp_path: Path) -> None:
+    predictions, truth = mg.track(sides[0], poses=sides[1]), sides[1]
+    protocol = mg.protocol("paper-60x30", switch_cost=0.5)
+    assert hashes_of(mg.evaluate(predictions, truth, protocol, metrics=["pld"])) == hashes
+    results = mg.evaluate(predictions, truth, protocol, metrics=["track_pld"])
+    assert not set(hashes_of(results)) & set(hashes)
+    x, y = write_folder(predictions, tmp_path / "x"), write_folder(truth, tmp_path / "y")
+    assert hashes_of(mg.evaluate(x, y, protocol, metrics=["track_pld"])) == hashes_of(results)
+    results.save(tmp_path / "new.mg")
+    loaded = mg.load_results(tmp_path / "new.mg", predictions, truth)
+    assert loaded.mean == results.mean
+    other = replace(predictions, track=np.asarray(predictions.track)[::-1].copy())
+    with pytest.raises(mg.InvalidInput, match="these are not the predictions that were evaluated"):
+        mg.load_results(tmp_path / "new.mg", other, truth)
+    # Results of early versions have a hash without tracks.
+    inputs = [side._replace(hash=text) for side, text in zip(results.inputs, hashes, strict=True)]
+    early = replace(results, summary=replace(results.summary, inputs=(inputs[0], inputs[1])))
+    early.save(tmp_path / "early.mg")
+    assert mg.load_results(tmp_path / "early.mg", predictions, truth).mean == results.mean
+
+
 def test_any_change_changes_the_hash(sides: Sides) -> None:
     frames, _ = sides
     assert frames.confidence is not None

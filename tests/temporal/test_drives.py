@@ -76,13 +76,13 @@ def test_frames_are_sorted_by_time() -> None:
     for scene, own in found.scenes.items():
         assert [mixed.tokens[i] for i in own] == [f"{scene}-{k}" for k in range(10)]
     assert codes(frames) == []
-    assert codes(mixed) == ["frames-out-of-order"]
+    assert codes(mixed) == ["scenes-in-pieces", "scenes-order"]
     assert codes(replace(frames, timestamps=None)) == ["timestamps-missing"]
     assert codes(replace(mixed, timestamps=None)) == ["scenes-in-pieces"]
     assert frames.timestamps is not None
     assert codes(replace(frames, timestamps=frames.timestamps // 1_000_000)) == ["timestamps-equal"]
     single = frames.at([*range(10), 12])
-    assert codes(single) == ["scenes-of-one-frame"]
+    assert codes(single) == ["scenes-one-frame"]
 
 
 def test_one_frame_only() -> None:
@@ -92,7 +92,7 @@ def test_one_frame_only() -> None:
     tracked = mg.track(single)
     assert tracked.track is not None
     assert len(set(tracked.track)) == len(tracked.track)
-    assert [finding.code for finding in tracked.findings] == ["scenes-of-one-frame"]
+    assert [finding.code for finding in tracked.findings] == ["scenes-one-frame"]
 
 
 def test_motions_and_common_areas() -> None:

@@ -1,7 +1,4 @@
-"""Checks of tracks: their ids, their order in time, and whether they stay in place.
-
-Frames of a scene are compared in the order of their time stamps, or of the file without any.
-"""
+"""Checks of tracks: their ids, their order in time, and whether they stay in place."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,11 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.checks.context import EXAMPLES, Context, examples, percent
+from mapgauge.checks.context import EXAMPLES, Context, percent
 from mapgauge.checks.neighbours import chamfer, coarse
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.track_findings import findings_of_times, findings_of_tracks, track_findings
+from mapgauge.frames.tracks import codes_of, frames_by_scene, in_time
 from mapgauge.typing import Indices
 
 _JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap
@@ -26,25 +25,22 @@ _MOST_SHARED = 0.25  # share of predicted tracks that may follow several true tr
 def ids(context: Context) -> Iterator[Finding]:
     """Find what is unusual about the tracks of each side, if both have tracks. Otherwise nothing follows them."""
     if all(side.track is not None for _, side in context.sides):
+        yield from track_findings(context.predictions, context.truth)
         for name, side in context.sides:
-            yield from of_side(name, side, _poses_of(context, side))
+            yield from _jumps(name, side, _poses_of(context, side))
 
 
-def of_side(name: str, side: MapFrames, poses: NDArray[np.float64] | None = None) -> Iterator[Finding]:
-    """Find what is unusual about the tracks of one side.
+def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
+    """Find what is unusual about the tracks of one side by itself.
 
     Args:
         name: The name of the side in messages.
         side: The frames. Without tracks, there is nothing to find.
-        poses: Poses of the frames. If None, those of the side.
     """
-    if side.track is None:
-        return
-    yield from _incomplete(name, side, side.track)
-    yield from _repeated(name, side, side.track)
-    yield from _reused(name, side, side.track)
-    yield from _times(name, side)
-    yield from _jumps(name, side, side.track, side.poses if poses is None else poses)
+    if side.track is not None:
+        yield from findings_of_tracks(name, side)
+        yield from findings_of_times(name, side)
+        yield from _jumps(name, side, side.poses)
 
 
 def one_side_only(context: Context) -> Iterator[Finding]:
@@ -72,85 +68,19 @@ def shared(context: Context) -> Iterator[Finding]:
         yield Finding(level, "tracks-shared", text, len(several), shown, remedy)
 
 
-def _incomplete(name: str, side: MapFrames, track: NDArray[np.str_]) -> Iterator[Finding]:
-    without = np.flatnonzero(track == "")
-    if len(without):
-        share = percent(len(without), len(track))
-        text = f"{name}: {len(without)} of {len(track)} instances ({share}) have no track, and each counts as its own"
-        yield Finding("note", "tracks-incomplete", text, len(without), examples(side, without))
-
-
-def _repeated(name: str, side: MapFrames, track: NDArray[np.str_]) -> Iterator[Finding]:
-    """Find tracks that occur more than once in a frame and class."""
-    rows = np.flatnonzero(track != "")
-    again = rows[_again(np.stack([side.frame[rows], side.label[rows], _codes(track[rows])]))]
-    if not len(again):
-        return
-    text = f"{name}: {len(again)} instances have a track that occurs before in the same frame and class"
-    if name == "predictions":
-        text += ". C-mAP then uses the match of the last one for all of them"
-        remedy = Remedy.of("Give each instance of a frame an id of its own")
-        yield Finding("warning", "tracks-repeated", text, len(again), examples(side, again), remedy)
-    else:
-        text += ", as pieces of one line that the region cuts"
-        yield Finding("note", "tracks-repeated", text, len(again), examples(side, again))
-
-
-def _reused(name: str, side: MapFrames, track: NDArray[np.str_]) -> Iterator[Finding]:
-    """Find tracks that occur in several scenes."""
-    if side.scenes is None:
-        return
-    scenes = _codes(np.array(side.scenes, np.str_))
-    rows = np.flatnonzero(track != "")
-    known, code = np.unique(track[rows], return_inverse=True)
-    both = np.unique(np.stack([code, scenes[side.frame[rows]]]), axis=1)
-    several = known[np.bincount(both[0], minlength=len(known)) > 1]
-    if len(several):
-        text = (
-            f"{name}: {len(several)} of {len(known)} tracks occur in several scenes. Scenes are scored by themselves, "
-            "so these count as different tracks"
-        )
-        yield Finding("note", "tracks-across-scenes", text, len(several), tuple(several[:EXAMPLES].tolist()))
-
-
-def _times(name: str, side: MapFrames) -> Iterator[Finding]:
-    """Find scenes whose frames are out of order, have the same time, or are alone."""
-    if side.scenes is None:
-        return
-    scenes = _frames_by_scene(side)
-    alone = [scene for scene, frames in scenes.items() if len(frames) == 1]
-    if alone:
-        text = f"{name}: {len(alone)} of {len(scenes)} scenes have one frame. Scores over time see nothing there"
-        yield Finding("note", "scenes-one-frame", text, len(alone), tuple(alone[:EXAMPLES]))
-    if side.timestamps is None:
-        return
-    steps = {scene: np.diff(side.timestamps[frames]) for scene, frames in scenes.items()}
-    back = [scene for scene, step in steps.items() if (step < 0).any()]
-    same = [scene for scene, frames in scenes.items() if len(np.unique(side.timestamps[frames])) < len(frames)]
-    if back:
-        text = (
-            f"{name}: the frames of {len(back)} of {len(scenes)} scenes are not in the order of their time stamps. "
-            "Scores over time use the time stamps"
-        )
-        yield Finding("note", "scenes-order", text, len(back), tuple(back[:EXAMPLES]))
-    if same:
-        text = f"{name}: {len(same)} of {len(scenes)} scenes have several frames with the same time stamp"
-        remedy = Remedy.of("Check the time stamps: the order of these frames is that of the file")
-        yield Finding("warning", "timestamps-equal", text, len(same), tuple(same[:EXAMPLES]), remedy)
-
-
-def _jumps(name: str, side: MapFrames, track: NDArray[np.str_], poses: NDArray[np.float64] | None) -> Iterator[Finding]:
+def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Iterator[Finding]:
     """Find tracks that are somewhere else in the next frame. Without poses, the ego vehicle may have moved."""
-    if side.scenes is None or poses is None:
+    track = side.track
+    if track is None or side.scenes is None or poses is None:
         return
     rows = np.flatnonzero((track != "") & (np.diff(side.polylines.offsets) > 0))
     rank = np.zeros(len(side), np.int64)
-    for frames in _frames_by_scene(side).values():
-        order = frames if side.timestamps is None else frames[np.argsort(side.timestamps[frames], kind="stable")]
-        rank[order] = np.arange(len(order))
+    place = np.argsort(in_time(side))
+    for frames in frames_by_scene(side).values():
+        rank[frames[np.argsort(place[frames])]] = np.arange(len(frames))
     low, high = _boxes(side, rows, poses)
-    scene = _codes(np.array(side.scenes, np.str_))[side.frame[rows]]
-    keys = np.stack([rank[side.frame[rows]], _codes(track[rows]), side.label[rows], scene])
+    scene = codes_of(side.scenes)[side.frame[rows]]
+    keys = np.stack([rank[side.frame[rows]], codes_of(track[rows]), side.label[rows], scene])
     order = np.lexsort(keys)
     a, b = order[:-1], order[1:]
     next_to = (keys[1:, a] == keys[1:, b]).all(axis=0) & (keys[0, b] == keys[0, a] + 1)
@@ -173,10 +103,10 @@ def _jumps(name: str, side: MapFrames, track: NDArray[np.str_], poses: NDArray[n
 def _boxes(side: MapFrames, rows: Indices, poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return the corners of the boxes around instances, in world coordinates."""
     lines = side.polylines.pick(rows)
-    frame = np.repeat(side.frame[rows], np.diff(lines.offsets))
-    points = np.zeros((len(lines.coords), 3))
-    points[:, : side.dimension] = lines.coords
-    world = np.einsum("nij,nj->ni", poses[frame, :2, :3], points) + poses[frame, :2, 3]
+    world = np.empty((len(lines.coords), 2))
+    first = lines.offsets[np.searchsorted(side.frame[rows], np.arange(len(side) + 1))].tolist()
+    for pose, begin, end in zip(poses, first, first[1:], strict=False):  # points are sorted by frame
+        world[begin:end] = lines.coords[begin:end] @ pose[:2, : side.dimension].T + pose[:2, 3]
     return tuple(end.reduceat(world, lines.offsets[:-1], axis=0) for end in (np.minimum, np.maximum))
 
 
@@ -205,7 +135,8 @@ def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
 def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
     """Return the instances of a frame and class that have a track and points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
-    rows = rows[(side.label[rows] == label) & (np.diff(side.polylines.offsets)[rows] > 0)]
+    sizes = side.polylines.offsets[rows + 1] - side.polylines.offsets[rows]
+    rows = rows[(side.label[rows] == label) & (sizes > 0)]
     tracked: Indices = rows if side.track is None else rows[side.track[rows] != ""]
     return tracked
 
@@ -216,23 +147,3 @@ def _poses_of(context: Context, side: MapFrames) -> NDArray[np.float64] | None:
         if other.poses is not None and all(token in other.index for token in side.tokens):
             return other.poses[[other.index[token] for token in side.tokens]]
     return None
-
-
-def _frames_by_scene(side: MapFrames) -> dict[str, Indices]:
-    """Return the frames of each scene, in the order of the file."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for i, scene in enumerate(side.scenes or ()):
-        found[scene].append(i)
-    return {scene: np.array(frames, np.int64) for scene, frames in found.items()}
-
-
-def _again(keys: Indices) -> NDArray[np.bool_]:
-    """Return which columns equal an earlier one."""
-    again = np.ones(keys.shape[1], np.bool_)
-    again[np.unique(keys, axis=1, return_index=True)[1]] = False
-    return again
-
-
-def _codes(names: NDArray[np.str_]) -> Indices:
-    """Return a number for each name."""
-    return np.asarray(np.unique(names, return_inverse=True)[1], np.int64)

@@ -154,13 +154,13 @@ def _spanning(cells: Sequence[str]) -> list[str]:
 
 
 def _is_percent(key: str) -> bool:
-    """Whether papers print a value in percent: average precisions."""
+    """Whether papers print a value in percent: average precisions, and the scores of OpenLane-V2."""
     from mapgauge.metrics.keys import ValueKey
     from mapgauge.metrics.metric import HitRows
     from mapgauge.metrics.table import value_named
 
     found = value_named(ValueKey.parse(key).name)
-    return found is not None and isinstance(found[0].rows, HitRows)
+    return found is not None and (isinstance(found[0].rows, HitRows) or found[0].percent)
 
 
 def _best(key: str, values: Sequence[float | None]) -> str | None:

@@ -7,7 +7,7 @@ from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, show_table
 
 if TYPE_CHECKING:
-    from mapgauge.metrics.metric import Metric, Setting
+    from mapgauge.metrics.metric import Setting
     from mapgauge.protocols import Protocol
 
 
@@ -24,34 +24,35 @@ def formats(json: JsonOption = False) -> None:
 
 def protocols(json: JsonOption = False) -> None:
     """List the protocols and their settings."""
-    from mapgauge.protocols import PROTOCOLS
+    from mapgauge.protocols import PARTS, PROTOCOLS
 
     if json:
         write_json([protocol.to_dict() for protocol in PROTOCOLS.values()])
         return
     for protocol in PROTOCOLS.values():
         say(f"{protocol.name:<21}{protocol.about}", indent=" " * 21)
-    header = ["protocol", "sampling", *(_title(metric, setting) for metric, setting in _with_settings())]
-    show_table(Table("Settings, in metres", header, [_row(protocol) for protocol in PROTOCOLS.values()]))
+    parts = " ".join(f"-{part}" for part in PARTS)
+    say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
+    rows = [[protocol.name, protocol.sampling, _settings(protocol)] for protocol in PROTOCOLS.values()]
+    show_table(Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3))
 
 
-def _title(metric: "Metric", setting: "Setting") -> str:
-    unit = f" ({setting.unit})" if setting.unit not in ("m", "") else ""
-    return f"{metric.title} {setting.word}s{unit}"
-
-
-def _row(protocol: "Protocol") -> list[str]:
-    settings = (metric.settings(protocol) for metric, _ in _with_settings())
-    return [protocol.name, protocol.sampling, *(", ".join(map(str, values)) or "-" for values in settings)]
-
-
-def _with_settings() -> "list[tuple[Metric, Setting]]":
-    """Return the metrics that at least one protocol has settings for."""
+def _settings(protocol: "Protocol") -> str:
+    """Return the settings of all metrics of a protocol. Metrics with the same setting share its values."""
     from mapgauge.metrics.table import METRICS
-    from mapgauge.protocols import PROTOCOLS
 
-    return [
-        (metric, metric.setting)
-        for metric in METRICS.values()
-        if metric.setting is not None and any(metric.settings(protocol) for protocol in PROTOCOLS.values())
-    ]
+    titles: dict[str, list[str]] = {}
+    settings: dict[str, Setting] = {}
+    for metric in METRICS.values():
+        if metric.setting is not None and metric.settings(protocol):
+            settings[metric.setting.field] = metric.setting
+            titles.setdefault(metric.setting.field, []).append(metric.title)
+    return "; ".join(
+        f"{' and '.join(titles[field])} {_word(setting)} {', '.join(map(str, getattr(protocol, field)))}"
+        for field, setting in settings.items()
+    )
+
+
+def _word(setting: "Setting") -> str:
+    unit = f" ({setting.unit})" if setting.unit not in ("m", "") else ""
+    return f"{setting.word}s{unit}"

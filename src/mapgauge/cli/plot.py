@@ -1,14 +1,14 @@
 """``mapgauge plot``: draws results as a figure for a paper or for slides."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.output import inform
-from mapgauge.cli.parsing import file_names, refuse
-from mapgauge.cli.results_files import each_results, load_all
+from mapgauge.cli.parsing import Texts, file_names, listed, refuse
+from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.cli.targets import check_figure, check_targets
 
 # For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
@@ -19,7 +19,9 @@ FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "ranges": ("ranges", (), "PLD over the distance from the ego"),
     "cutoffs": ("cutoffs", (), "PLD over the cutoff"),
     "calibration": ("calibration", ("metric", "threshold"), "the share of hits over the confidence"),
+    "strip": ("strip", ("scene", "classes"), "the tracks of a scene over time"),
 }
+WITH_GEOMETRY = ("strip",)  # figures that need the evaluated files
 
 
 def _figure(name: str) -> str:
@@ -71,6 +73,19 @@ def plot(
             show_default=False,
         ),
     ] = None,
+    scene: Annotated[
+        str | None,
+        typer.Option(
+            "--scene",
+            metavar="NAME",
+            help="Scene (strip). Default: the one with the highest T-PLD of the first file.",
+            show_default=False,
+        ),
+    ] = None,
+    classes: Annotated[
+        Texts,
+        typer.Option("--classes", metavar="NAME,...", help="Classes (strip). Default: all.", show_default=False),
+    ] = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Title above the figure.", show_default=False)
     ] = None,
@@ -83,8 +98,14 @@ def plot(
     The files are those of `mapgauge evaluate -o`, one for each method. To draw a frame, use `mapgauge show`.
     """
     function, takes, _ = FIGURES[figure]
-    given = {"metric": metric, "threshold": threshold, "value": value}
-    chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    given = {
+        "metric": metric,
+        "threshold": threshold,
+        "value": value,
+        "scene": scene,
+        "classes": listed(classes) or None,
+    }
+    chosen = {key: value for key, value in given.items() if value is not None}
     for key in chosen:
         if key not in takes:
             refuse(f"--{key}", f"the figure {figure} does not have this option")
@@ -93,7 +114,14 @@ def plot(
     check_targets([output], [*results])
     check_figure(output)
 
+    from mapgauge.results.strips import check_track_pld
+
     methods = load_all(results)
+    if figure in WITH_GEOMETRY:
+        for method in methods:
+            check_track_pld(method)
+        check_one_protocol(names, methods)
+        methods = [method.with_data() for method in methods]
 
     from mapgauge import plot as figures
 

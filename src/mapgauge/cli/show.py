@@ -1,10 +1,10 @@
-"""``mapgauge show``: draws one frame with its matches."""
+"""``mapgauge show``: draws one frame with its matches, or the frames of a scene."""
 
 from collections.abc import Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,12 +20,11 @@ from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
-    from mapgauge.plot.style import Style
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
-    from mapgauge.typing import Forward
 
 RANKS = ("worst", "best", "median")
+PANELS = 12  # frames of a scene
 _OF_EVALUATION = (
     *(known.name for known in fields(Reading)),
     *("protocol", "cutoff", "chamfer", "frechet", "sospa", "spacing", "count", "classes", "crop", "ignore_unknown"),
@@ -53,6 +52,24 @@ def show(
             "--frame", metavar="TOKEN|worst|best|median", help="Frame to draw. Ranks are by PLD of the first file."
         ),
     ] = "worst",
+    scene: Annotated[
+        str | None,
+        typer.Option(
+            "--scene",
+            metavar="NAME",
+            help="Draw frames of this scene as small panels in the order of time.",
+            show_default=False,
+        ),
+    ] = None,
+    panels: Annotated[
+        int | None,
+        typer.Option(
+            "--panels",
+            metavar="N",
+            help=f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}.",
+            show_default=False,
+        ),
+    ] = None,
     side_by_side: Annotated[bool, typer.Option("--side-by-side", help="Draw the truth in a panel of its own.")] = False,
     forward: Annotated[
         str | None,
@@ -103,7 +120,7 @@ def show(
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
-    """Draw one frame with its matches.
+    """Draw one frame with its matches, or frames of a scene.
 
     From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
     """
@@ -114,6 +131,7 @@ def show(
         refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
     if not 0 <= confidence <= 1:
         refuse("--confidence", f"must be from 0 to 1, got {confidence}")
+    _check_scene(context, scene, panels)
     names = file_names(files if from_results else files[:-1], name)
     check_targets([output], files)
     check_figure(output)
@@ -122,31 +140,58 @@ def show(
     else:
         lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
         settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
-        methods = _evaluated(settings, Reading.of(context), files, names, frame, classes, ignore_unknown, workers)
+        chosen = frame if scene is None else _Scene(scene)
+        methods = _evaluated(settings, Reading.of(context), files, names, chosen, classes, ignore_unknown, workers)
 
     from mapgauge import plot
 
-    token = _chosen(methods, frame)
-    corners = corners_of(methods, token)
-    figure = plot.frame(
-        [method.assignment(token) for method in methods],
-        side_by_side=side_by_side,
-        region=methods[0].protocol.region,
-        title=token if title is None else title,
-        values=corners,
-        names=names,
-        forward=cast("Forward | None", forward),
-        confidence=confidence,
-        style=cast("Style", style),
-    )
+    shared: dict[str, Any] = {
+        "region": methods[0].protocol.region,
+        "names": names,
+        "forward": forward,
+        "confidence": confidence,
+        "style": style,
+    }
+    if scene is None:
+        drawn = _chosen(methods, frame)
+        values = corners_of(methods, drawn)
+        assignments = [method.assignment(drawn) for method in methods]
+        shared["title"] = drawn if title is None else title
+        figure = plot.frame(assignments, side_by_side=side_by_side, values=values, **shared)
+    else:
+        from mapgauge.results.scene_frames import scene_frames
+
+        drawn = scene
+        values = [_main_values(method.of_frames(scene_frames(method, scene))) for method in methods]
+        shared["title"] = scene if title is None else title
+        figure = plot.scene(methods, scene, count=PANELS if panels is None else panels, **shared)
     plot.save(figure, output)
-    for called, corner in zip(names, corners, strict=True):
+    for called, found in zip(names, values, strict=True):
         say(
-            f"{printable(token)}, {called}: " + ", ".join(f"{key} {value:.3f}" for key, value in corner.items()),
+            f"{printable(drawn)}, {called}: " + ", ".join(f"{key} {value:.3f}" for key, value in found.items()),
             indent="  ",
         )
     inform(f"figure in {output}")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+class _Scene(str):
+    """The name of a scene to evaluate, where other text is a frame."""
+
+    __slots__ = ()
+
+
+def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:
+    """Refuse options of a frame with a scene, and the other way round."""
+    if scene is None:
+        if panels is not None:
+            refuse("--panels", "is the number of frames of a scene. Give one: --scene NAME")
+        return
+    for option in ("frame", "side_by_side"):
+        if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT":
+            refuse(f"--{option.replace('_', '-')}", "cannot be given with --scene")
+    if panels is not None and panels < 1:
+        refuse("--panels", f"must be at least 1, got {panels}")
 
 
 def _evaluated(
@@ -154,21 +199,25 @@ def _evaluated(
     reading: Reading,
     files: Sequence[Path],
     names: Sequence[str],
-    frame: str,
+    frame: "str | _Scene",
     classes: Texts,
     ignore_unknown: bool,
     workers: int | None,
 ) -> list["Results"]:
-    """Evaluate predictions: all frames for a rank, or only the frame to draw."""
+    """Evaluate predictions: all frames for a rank, or only the frame or the scene to draw."""
     if not settings.cutoffs:
         refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
 
     from mapgauge import evaluate
+    from mapgauge.results.scene_frames import scene_frames
 
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     methods = []
     for called, x, y in reading.each(names, files[:-1], files[-1], classes):
-        if frame not in RANKS:
+        if isinstance(frame, _Scene):
+            y = y.at(scene_frames(y, frame))
+            x = x.at([x.index[token] for token in y.tokens if token in x])
+        elif frame not in RANKS:
             x, y = _only(x, frame), _only(y, frame, needed=True)
         with progress(f"evaluating {called}") as advance:
             methods.append(evaluate(x, y, settings, unknown=unknown, workers=workers, progress=advance))
@@ -207,6 +256,11 @@ def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float
         values = alone.mean | alone.frames(sort="token")[0]
         corners.append({key: value for key in method.metrics if (value := values[key]) is not None})
     return corners
+
+
+def _main_values(results: "Results") -> dict[str, float]:
+    """Return the main values of results that are there, as means over classes."""
+    return {key: value for key in results.metrics if (value := results.mean.get(key)) is not None}
 
 
 def _only(frames: "MapFrames", token: str, *, needed: bool = False) -> "MapFrames":

@@ -65,7 +65,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
             *(number(values[key]) for key in keys),
         ]
         for name, one in zip(names, results, strict=True)
-        for class_name, values in rows_of(one)
+        for class_name, values in one.summary.rows_of(metric)
     ]
     header = [*(["name"] if several else []), "class", "predictions", "truth", *map(column_title, keys)]
     return Table(_title(METRICS[metric], results[0].protocol), header, rows, 2 if several else 1)
@@ -105,5 +105,5 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
 
     metrics = [METRICS[name] for name in results.metrics]
     if by_class:
-        return [Column(metric.main.key, name) for metric in metrics for name in (*results.class_names, "mean")]
+        return [Column(metric.main.key, name) for metric in metrics for name, _ in results.summary.rows_of(metric.name)]
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]

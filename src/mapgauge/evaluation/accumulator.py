@@ -1,23 +1,22 @@
 """``Accumulator``: evaluates batch by batch inside a loop, with the same result as ``evaluate``.
 
 Frames are scored when they arrive and are not kept. Only their rows are kept: some numbers per frame and per
-prediction. Results do not depend on the order of rows. The size of batches, their order and their distribution over
-processes do not change any bit of the result.
+prediction. Metrics of scenes are the exception: their frames are kept, and scored when results are asked for. Results
+do not depend on the order of rows. The size of batches, their order and their distribution over processes do not change
+any bit of the result.
 """
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Literal, NamedTuple, TypeAlias, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Literal, TypeAlias, get_args
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.accumulator_settings import by_frame, names_of_numbers
-from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings, hashes_of, picked
+from mapgauge.evaluation.accumulator_settings import names_of_numbers
+from mapgauge.evaluation.batch_frames import BatchFrames, Given, checked_batch
+from mapgauge.evaluation.batch_rows import BatchRows, ScoringSettings, picked
 from mapgauge.evaluation.in_memory import score_frames
-from mapgauge.frames.alignment import align
-from mapgauge.frames.batches import Batch, frames_from_batch
+from mapgauge.evaluation.scene_frames import SIDES, SceneFrames
+from mapgauge.frames.batches import Batch
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import chosen_metrics
@@ -27,23 +26,12 @@ from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
 from mapgauge.results.summary import Input, Summary
-from mapgauge.scoring.prepare import check_sides, cropped
+from mapgauge.scoring.prepare import cropped
+from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
 Repeated: TypeAlias = Literal["error", "drop"]
-SIDES = ("predictions", "targets")
-
-
-class _Batch(NamedTuple):
-    """A batch after its checks. The columns are those of ``BatchRows``."""
-
-    x: MapFrames  # aligned
-    y: MapFrames
-    tally: NDArray[np.int64]
-    tokens: tuple[str, ...]
-    scenes: tuple[str, ...]
-    hashes: NDArray[np.uint8]
 
 
 class Accumulator:
@@ -53,10 +41,14 @@ class Accumulator:
     values for loggers. ``results`` returns the same as ``evaluate``, without the geometry. ``reset`` removes all
     frames. An accumulator can be pickled.
 
+    It keeps about a kilobyte per frame. Metrics of scenes (``track_pld``, ``c_map``, ``mas``) need all frames of a
+    scene, so the polylines are kept as well: 16 bytes per point (24 in 3-D) and about 70 bytes per polyline. 6,000
+    frames with 100 polylines of 20 points take 230 MB. ``compute`` and ``results`` score them, and need about twice as
+    much again meanwhile.
+
     Args:
         protocol: The settings, by name or as a ``Protocol``.
-        metrics: Which of ``pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa`` to compute. If None, those for which the
-            protocol has cutoffs or thresholds.
+        metrics: Names of metrics, as for ``evaluate``. If None, those for which the protocol has settings.
         classes: Class names of integer labels, in order. If None, labels must be names, because repositories number
             their classes differently. The protocol defines which classes are evaluated.
         degenerate: What to do with instances that are not polylines (fewer than two points, or a number that is not
@@ -92,7 +84,7 @@ class Accumulator:
         if settings.classes is None:
             settings = settings.replace(classes=self.numbers)
         assert settings.classes is not None
-        self.settings = ScoringSettings(settings, by_frame(chosen_metrics(settings, metrics)), settings.classes)
+        self.settings = ScoringSettings(settings, chosen_metrics(settings, metrics), settings.classes)
         self.degenerate: Degenerate = degenerate
         self.repeated: Repeated = repeated
         self.reset()
@@ -102,6 +94,7 @@ class Accumulator:
         self._rows: list[BatchRows] = []
         self._seen: set[str] = set()
         self._repeats = 0
+        self._of_scenes: tuple[BatchRows, Scores, tuple[Finding, ...]] | None = None
 
     def fresh(self) -> "Accumulator":
         """Return an accumulator with the same settings, without frames."""
@@ -123,20 +116,26 @@ class Accumulator:
         targets: Batch | MapFrames,
         tokens: Sequence[str] | None = None,
         scenes: Sequence[str] | None = None,
+        timestamps: Any = None,
+        poses: Any = None,
     ) -> None:
         """Score a batch and keep its rows.
 
         Args:
             predictions: One dictionary per frame: ``polylines``, a sequence of ``(n, 2 or 3)`` arrays in metres or one
                 ``(polylines, n, 2 or 3)`` array; ``labels``, names or whole numbers; ``scores``, confidences in [0, 1].
-                Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
+                For metrics that need tracks also ``tracks``, whole numbers or texts: an object has the same id in all
+                frames of its scene. Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
             targets: The truth of the same frames in the same order, without scores. Or ``MapFrames``, which are aligned
                 by token.
             tokens: The name of each frame. With tokens, repeated frames are detected, and results can be compared frame
                 by frame. ``MapFrames`` have their own tokens.
-            scenes: The scene of each frame, for intervals over scenes.
+            scenes: The scene of each frame, for intervals over scenes. Metrics of scenes need it.
+            timestamps: The time of each frame as a whole number, or its number in its scene. Metrics of scenes need it,
+                because the frames of a scene may arrive in any order.
+            poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``mas`` needs it.
         """
-        batch = self._batch(predictions, targets, tokens, scenes)
+        batch = self._batch(Given(predictions, targets, tokens, scenes, timestamps, poses))
         new = self._new(batch.tokens)
         if new:
             self._rows.append(self._scored(batch, new))
@@ -148,55 +147,26 @@ class Accumulator:
         targets: Batch | MapFrames,
         tokens: Sequence[str] | None = None,
         scenes: Sequence[str] | None = None,
+        timestamps: Any = None,
+        poses: Any = None,
     ) -> BatchRows:
         """Score a batch without keeping its rows. Repeated tokens are not detected; the arguments are as in ``update``.
 
         ``add`` of an accumulator with the same settings takes the rows.
         """
-        batch = self._batch(predictions, targets, tokens, scenes)
+        batch = self._batch(Given(predictions, targets, tokens, scenes, timestamps, poses))
         return self._scored(batch, list(range(len(batch.tokens))))
 
-    def _scored(self, batch: "_Batch", new: list[int]) -> BatchRows:
-        protocol, metrics, _ = self.settings
+    def _batch(self, given: Given) -> BatchFrames:
+        return checked_batch(given, self.settings, self.numbers, self.degenerate)
+
+    def _scored(self, batch: BatchFrames, new: list[int]) -> BatchRows:
+        protocol, of_scenes = self.settings.protocol, self.settings.of_scenes
         x, y = cropped(batch.x.at(new), batch.y.at(new), protocol)
-        scores = score_frames(x, y, protocol, metrics, (), workers=None)
+        scores = score_frames(x, y, protocol, self.settings.of_frames, (), workers=None)
+        kept = SceneFrames.of(x, y, of_scenes) if of_scenes else None
         texts_of_new = picked(batch.tokens, new), picked(batch.scenes, new)
-        return BatchRows(scores, batch.tally[new], *texts_of_new, batch.hashes[new])
-
-    def _batch(
-        self,
-        predictions: Batch | MapFrames,
-        targets: Batch | MapFrames,
-        tokens: Sequence[str] | None,
-        scenes: Sequence[str] | None,
-    ) -> "_Batch":
-        """Return a batch after checking it."""
-        if isinstance(predictions, MapFrames) or isinstance(targets, MapFrames):
-            if not (isinstance(predictions, MapFrames) and isinstance(targets, MapFrames)):
-                raise InvalidInput("predictions and targets must both be MapFrames, or both lists of dicts")
-            if tokens is not None or scenes is not None:
-                raise InvalidInput(
-                    "tokens and scenes are not allowed with MapFrames, which have their own",
-                    remedy="Leave out tokens and scenes",
-                )
-            x, y, tally = predictions, targets, np.zeros((len(targets), TALLIES), np.int64)
-            check_sides(x, y)
-            tally[:, 2] = [token not in x.index for token in y.tokens]
-            names, places = y.tokens, y.scenes or ("",) * len(y)
-        else:
-            x, y, tally = self._frames(predictions, targets)
-            names, places = texts("tokens", tokens, len(y)), texts("scenes", scenes, len(y))
-        aligned = align(x, y, classes=self.settings.classes)
-        return _Batch(*aligned, tally, names, places, hashes_of(x, y, names))
-
-    def _frames(self, predictions: Batch, targets: Batch) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
-        """Return both sides of a batch of dictionaries, and the number of dropped instances."""
-        classes = tuple(dict.fromkeys((*self.settings.classes, *(self.numbers or ()))))
-        x, less_x = frames_from_batch(predictions, SIDES[0], classes, self.numbers, self.degenerate, scored=True)
-        y, less_y = frames_from_batch(targets, SIDES[1], classes, self.numbers, self.degenerate, scored=False)
-        if len(x) != len(y):
-            raise InvalidInput(f"{len(x)} predictions for {len(y)} targets, expected a dict per frame on both sides")
-        return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)
+        return BatchRows(scores, batch.tally[new], *texts_of_new, batch.hashes[new], kept)
 
     def _new(self, tokens: tuple[str, ...]) -> list[int]:
         """Return the indices of frames that were not seen before. Frames without a name count as new."""
@@ -265,6 +235,8 @@ class Accumulator:
             Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), rows.hash_of(side))
             for side, count in enumerate(counts)
         ]
+        tokens = tuple(token or f"#{i}" for i, token in enumerate(rows.tokens))
+        scores, findings = self._whole(rows, tokens)
         summary = Summary(
             protocol,
             metrics,
@@ -273,12 +245,21 @@ class Accumulator:
             (inputs[0], inputs[1]),
             frames_missing=int(rows.tally[:, 2].sum()),
             frames_ignored=0,
-            findings=tuple(self._findings(rows)),
+            findings=(*self._findings(rows), *findings),
             version=__version__,
-            source=rows.scores,
+            source=scores,
         )
-        tokens = tuple(token or f"#{i}" for i, token in enumerate(rows.tokens))
-        return Results(summary, MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, rows.scores))
+        return Results(summary, MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores))
+
+    def _whole(self, rows: BatchRows, tokens: tuple[str, ...]) -> tuple[Scores, tuple[Finding, ...]]:
+        """Return the rows of all metrics. Scenes are scored once, unless frames are added."""
+        if rows.kept is None:
+            return rows.scores, ()
+        if self._of_scenes is None or self._of_scenes[0] is not rows:
+            protocol, metrics, _ = self.settings
+            scores, found = rows.kept.scored(protocol, self.settings.of_scenes, rows.tokens, tokens, rows.hashes)
+            self._of_scenes = rows, rows.scores.and_metrics(scores, metrics), found
+        return self._of_scenes[1:]
 
     def _findings(self, rows: BatchRows) -> list[Finding]:
         found = []
@@ -291,17 +272,3 @@ class Accumulator:
             text = f"{self._repeats} frames dropped because their tokens were seen before"
             found.append(Finding("note", "dropped-repeated", text, self._repeats))
         return found
-
-
-def texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """Return one string per frame. Without values, the strings are empty."""
-    if values is None:
-        return ("",) * count
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise InvalidInput(f"{name} must be a list with one string per frame, got {values!r}")
-    if len(values) != count:
-        raise InvalidInput(f"{len(values)} {name} for {count} frames, expected one per frame")
-    for i, value in enumerate(values):
-        if not isinstance(value, str) or not value or "\0" in value:
-            raise InvalidInput(f"{name}[{i}] must be a string that is not empty, got {value!r}")
-    return tuple(values)

@@ -1,9 +1,8 @@
-"""Checks the classes and the metrics of an accumulator."""
+"""Checks the classes of an accumulator."""
 
 from collections.abc import Sequence
 
 from mapgauge.errors import InvalidInput
-from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 
 
@@ -26,14 +25,3 @@ def names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tuple
             remedy=f'Choose other classes with mg.protocol("{protocol.name}", classes=(...))',
         )
     return tuple(classes)
-
-
-def by_frame(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse metrics that need whole scenes: a batch may hold a part of one."""
-    lacking = [name for name in metrics if METRICS[name].level != "frame"]
-    if lacking:
-        raise InvalidInput(
-            f"{', '.join(lacking)} cannot be accumulated: a scene may be spread over several batches",
-            remedy="Evaluate whole scenes with mg.evaluate, or name other metrics",
-        )
-    return metrics

@@ -9,6 +9,7 @@ from mapgauge.checks.axes import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
 from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.files.places import opened, streams
 from mapgauge.frames.map_frames import MapFrames
@@ -128,12 +129,13 @@ def evaluate(
     check_needs(chosen, x, y)
     findings = findings_of(*sides, settings, chosen)
     scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress)
+    tracks = uses_tracks(chosen)
     summary = Summary(
         settings,
         chosen,
         y.classes,
         rings,
-        (Input.of(sides[0]), Input.of(sides[1])),
+        (Input.of(sides[0], tracks=tracks[0]), Input.of(sides[1], tracks=tracks[1])),
         frames_missing=sum(token not in sides[0].index for token in sides[1].tokens),
         frames_ignored=sum(token not in sides[1].index for token in sides[0].tokens),
         findings=findings,

@@ -76,6 +76,9 @@ def _refused_name(module: str, full: str) -> Refused:
     remedies = {
         "pandas": "Save frame.to_dict('list') or frame.to_numpy() instead",
         "numpy": "Save plain arrays, as numpy.asarray makes them, instead",
+        "networkx": "Load the graphs where they were made and save them as JSON: "
+        "document = {token: mapgauge.Graph.of(graph).to_dict() for token, graph in graphs.items()}; "
+        'json.dump(document, open("graphs.json", "w"))',
     }
     otherwise = "If you trust the file, load it where it was made and save plain dictionaries and lists instead"
     return Refused(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Degenerate, Indices, Points
 
@@ -33,7 +33,8 @@ def frames_from_batch(
     """Convert a batch to frames.
 
     Args:
-        batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``scores``.
+        batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``scores``. All or none of them
+            have ``tracks``, one id per polyline.
         side: Its name in messages: ``predictions`` or ``targets``.
         classes: All class names that labels may have.
         numbers: The class names of integer labels 0, 1, ...; None if integer labels are not allowed.
@@ -52,6 +53,8 @@ def frames_from_batch(
     sizes: list[Indices] = []
     labels: list[Indices] = []
     confidences: list[Confidences] = []
+    tracks: list[Names] = []
+    tracked = sum(isinstance(item, Mapping) and "tracks" in item for item in batch)
     dropped = np.zeros(len(batch), np.int64)
     dimension: int | None = None
     for b, item in enumerate(batch):
@@ -61,16 +64,18 @@ def frames_from_batch(
         dimension = coords.shape[1] if len(coords) else dimension
         label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
         scores = _numbers(item["scores"], f"{where}['scores']", len(size)) if scored else np.ones(len(size))
+        track = _tracks(item, where, len(size), tracked)
         sound = _sound(coords, size, scores, where, degenerate)
         confidence = check_confidence(f"{where}['scores']", np.where(sound, scores, 0.0), len(size), "polyline")
         if not sound.all():
             dropped[b] = np.count_nonzero(~sound)
             coords = coords[np.repeat(sound, size)]
-            size, label, confidence = size[sound], label[sound], confidence[sound]
+            size, label, confidence, track = size[sound], label[sound], confidence[sound], track[sound]
         blocks += [coords] if len(coords) else []
         sizes.append(size)
         labels.append(label)
         confidences.append(confidence)
+        tracks.append(track)
     none = np.empty(0, np.int64)
     frames = MapFrames(
         tuple(str(b) for b in range(len(batch))),
@@ -81,6 +86,7 @@ def frames_from_batch(
             np.concatenate(blocks) if blocks else np.empty((0, 2)), np.concatenate([[0], *sizes]).cumsum(dtype=np.int64)
         ),
         np.concatenate([np.empty(0), *confidences]) if scored else None,
+        np.concatenate(tracks) if tracked else None,
         name=side,
     )
     return frames, dropped
@@ -112,8 +118,8 @@ def _plain(value: Any) -> Any:
     return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
 
 
-def _array(value: Any, where: str) -> NDArray[Any]:
-    """Return numbers or names as an array."""
+def as_array(value: Any, where: str) -> NDArray[Any]:
+    """Return numbers or names, which may be tensors on any device, as an array."""
     try:
         return np.asarray([_plain(one) for one in value] if isinstance(value, list | tuple) else _plain(value))
     except (TypeError, ValueError, RuntimeError) as error:
@@ -127,7 +133,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
     """
     lines: list[Any]
     if hasattr(value, "ndim") and getattr(value, "dtype", None) != np.dtype(object):
-        array = _array(value, where)
+        array = as_array(value, where)
         if array.size and array.ndim != 3:
             raise InvalidInput(
                 f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3)",
@@ -158,7 +164,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
 
 def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], numbers: tuple[str, ...] | None) -> Indices:
     """Return the class of each polyline from names or numbers."""
-    array = _array(value, where)
+    array = as_array(value, where)
     if array.shape != (count,):
         raise InvalidInput(f"{where} must be {count} labels, one per polyline, got shape {array.shape}")
     if not count:
@@ -188,8 +194,28 @@ def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], number
     return codes
 
 
+def _tracks(item: Mapping[str, Any], where: str, count: int, tracked: int) -> Names:
+    """Return the track of each polyline as text. Without tracks in the batch, the texts are empty."""
+    if not tracked:
+        return np.full(count, "")
+    if "tracks" not in item:
+        raise InvalidInput(
+            f"{where} has no tracks, but other frames of the batch have them",
+            remedy="Give all frames the key tracks, with an empty list where there are no polylines",
+        )
+    array = as_array(item["tracks"], f"{where}['tracks']")
+    if array.shape != (count,):
+        raise InvalidInput(f"{where}['tracks'] must be {count} ids, one per polyline, got shape {array.shape}")
+    if count and array.dtype.kind not in "iuU":
+        raise InvalidInput(f"{where}['tracks'] must be whole numbers or texts, got values of type {array.dtype}")
+    names = np.array([str(name) for name in array.tolist()], np.str_)
+    if any("\0" in name for name in names.tolist()):
+        raise InvalidInput(f"{where}['tracks'] must not have NUL characters")
+    return names
+
+
 def _numbers(value: Any, where: str, count: int) -> Confidences:
-    array = _array(value, where)
+    array = as_array(value, where)
     if array.shape != (count,):
         raise InvalidInput(f"{where} must be {count} numbers, one per polyline, got shape {array.shape}")
     if count and array.dtype.kind not in "iuf":

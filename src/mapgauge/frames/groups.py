@@ -4,7 +4,8 @@ A group is one class of one frame: its predictions, then its truth. Kernels scor
 Groups are in the order of frames. For a metric of level "scene", this is the order in time.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ class Groups:
     links: Links | None = None  # between the instances of both sides; None unless a metric needs them
     intersection: Flags | None = None  # whether a lane lies in an intersection; None unless both sides know
     boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
+    names: tuple[str, ...] = ()  # of the classes
+    shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
 
     @cached_property
     def points(self) -> Floats:
@@ -88,6 +91,10 @@ class Groups:
         """Return the indices of the instances of some groups, group by group."""
         start, _, end = self.bounds[groups].T
         return ranges(start, end - start)
+
+    def of_classes(self, names: Sequence[str]) -> Indices:
+        """Return the groups of some classes, given by name."""
+        return np.flatnonzero(np.isin(self.label, [k for k, name in enumerate(self.names) if name in names]))
 
     def pick(self, groups: Indices) -> "Groups":
         """Return some of the groups, in the given order."""
@@ -202,6 +209,7 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         linked,
         None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
         tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
+        truth.classes,
     )
 
 

@@ -6,14 +6,10 @@ from typing import Any
 import numpy as np
 
 from mapgauge.arguments import check_confidence
-from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Indices
-
-_EXAMPLES = 3  # examples per finding
-_PAUSE = 10  # a step in time this many times the median step of a scene is a gap
 
 
 def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
@@ -81,135 +77,22 @@ def check_tracks(side: MapFrames, called: str, purpose: str) -> None:
 
 
 def in_time(frames: MapFrames) -> Indices:
-    """Return the order of the frames: by time, or that of the file if there are no timestamps."""
+    """Return the order of the frames: by time and token, or that of the file if there are no timestamps."""
     if frames.timestamps is None:
         return np.arange(len(frames))
-    return np.argsort(frames.timestamps, kind="stable")
+    return np.lexsort((np.array(frames.tokens, np.str_), frames.timestamps))
 
 
-def track_findings(predictions: MapFrames, truth: MapFrames) -> list[Finding]:
-    """Return what is odd about the tracks, scenes and times of aligned frames."""
-    sides = (("predictions", predictions), ("truth", truth))
-    found = [_repeated(side, called) for called, side in sides] + [_shared(side, called) for called, side in sides]
-    return [finding for finding in (*found, *_times(truth)) if finding is not None]
+def frames_by_scene(frames: MapFrames) -> dict[str, Indices]:
+    """Return the frames of each scene, in the order of the file. Frames without scenes are one scene, ``""``."""
+    found: dict[str, list[int]] = {}
+    for i, scene in enumerate(frames.scenes or ("",) * len(frames)):
+        found.setdefault(scene, []).append(i)
+    return {scene: np.array(own, np.int64) for scene, own in found.items()}
 
 
-def _scene_of(side: MapFrames) -> Indices:
-    """Return the number of the scene of each frame."""
-    if side.scenes is None:
-        return np.zeros(len(side), np.int64)
-    number: dict[str, int] = {}
-    return np.array([number.setdefault(scene, len(number)) for scene in side.scenes], np.int64)
-
-
-def _repeated(side: MapFrames, called: str) -> Finding | None:
-    if side.track is None:
-        return None
-    _, code = np.unique(side.track, return_inverse=True)
-    keys = np.stack([side.frame, side.label, code], axis=1)
-    unique, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
-    if len(unique) == len(keys):
-        return None
-    more = int((count - 1).sum())
-    frames = dict.fromkeys(side.frame[first[count > 1]].tolist())
-    return Finding(
-        "warning",
-        "tracks-repeated",
-        f"{side.name or called}: {more} instances have the track of another instance of their class in the same frame. "
-        "The longest one keeps the track, and each other one belongs to a track of its own",
-        more,
-        tuple(side.tokens[i] for i in list(frames)[:_EXAMPLES]),
-        remedy=Remedy.of("Give the instances of a frame different tracks"),
-    )
-
-
-def _shared(side: MapFrames, called: str) -> Finding | None:
-    if side.track is None or side.scenes is None:
-        return None
-    names, code = np.unique(side.track, return_inverse=True)
-    pairs = np.unique(np.stack([code, _scene_of(side)[side.frame]], axis=1), axis=0)
-    shared = np.flatnonzero(np.bincount(pairs[:, 0], minlength=len(names)) > 1)
-    if not len(shared):
-        return None
-    return Finding(
-        "note",
-        "tracks-across-scenes",
-        f"{side.name or called}: {len(shared)} tracks occur in several scenes. They are different tracks in each scene",
-        len(shared),
-        tuple(str(names[i]) for i in shared[:_EXAMPLES]),
-    )
-
-
-def _times(truth: MapFrames) -> Iterator[Finding]:
-    """Yield findings about the order of the frames."""
-    scene = _scene_of(truth)
-    named = truth.scenes or ("",) * len(truth)
-    if truth.timestamps is None:
-        if len(truth) > 1:
-            yield Finding(
-                "note", "no-timestamps", "the frames have no timestamps. Their order in the file is the order of time"
-            )
-    else:
-        by_scene = np.argsort(scene, kind="stable")
-        step = np.diff(truth.timestamps[by_scene])
-        step = step[np.diff(scene[by_scene]) == 0]
-        if (step < 0).any():
-            count = int((step < 0).sum())
-            yield Finding(
-                "note",
-                "scenes-order",
-                f"the frames of a scene are not in the order of their timestamps ({count} steps back in time). "
-                "Timestamps decide",
-                count,
-            )
-        yield from _gaps(truth, scene, named)
-    runs = 1 + int(np.count_nonzero(np.diff(scene))) if len(scene) else 0
-    scenes = len(set(scene.tolist()))
-    if runs > scenes:
-        cut = runs - scenes
-        yield Finding(
-            "note",
-            "scenes-in-pieces",
-            f"the frames of some scenes are not together in the file ({runs} pieces of {scenes} scenes). They are "
-            "scored together",
-            cut,
-        )
-    single = [named[i] for i in np.flatnonzero(np.bincount(scene)[scene] == 1).tolist()] if len(scene) else []
-    if single:
-        yield Finding(
-            "note",
-            "scenes-one-frame",
-            f"{len(single)} of {scenes} scenes have one frame. Their T-PLD is their PLD",
-            len(single),
-            tuple(name for name in single[:_EXAMPLES] if name),
-        )
-
-
-def _gaps(truth: MapFrames, scene: Indices, named: Sequence[str]) -> Iterator[Finding]:
-    """Yield a finding if a scene has a large gap in time: it may be two scenes with one name."""
-    assert truth.timestamps is not None
-    order = np.lexsort((truth.timestamps, scene))
-    step = np.diff(truth.timestamps[order])
-    inside = np.diff(scene[order]) == 0
-    if not inside.any():
-        return
-    usual = float(np.median(step[inside]))
-    long = np.flatnonzero(inside & (step > _PAUSE * usual)) if usual > 0 else np.empty(0, np.int64)
-    if len(long):
-        names = dict.fromkeys(named[order[i]] for i in long.tolist())
-        yield Finding(
-            "warning",
-            "scenes-with-gaps",
-            f"{len(names)} scenes have a gap in time of more than {_PAUSE} usual steps. Tracks continue across it",
-            len(names),
-            tuple(name for name in list(names)[:_EXAMPLES] if name),
-            remedy=Remedy.of("If these are several scenes, give them different names"),
-        )
-    same = np.count_nonzero(inside & (step == 0))
-    if same:
-        yield Finding(
-            "warning",
-            "timestamps-equal",
-            f"{same} frames of a scene have the timestamp of another frame. Their order in the file decides",
-            int(same),
-        )
+def codes_of(names: Sequence[str] | Names) -> Indices:
+    """Return a number for each name, in the order of appearance. This is much faster than sorting the names."""
+    known: dict[str, int] = {}
+    plain = names.tolist() if isinstance(names, np.ndarray) else names
+    return np.array([known.setdefault(name, len(known)) for name in plain], np.int64)

@@ -17,7 +17,7 @@ from mapgauge.files.writing import save
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
+from mapgauge.io import geojson, graphs, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
 from mapgauge.io._axes import with_forward_of
 from mapgauge.io._format import Format
 from mapgauge.io._options import Classes, ReadOptions, class_table
@@ -39,6 +39,7 @@ FORMATS: Mapping[str, Format] = {
         openlanev2.TRUTH,
         maptracker.TRACKS,
         maptracker.TRUTH_TRACKS,
+        graphs.GRAPHS,
         streammapnet.TRUTH,
     )
 }
@@ -101,11 +102,16 @@ def _read(
         return open_dataset(path).read(ReadOptions(degenerate=degenerate))
     content = path if isinstance(path, Content) else Content(path)
     row = recognise(content) if format is None else format_named(format)
-    unknown = [name for name in options if name not in row.options]
-    if unknown:
-        takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"
-        raise InvalidInput(f"{content.path}: the format {row.name} has no option {', '.join(unknown)}; {takes}")
+    _check_options(content.path, row.name, row.options, options)
     return with_forward_of(row.read(content, ReadOptions(classes, degenerate, options)), row.forward)
+
+
+def _check_options(path: Path, format_name: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:
+    """Refuse options that a format does not have."""
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        raise InvalidInput(f"{path}: the format {format_name} has no option {', '.join(unknown)}; {takes}")
 
 
 def recognise(content: Content) -> Format:
@@ -134,6 +140,7 @@ def write(
     format: str | None = None,
     *,
     classes: Classes | None = None,
+    **options: Any,
 ) -> None:
     """Write frames to a file, completely or not at all.
 
@@ -142,6 +149,8 @@ def write(
         path: The file. The suffixes ``.gz`` and ``.zst`` compress it.
         format: The name of the format. If None, the suffix ``.parquet`` or ``.geojson`` decides.
         classes: The numeric ids to write for the class names, if they differ from those of the format.
+        options: Options of single formats: ``points`` (openlanev2, openlanev2-truth: the type of the coordinates, such
+            as ``"float16"``), and ``method``, ``authors``, ``email``, ``institution`` and ``country`` (openlanev2).
 
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
@@ -154,10 +163,11 @@ def write(
     check_path(path)
     target = Path(path)
     row = format_to_write(target, format)
+    _check_options(target, row.name, row.write_options, options)
     try:
         assert row.write is not None  # format_to_write checked it
         with gc_paused():
-            data = row.write(frames, None if classes is None else class_table(classes))
+            data = row.write(frames, None if classes is None else class_table(classes), **options)
     except UnicodeEncodeError as error:
         raise InvalidInput(
             f"{target}: the name {error.object!r} cannot be written as UTF-8", remedy="Rename it"

@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Forward
 
@@ -33,10 +34,11 @@ def with_forward_of(frames: MapFrames, stated: FormatForward) -> MapFrames:
 
 def longer_axis(frames: MapFrames) -> Forward | None:
     """Return the axis along which the instances reach farther, or None if there is no clear difference."""
-    starts = frames.polylines.offsets[:-1]
-    if len(starts) < _INSTANCES or not np.diff(frames.polylines.offsets).all():
+    lines = frames.polylines.pick(np.flatnonzero(~is_box(frames))) if frames.boxes else frames.polylines
+    starts = lines.offsets[:-1]
+    if len(starts) < _INSTANCES or not np.diff(lines.offsets).all():
         return None
-    reach = np.maximum.reduceat(np.abs(frames.polylines.coords[:, :2]), starts, axis=0)
+    reach = np.maximum.reduceat(np.abs(lines.coords[:, :2]), starts, axis=0)
     x, y = np.quantile(reach, _SHARE, axis=0).tolist()
     if not (np.isfinite(x) and np.isfinite(y)):
         return None

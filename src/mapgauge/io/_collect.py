@@ -11,10 +11,10 @@ from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._columns import EXAMPLES, InstanceColumns
+from mapgauge.io._columns import EXAMPLES, InstanceColumns, check_corners
 from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
-from mapgauge.typing import Confidences, Forward, Indices, Points
+from mapgauge.typing import Confidences, Flags, Forward, Indices, Points
 
 _OTHER_IDS = Remedy(
     "If the file uses other ids, pass classes= with their names",
@@ -69,6 +69,8 @@ class Collector:
         self._rows: list[tuple[int, int, float, str]] = []
         self._points: list[Points] = []
         self.links: Links | None = None  # between instances that were added one by one
+        self.intersection: Flags | None = None  # of instances that were added one by one
+        self.boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes
         self._wrong_counts: list[str] = []
 
     def add_frame(
@@ -97,13 +99,18 @@ class Collector:
         confidence: Any = 1.0,
         track: str = "",
         flat: bool = False,
+        box: bool = False,
         where: str | None = None,
         confidence_where: str | None = None,
     ) -> None:
-        """Add an instance to the current frame. ``flat`` also allows points as ``x, y, x, y, ...``."""
+        """Add an instance to the current frame.
+
+        ``flat`` also allows points as ``x, y, x, y, ...``. ``box`` allows two coordinates in a file of 3-D points.
+        """
         place = self.next_place if where is None else where
         array = self.check.points(points, place, flat=flat)
-        self._same_dimension(array, place)
+        if not box:
+            self._same_dimension(array, place)
         code = self.codes.setdefault(class_name, len(self.codes))
         value = 1.0
         if self.has_confidence:
@@ -138,10 +145,11 @@ class Collector:
         coords: Points,
         track: Sequence[str] | None = None,
         links: Links | None = None,
+        intersection: Flags | None = None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
         names = np.array(track, np.str_) if track is not None and any(track) else None
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links)
+        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, intersection)
 
     @property
     def next_place(self) -> str:
@@ -172,7 +180,11 @@ class Collector:
     def _gathered(self) -> InstanceColumns:
         """Return the instances that were added one by one."""
         rows = self._rows
+        width = self._dimension or (3 if self.boxes else 2)
         with_points = [points for points in self._points if len(points)]
+        if self.boxes:
+            flat = np.zeros((2, width - 2))  # the height of a box
+            with_points = [one if one.shape[1] == width else np.hstack([one, flat[: len(one)]]) for one in with_points]
         tracks = [track for *_, track in rows]
         return InstanceColumns(
             np.array([frame for frame, *_ in rows], np.int64),
@@ -182,6 +194,7 @@ class Collector:
             np.concatenate(with_points) if with_points else np.empty((0, 2)),
             np.array(tracks, np.str_) if any(tracks) else None,
             self.links,
+            self.intersection,
         )
 
     def finish(self) -> MapFrames:
@@ -194,6 +207,7 @@ class Collector:
 
         self._check_names()
         columns, dropped = columns.without_degenerate(self.name, self.options.degenerate, place)
+        check_corners(columns, [name in self.boxes for name in self.codes], self.error, place)
         findings = [*self.findings, *dropped]
         if self._wrong_counts:
             count, examples = len(self._wrong_counts), tuple(self._wrong_counts[:EXAMPLES])
@@ -209,6 +223,7 @@ class Collector:
             name=self.name,
             format=self.format_name,
             findings=tuple(findings),
+            boxes=self.boxes,
             forward=self.forward,
         )
 

@@ -1,17 +1,18 @@
 """The instances of a file as columns, and the rule for degenerate instances."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.files.errors import MakeError
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, kept_links
 from mapgauge.frames.map_frames import Names
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Confidences, Degenerate, Indices, Points
+from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
 
 EXAMPLES = 3  # number of places that a finding names
 
@@ -26,6 +27,7 @@ class InstanceColumns(NamedTuple):
     coords: Points  # (points, dimension): the points of all instances
     track: Names | None = None
     links: Links | None = None
+    intersection: Flags | None = None
 
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
@@ -51,7 +53,14 @@ class InstanceColumns(NamedTuple):
             keep &= ~bad
             text = f"{name}: {len(rows)} of {count} instances were dropped because they have {what}"
             findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
-        return (self if keep.all() else self._kept(keep)), findings
+        if keep.all():
+            return self, findings
+        kept = self._kept(keep)
+        if self.links is not None and kept.links is not None and len(kept.links) < len(self.links):
+            lost = len(self.links) - len(kept.links)
+            text = f"{name}: {lost} of {len(self.links)} links were dropped together with one of their instances"
+            findings.append(Finding("warning", "dropped-links", text, lost))
+        return kept, findings
 
     def _faults(self) -> list[tuple[str, NDArray[np.bool_], str]]:
         """Return the kinds of degenerate instances: a code, which instances they are, and a description."""
@@ -77,6 +86,7 @@ class InstanceColumns(NamedTuple):
             self.coords[np.repeat(keep, self.sizes)],
             None if self.track is None else self.track[keep],
             kept_links(self.links, np.flatnonzero(keep), len(keep)),
+            None if self.intersection is None else self.intersection[keep],
         )
 
     def members(self) -> dict[str, Any]:
@@ -88,7 +98,32 @@ class InstanceColumns(NamedTuple):
             "confidence": self.confidence,
             "track": self.track,
             "links": self.links,
+            "intersection": self.intersection,
         }
+
+
+def check_corners(
+    columns: InstanceColumns, boxes: Sequence[bool], error: MakeError, locate: Callable[[int], str]
+) -> None:
+    """Refuse boxes that are not two corners, the smallest first.
+
+    Args:
+        columns: The instances.
+        boxes: Whether the instances of each class are boxes.
+        error: Creates the exception to raise.
+        locate: Returns the place of an instance in the file.
+    """
+    if not any(boxes):
+        return
+    rows = np.flatnonzero(np.array([*boxes, False])[columns.label])
+    two = columns.sizes[rows] == 2
+    first = (columns.sizes.cumsum() - columns.sizes)[rows[two]]
+    rising = (columns.coords[first, :2] <= columns.coords[first + 1, :2]).all(axis=1)
+    wrong = [*rows[~two].tolist(), *rows[two][~rising].tolist()]
+    if wrong:
+        raise error(
+            f"{locate(min(wrong))} is a box in an image, expected two points: the smallest and the largest corner"
+        )
 
 
 DROP = Remedy(

@@ -17,7 +17,8 @@ class Format:
     about: str  # one line: which files of which projects
     recognise: Callable[[Content], bool]
     read: Callable[[Content, ReadOptions], MapFrames]
-    write: Callable[[MapFrames, dict[int, str] | None], bytes] | None = None
+    write: Callable[..., bytes] | None = None  # ``write(frames, names of numeric ids or None, **options)``
     suffix: str = ""  # a suffix that only files of this format have
     options: tuple[str, ...] = ()  # further keywords of ``read``
+    write_options: tuple[str, ...] = ()  # further keywords of ``write``
     forward: FormatForward = None  # the axis that points forward; None if the format does not say

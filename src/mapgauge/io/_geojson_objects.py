@@ -1,7 +1,7 @@
 """Reads GeoJSON as plain objects: slowly, but any geometry, and with errors that name the place."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,9 +15,9 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._geojson_links import FeatureLinks
-from mapgauge.typing import Forward
+from mapgauge.typing import Flags, Forward
 
-PROPERTIES = ("frame", "class", "confidence", "track", "scene")
+PROPERTIES = ("frame", "class", "confidence", "track", "scene", "intersection")
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
 
 
@@ -43,7 +43,8 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
         features = [_properties(collector, i, feature) for i, feature in enumerate(document["features"])]
         given = [called["confidence"] in properties for properties in features]
         collector.has_confidence = has_confidence(collector, document.get("predictions"), given, called["confidence"])
-        collector.codes.update(listed_classes(collector, document.get("classes", [])))
+        collector.codes.update(listed_names(collector, document.get("classes", []), "classes"))
+        collector.boxes = tuple(listed_names(collector, document.get("boxes", []), "boxes"))
         collector.forward = stated_forward(collector, document.get("forward"))
         about = listed_frames(collector, document.get("frames", []))
         members: dict[str, list[int]] = {token: [] for token in about}
@@ -63,6 +64,8 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
             for i in rows:
                 _add(collector, i, document["features"][i].get("geometry"), features[i], called)
         collector.links = _links(collector, document, order)
+        inside = [_intersection(collector, i, features[i], called["intersection"]) for rows in order for i in rows]
+        collector.intersection = intersections(inside)
     return collector.finish()
 
 
@@ -152,13 +155,25 @@ def stated_forward(collector: Collector, stated: Any) -> Forward | None:
     return found
 
 
-def listed_classes(collector: Collector, names: Any) -> dict[str, int]:
-    """Return the codes of the classes that the file lists, including classes without instances."""
+def listed_names(collector: Collector, names: Any, member: str) -> dict[str, int]:
+    """Return the codes of the classes that a member of the collection lists, including classes without instances."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise collector.error("$.classes is not a list of names")
+        raise collector.error(f"$.{member} is not a list of names")
     if len(set(names)) < len(names):
-        raise collector.error("$.classes has a name twice")
+        raise collector.error(f"$.{member} has a name twice")
     return {name: code for code, name in enumerate(names)}
+
+
+def _intersection(collector: Collector, i: int, properties: dict[str, Any], name: str) -> bool | None:
+    value = properties.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise collector.error(f"{_path(i, name)} is neither true nor false")
+    return value
+
+
+def intersections(given: Sequence[bool | None]) -> Flags | None:
+    """Return which instances lie in an intersection; None if no feature says it."""
+    return None if all(value is None for value in given) else np.array([value is True for value in given])
 
 
 def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]]:

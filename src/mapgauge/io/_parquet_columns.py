@@ -13,7 +13,7 @@ from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
 from mapgauge.io._parquet_footer import check_size, footer_bytes, row_groups
-from mapgauge.typing import Indices, Points
+from mapgauge.typing import Flags, Indices, Points
 
 FRAME_ORDER = (
     "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and geometry",
@@ -114,6 +114,10 @@ class ParquetColumns:
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return a column of numbers. Null is NaN, which makes an instance degenerate."""
         return _floats(self._column(name))
+
+    def flags(self, name: str) -> Flags:
+        """Return a column of true and false. Null is false."""
+        return np.asarray(self._column(name).fill_null(False).to_numpy(), np.bool_)
 
     def frames(self, token: Indices) -> Indices:
         """Return the frame of each row: from the column ``frame``, or one frame per run of equal tokens."""

@@ -14,7 +14,7 @@ from mapgauge.typing import Forward
 
 VERSION = 1  # of the schema; files with a later version are refused
 REQUIRED = ("token", "class", "geometry")
-COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose", "links")
+COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose", "links", "intersection")
 AXES = ("x", "y", "z")
 _NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
 
@@ -32,6 +32,7 @@ class Metadata(_Version):
     format: str = ""
     findings: tuple[Finding, ...] = ()
     forward: Forward | None = None
+    boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image
 
 
 def broken_errors() -> tuple[type[Exception], ...]:
@@ -136,6 +137,8 @@ def _expected(name: str, kind: Any) -> str:
         return "" if number(kind) else "numbers"
     if name == "pose":
         return "" if many(kind) and number(kind.value_type) else "lists of 16 numbers"
+    if name == "intersection":
+        return "" if types.is_boolean(kind) else "true or false"
     if name == "links":
         members = {field.name: field.type for field in kind.value_type} if many(kind) and _is_struct(kind) else {}
         whole = "target" in members and types.is_integer(members["target"])

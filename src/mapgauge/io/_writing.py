@@ -13,6 +13,12 @@ def ids_of(frames: MapFrames, table: Sequence[str], override: dict[int, str] | N
     numbers = {
         name: i for i, name in (enumerate(table) if override is None else sorted(override.items(), reverse=True))
     }
+    boxes = [name for name in frames.boxes if frames.counts.get(name)]
+    if boxes:
+        raise InvalidInput(
+            f"{format_name} cannot hold boxes in an image ({', '.join(boxes)})",
+            remedy=Remedy("Leave them out with .select(), or write Parquet", "Write Parquet, which keeps them"),
+        )
     unknown = [name for name, count in frames.counts.items() if count and name not in numbers]
     if unknown:
         raise InvalidInput(

@@ -77,6 +77,7 @@ class DataSet:
     stamps: Mapping[str, str]  # of each file, by its path in the data set: see ``stamp_of``
     findings: tuple[Any, ...]  # stored when the data set was written
     forward: Forward | None = None  # the axis that points forward, if the files agree
+    boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image
 
     def read(self, options: ReadOptions | None = None) -> MapFrames:
         """Read the whole data set into memory."""
@@ -119,6 +120,7 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
         dict(zip(names, stamps, strict=True)),
         tuple(dict.fromkeys(finding for footer in footers for finding in footer.findings)),
         agreed_forward(footer.forward for footer in footers),
+        tuple(dict.fromkeys(name for footer in footers for name in footer.boxes)),
     )
 
 
@@ -150,6 +152,7 @@ class _Footer(NamedTuple):
     digest: str
     findings: tuple[Any, ...]
     forward: Forward | None
+    boxes: tuple[str, ...]
 
 
 def _footer(file: str) -> _Footer:
@@ -183,6 +186,7 @@ def _footer(file: str) -> _Footer:
         hashlib.blake2b(data, digest_size=16).hexdigest(),
         about.findings if about else (),
         about.forward if about else None,
+        about.boxes if about else (),
     )
 
 

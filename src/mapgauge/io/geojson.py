@@ -4,11 +4,12 @@
 
     {"type": "FeatureCollection",
      "features": [{"type": "Feature",
-                   "properties": {"frame": token, "class": "divider", "confidence": 0.9, "track": "7", "scene": "s"},
+                   "properties": {"frame": token, "class": "divider", "confidence": 0.9, "track": "7", "scene": "s",
+                                  "intersection": true},
                    "geometry": {"type": "LineString", "coordinates": [[x, y], ...]},
                    "id": 7, "links": [{"target": 8, "weight": 0.9, "kind": "successor"}, ...]}, ...],
      "frames": [token, {"token": token, "scene": "s", "timestamp": 0, "pose": [[...], ...]}, ...],
-     "classes": ["divider", ...], "predictions": true, "forward": "x"}
+     "classes": ["divider", ...], "boxes": ["red", ...], "predictions": true, "forward": "x"}
 
 Only the features and their properties ``frame`` and ``class`` are required. Coordinates are metres in the frame of the
 ego vehicle, never longitude and latitude. ``docs/how-to/bring-your-own-data.md`` has the rules.
@@ -33,9 +34,10 @@ from mapgauge.io._geojson_links import FeatureLinks, LinkObject, link_objects
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
     has_confidence,
+    intersections,
     is_geographic,
-    listed_classes,
     listed_frames,
+    listed_names,
     property_names,
     read_objects,
     stated_forward,
@@ -65,7 +67,8 @@ def _schema(names: tuple[str, ...]) -> Any:
     fields += [(name, Any, msgspec.UNSET) for name in ("id", "links")]
     feature: Any = msgspec.defstruct("Feature", fields, gc=False)
     fields = [("type", Literal["FeatureCollection"]), ("features", list[feature])]
-    fields += [(name, Any, msgspec.UNSET) for name in ("frames", "classes", "predictions", "crs", "links", "forward")]
+    members = ("frames", "classes", "boxes", "predictions", "crs", "links", "forward")
+    fields += [(name, Any, msgspec.UNSET) for name in members]
     return msgspec.defstruct("Lines", fields, gc=False)
 
 
@@ -104,15 +107,16 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         return None
     if not keys_are_unique(content.text, _count_keys(document, columns), lines):
         return None
-    tokens, names, confidences, tracks, scenes = columns
+    tokens, names, confidences, tracks, scenes, inside = columns
     given = [value is not None for value in confidences]
-    stated, classes, frames, forward = (
+    stated, classes, frames, forward, boxes = (
         default if (value := getattr(document, name)) is msgspec.UNSET else value
-        for name, default in (("predictions", None), ("classes", []), ("frames", []), ("forward", None))
+        for name, default in (("predictions", None), ("classes", []), ("frames", []), ("forward", None), ("boxes", []))
     )
     try:
         collector.has_confidence = has_confidence(collector, stated, given, called["confidence"])
-        collector.codes.update(listed_classes(collector, classes))
+        collector.codes.update(listed_names(collector, classes, "classes"))
+        collector.boxes = tuple(listed_names(collector, boxes, "boxes"))
         collector.forward = stated_forward(collector, forward)
         about = listed_frames(collector, frames)
     except UnreadableFile:
@@ -148,6 +152,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         polylines.coords,
         [tracks[i] for i in rows],
         links,
+        intersections([inside[i] for i in rows]),
     )
     return collector.finish()
 
@@ -159,7 +164,7 @@ def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
         document: The collection.
         properties: For each property its values, which are None or empty if it is absent.
     """
-    members = (document.frames, document.classes, document.predictions, document.crs, document.forward)
+    members = (document.frames, document.classes, document.boxes, document.predictions, document.crs, document.forward)
     listed = document.frames if isinstance(document.frames, list) else []
     given = (len(values) - values.count("") - values.count(None) for values in properties)
     return (
@@ -171,20 +176,22 @@ def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
     )
 
 
-def _plain_columns(properties: list[Any]) -> tuple[list[str], list[str], list[Any], list[str], list[str]] | None:
-    """Return tokens, class names, confidences, tracks and scenes of features; None if a value has an unusual type.
+def _plain_columns(
+    properties: list[Any],
+) -> tuple[list[str], list[str], list[Any], list[str], list[str], list[bool | None]] | None:
+    """Return the values of each property of features; None if a value has an unusual type.
 
-    The confidence of a feature without one is None; its track and its scene are empty.
+    The confidence of a feature without one is None, as is its intersection; its track and its scene are empty.
     """
     unset = type(msgspec.UNSET)
-    allowed = ((str, int), (str,), (float, int, unset), (str, int, unset, NoneType), (str, int, unset, NoneType))
+    allowed = ((str, int), (str,), (float, int, unset), *[(str, int, unset, NoneType)] * 2, (bool, unset, NoneType))
     columns = []
     for name, types in zip(PROPERTIES, allowed, strict=True):
         values = [getattr(one, f"{name}_") for one in properties]
         if not set(map(type, values)) <= set(types):
             return None
         columns.append(values)
-    tokens, names, confidences, tracks, scenes = columns
+    tokens, names, confidences, tracks, scenes, inside = columns
     if "" in tokens or "" in names or "" in scenes:
         return None
     if any(abs(value) > 1 for value in confidences if type(value) is int):  # might not fit a float
@@ -195,6 +202,7 @@ def _plain_columns(properties: list[Any]) -> tuple[list[str], list[str], list[An
         [None if value is msgspec.UNSET else value for value in confidences],
         ["" if value is msgspec.UNSET or value is None else str(value) for value in tracks],
         ["" if value is msgspec.UNSET or value is None else str(value) for value in scenes],
+        [None if value is msgspec.UNSET else value for value in inside],
     )
 
 
@@ -203,6 +211,7 @@ class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_n
     class_name: str
     confidence: float | None = None
     track: str = ""
+    intersection: bool | None = None
 
 
 class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
@@ -224,6 +233,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         frames.label.tolist(),
         [None] * count if frames.confidence is None else frames.confidence.tolist(),
         [""] * count if frames.track is None else frames.track.tolist(),
+        [None] * count if frames.intersection is None else frames.intersection.tolist(),
         strict=True,
     )
     encoder = msgspec.json.Encoder()
@@ -233,8 +243,8 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
         features = []
         for points in lines:
-            label, confidence, track = next(instances)
-            properties = _Properties(token, frames.classes[label], confidence, track)
+            label, *members = next(instances)
+            properties = _Properties(token, frames.classes[label], *members)
             linked = () if links is None else (number, links[number])
             features.append(_Feature(properties, _Geometry(points), *linked))
             number += 1
@@ -243,6 +253,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     head = {"type": "FeatureCollection", "predictions": frames.confidence is not None, "classes": frames.classes}
     head |= {} if links is None else {"links": True}
     head |= {} if frames.forward is None else {"forward": frames.forward}
+    head |= {"boxes": frames.boxes} if frames.boxes else {}
     # Features before frames: the list of frames is long, and a file is recognised by its beginning.
     return (
         encoder.encode(head)[:-1]

@@ -1,42 +1,50 @@
-"""OpenLane-V2's pickles: centrelines, lane segments and areas, in three dimensions.
+"""OpenLane-V2's pickles: lanes with their topology, areas and traffic elements, in three dimensions.
 
 Submissions, ``result.pkl``, and truth, ``data_dict_*.pkl``::
 
     {"method": ..., "results": {(split, segment_id, timestamp): {"predictions": {...}}}}
     {(split, segment_id, timestamp): {"pose": {"rotation": ..., "translation": ...}, "annotation": {...}, ...}}
 
-Predictions and annotations are lists of instances, with ``confidence`` in predictions::
+Predictions and annotations are lists of instances, with ``confidence`` in predictions, and matrices::
 
-    "lane_centerline": [{"id": ..., "points": ...}]
-    "lane_segment":    [{"id": ..., "centerline": ..., "left_laneline": ..., "right_laneline": ...}]
+    "lane_centerline": [{"id": ..., "points": ..., "is_intersection_or_connector": ...}]
+    "lane_segment":    [{"id": ..., "centerline": ..., "left_laneline": ..., "right_laneline": ..., ...}]
     "area":            [{"id": ..., "category": 1 or 2, "points": ...}]
+    "traffic_element": [{"id": ..., "category": 1 or 2, "attribute": 0 to 12, "points": two corners in pixels}]
+    "topology_lclc", "topology_lcte", "topology_lsls", "topology_lste": scores, see ``_openlanev2_topology``
 
-The token of a frame is ``split/segment_id/timestamp``, and its scene is the segment. A lane segment becomes three
-instances. An id of the truth means the same object in all frames of a segment, so ids become tracks named
-``segment_id/class/id``. Ids of predictions do not. Traffic elements and topology are ignored. Coordinates are metres in
-the frame of the ego vehicle.
+The token of a frame is ``split/segment_id/timestamp``, and its scene is the segment. CGNet has tokens of nuScenes
+instead, and points in two dimensions. A lane segment becomes three instances, and links lead from its centreline to its
+lane lines. A traffic element becomes a box, whose class is its attribute. An id of the truth means the same object in
+all frames of a segment, so ids become tracks named ``segment_id/class/id``. Ids of predictions do not. Types of lane
+lines are ignored. Coordinates are metres in the frame of the ego vehicle.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
+from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
+from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
+from mapgauge.io._openlanev2_lists import AREAS, LISTS, ListReader, Lists, lists_of, place_of
+from mapgauge.io._openlanev2_write import META, write_results, write_truth
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._pose import with_poses
-from mapgauge.io._values import ValueChecker
+from mapgauge.io._values import ValueChecker, short
+from mapgauge.protocols import TRAFFIC_ELEMENTS
 
-_SEGMENT = ("centerline", "left_laneline", "right_laneline")
-_AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
-_CLASSES = {"lane_centerline": ("centerline",), "lane_segment": _SEGMENT, "area": tuple(_AREAS.values())}
 
-_Lists: TypeAlias = dict[str, Sequence[Any]]  # the instances of a frame, by the keys of _CLASSES
+class _Key(NamedTuple):
+    """The key of a frame. A frame that is named by a single text has no segment and no timestamp of its own."""
+
+    token: str
+    segment: str = ""
+    timestamp: str = ""
 
 
 def _is_results(content: Content) -> bool:
@@ -51,10 +59,9 @@ def _is_truth(content: Content) -> bool:
     if content.kind != "pickle" or not isinstance(content.document, dict):
         return False
     return any(
-        isinstance(key, tuple)
-        and len(key) == 3
+        ((isinstance(key, tuple) and len(key) == 3) or isinstance(key, str))
         and isinstance(frame, dict)
-        and ("annotation" in frame or "sensor" in frame)
+        and ("annotation" in frame or (isinstance(key, tuple) and "sensor" in frame))
         for key, frame in list(content.document.items())[:1]
     )
 
@@ -73,34 +80,39 @@ def _read(content: Content, options: ReadOptions, document: Any, part: str) -> M
     what, prefix = ("results", "results") if predicted else ("the pickle", "")
     if not isinstance(document, dict):
         raise content.error(f"{what} is a {type(document).__name__}, expected a dictionary by frame")
-    keys = [_split_key(key, what, content) for key in document]
-    tokens = ["/".join(key) for key in keys]
-    wheres = [f'{prefix}["{token}"].{part}' for token in tokens]
+    keys = _keys(document, what, content)
+    wheres = [f'{prefix}["{key.token}"].{part}' for key in keys]
     check = ValueChecker(content.error)
-    lists: list[_Lists] = []
-    for token, where, frame in zip(tokens, wheres, document.values(), strict=True):
-        annotation = check.member(frame, part, f'{prefix}["{token}"]')
-        lists.append(_lists(annotation, where, check))
+    annotations = [
+        check.member(frame, part, f'{prefix}["{key.token}"]')
+        for key, frame in zip(keys, document.values(), strict=True)
+    ]
+    lists = [lists_of(annotation, where, check) for annotation, where in zip(annotations, wheres, strict=True)]
     kinds = _kinds(lists, wheres, content)
 
     def locate(frame: int, token: str, instance: int) -> str:
-        return wheres[frame] + _place(lists[frame], instance)
+        return wheres[frame] + place_of(lists[frame], instance)
 
-    name = RESULTS.name if predicted else TRUTH.name
-    classes = [name for key in kinds for name in _CLASSES[key]]
-    collector = Collector(content, name, options, locate, classes, confidence=predicted)
+    format_name = RESULTS.name if predicted else TRUTH.name
+    classes = [*(name for key in kinds for name in LISTS[key]), *_attributes(lists)]
+    collector = Collector(content, format_name, options, locate, classes, confidence=predicted)
     if options.classes is None:
-        collector.table = dict(_AREAS)
+        collector.table = dict(AREAS)
+    if "traffic_element" in kinds:
+        collector.boxes = TRAFFIC_ELEMENTS
+    reader = ListReader(collector, kinds)
     with gc_paused():
-        for token, (_, segment, _), where, instances in zip(tokens, keys, wheres, lists, strict=True):
-            collector.add_frame(token, scene=segment)
-            for key, group in instances.items():
-                for i, instance in enumerate(group):
-                    _add(collector, key, instance, f"{where}.{key}[{i}]", segment)
+        for key, where, instances, annotation in zip(keys, wheres, lists, annotations, strict=True):
+            collector.add_frame(key.token, scene=key.segment or None)
+            reader.add(instances, annotation, where, key.segment)
+        reader.finish()
+    extra = [key.token for key, annotation in zip(keys, annotations, strict=True) if "inter_points" in annotation]
+    if extra:
+        text = f"{collector.name}: {len(extra)} frames have inter_points, which are not read"
+        collector.findings.append(Finding("note", "inter-points-ignored", text, len(extra), tuple(extra[:EXAMPLES])))
+    if keys and all(_is_number(key.timestamp) for key in keys):
+        collector.timestamps = [int(key.timestamp) for key in keys]
     frames = collector.finish()
-    timestamps = [timestamp for _, _, timestamp in keys]
-    if timestamps and all(_is_number(timestamp) for timestamp in timestamps):
-        frames = replace(frames, timestamps=np.array([int(timestamp) for timestamp in timestamps], np.int64))
     poses = [frame.get("pose") for frame in document.values()]
     return with_poses(
         frames,
@@ -108,32 +120,47 @@ def _read(content: Content, options: ReadOptions, document: Any, part: str) -> M
     )
 
 
-def _split_key(key: Any, what: str, content: Content) -> tuple[str, str, str]:
-    """Return the split, the segment and the timestamp of a frame."""
+def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
+    """Return the keys of all frames. Either all of them have a segment, or none has one."""
+    # A text is split only if all texts can be split: tokens of other data sets may have slashes.
+    split = all(len(_parts(key)) == 3 for key in document if isinstance(key, str))
+    keys = [_key(key, frame, split, what, content) for key, frame in document.items()]
+    bare = next((key for key in keys if not key.segment), None)
+    whole = next((key for key in keys if key.segment), None)
+    if bare is not None and whole is not None:
+        raise content.error(
+            f"{what} has the keys {short(bare.token)} and {short(whole.token)}, expected a segment in all or in none"
+        )
+    return keys
+
+
+def _parts(key: Any) -> list[str]:
+    """Return the parts of a key as texts. There are none if it is neither a text nor a tuple of texts and numbers."""
     parts = key.split("/") if isinstance(key, str) else key
     plain = isinstance(parts, list | tuple) and all(isinstance(part, str | int | np.integer) for part in parts)
     texts = [str(part) for part in parts] if plain else []
-    if len(texts) == 3 and all(texts):
-        return texts[0], texts[1], texts[2]
-    shown = "/".join(texts)[:80] if plain else f"a {type(key).__name__}"
-    raise content.error(f"{what} has the key {shown}, expected (split, segment_id, timestamp)")
+    return texts if all(texts) else []
+
+
+def _key(key: Any, frame: Any, split: bool, what: str, content: Content) -> _Key:
+    """Return the token, the segment and the timestamp of a frame. ``split``: whether texts have all three."""
+    parts = _parts(key)
+    if isinstance(key, str) and key:
+        stated = [frame.get(name) if isinstance(frame, dict) else None for name in ("segment_id", "timestamp")]
+        texts = [str(value) if isinstance(value, str | int | np.integer) else "" for value in stated]
+        segment, timestamp = texts if texts[0] or not split else parts[1:]
+        return _Key(key, segment, timestamp)
+    if len(parts) == 3:
+        return _Key("/".join(parts), parts[1], parts[2])
+    shown = "/".join(parts)[:80] if parts or key == "" else f"a {type(key).__name__}"
+    raise content.error(f"{what} has the key {shown}, expected (split, segment_id, timestamp) or a text")
 
 
 def _is_number(timestamp: str) -> bool:
     return timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 19
 
 
-def _lists(annotation: Any, where: str, check: ValueChecker) -> _Lists:
-    """Return the lists of instances of a frame."""
-    if not isinstance(annotation, dict):
-        raise check.error(f"{where} is a {type(annotation).__name__}, expected a dictionary of lists")
-    if not any(key in annotation for key in _CLASSES):
-        hint = "" if annotation else ". The truth of the test split is not public"
-        raise check.error(f"{where} has none of {', '.join(_CLASSES)}{hint}")
-    return {key: check.sequence(annotation[key], f"{where}.{key}") for key in _CLASSES if key in annotation}
-
-
-def _kinds(lists: list[_Lists], wheres: list[str], content: Content) -> list[str]:
+def _kinds(lists: list[Lists], wheres: list[str], content: Content) -> list[str]:
     """Return the keys whose classes the file has. A list without instances counts."""
     lanes, segments = (
         [where for where, instances in zip(wheres, lists, strict=True) if len(instances.get(key, ()))]
@@ -146,57 +173,33 @@ def _kinds(lists: list[_Lists], wheres: list[str], content: Content) -> list[str
             remedy="Remove one of the two lists",
         )
     idle = "lane_segment" if lanes else "lane_centerline" if segments else ""
-    return [key for key in _CLASSES if key != idle and any(key in instances for instances in lists)]
+    return [key for key in LISTS if key != idle and any(key in instances for instances in lists)]
 
 
-def _place(lists: _Lists, instance: int) -> str:
-    """Return the place of an instance within its frame."""
-    lanes, lines = len(lists.get("lane_centerline", ())), len(_SEGMENT) * len(lists.get("lane_segment", ()))
-    if instance < lanes:  # then there are no lane segments
-        return f".lane_centerline[{instance}].points"
-    if instance < lines:
-        segment, line = divmod(instance, len(_SEGMENT))
-        return f".lane_segment[{segment}].{_SEGMENT[line]}"
-    return f".area[{instance - lanes - lines}].points"
-
-
-def _add(collector: Collector, key: str, instance: Any, where: str, segment: str) -> None:
-    """Add one entry of a list: an instance, or the three instances of a lane segment."""
-    check = collector.check
-    confidence = check.member(instance, "confidence", where) if collector.has_confidence else None
-    if key == "lane_segment":
-        lines = [(name, name) for name in _SEGMENT]
-    elif key == "lane_centerline":
-        lines = [("points", "centerline")]
-    else:
-        category = check.member(instance, "category", where)
-        lines = [("points", collector.class_of(category, f"{where}.category"))]
-    for name, class_name in lines:
-        points = check.member(instance, name, where)
-        track = "" if collector.has_confidence else _track(collector, instance, where, f"{segment}/{class_name}")
-        collector.add_instance(points, class_name, confidence=confidence, track=track)
-
-
-def _track(collector: Collector, instance: Any, where: str, within: str) -> str:
-    number = instance.get("id")
-    if number is None:
-        return ""
-    if isinstance(number, bool) or not isinstance(number, str | int | np.integer):
-        raise collector.error(f"{where}.id is a {type(number).__name__}, expected a whole number or a text")
-    return f"{within}/{number}"
+def _attributes(lists: list[Lists]) -> list[str]:
+    """Return the classes of traffic elements that occur, in the order of their numbers."""
+    entries = [
+        entry for instances in lists for entry in instances.get("traffic_element", ()) if isinstance(entry, dict)
+    ]
+    found = {entry.get("attribute") for entry in entries if isinstance(entry.get("attribute"), int | np.integer)}
+    return [name for number, name in enumerate(TRAFFIC_ELEMENTS) if number in found]
 
 
 RESULTS = Format(
     "openlanev2",
-    "predictions: submissions of OpenLane-V2 (result.pkl), with centrelines or lane segments and areas, in 3-D",
+    "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
     _is_results,
     _read_results,
+    write_results,
+    write_options=("points", *META),
     forward="x",
 )
 TRUTH = Format(
     "openlanev2-truth",
-    "truth: data_dict_*.pkl of OpenLane-V2, with centrelines or lane segments and areas, in 3-D",
+    "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
     _is_truth,
     _read_truth,
+    write_truth,
+    write_options=("points",),
     forward="x",
 )

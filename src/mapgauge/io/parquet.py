@@ -13,7 +13,7 @@ import numpy as np
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._columns import InstanceColumns
+from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import Format
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import ParquetColumns
@@ -71,10 +71,19 @@ def _schema(frames: MapFrames) -> Any:
         fields.append(pa.field("pose", pa.list_(pa.float64())))
     if frames.links is not None:
         fields.append(pa.field("links", link_type()))
+    if frames.intersection is not None:
+        fields.append(pa.field("intersection", pa.bool_()))
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
     fields.append(pa.field("geometry", line, metadata=extension))
     about = Metadata(
-        VERSION, frames.dimension, frames.classes, frames.name, frames.format, frames.findings, frames.forward
+        VERSION,
+        frames.dimension,
+        frames.classes,
+        frames.name,
+        frames.format,
+        frames.findings,
+        frames.forward,
+        frames.boxes,
     )
     kind = "LineString" if frames.dimension == 2 else "LineString Z"
     # No reference system, because the coordinates are metres in the frame of the ego vehicle.
@@ -85,7 +94,7 @@ def _schema(frames: MapFrames) -> Any:
 
 def _repetitive(schema: Any) -> list[str]:
     """Return the columns whose values repeat, so that they are stored as a dictionary."""
-    plain = [name for name in schema.names if name not in ("confidence", "pose", "geometry", "links")]
+    plain = [name for name in schema.names if name not in ("confidence", "pose", "geometry", "links", "intersection")]
     return plain + [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
 
 
@@ -155,6 +164,8 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
     if frames.links is not None:
         columns["links"] = link_lists(frames, frames.links, start, stop).take(instance_at)
+    if frames.intersection is not None:
+        columns["intersection"] = pa.array(frames.intersection[start:stop]).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
@@ -189,9 +200,11 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
     links = read_links(columns, frame, instance) if columns.has("links") else None
-    given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track, links)
+    inside = columns.flags("intersection")[instance] if columns.has("intersection") else None
+    given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track, links, inside)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about
+    check_corners(sound, [name in (about.boxes if about else ()) for name in classes], columns.error, locate)
     return MapFrames(
         tokens,
         classes,
@@ -202,6 +215,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         name=name,
         format=(about.format if about else "") or "parquet",
         findings=(about.findings if about else ()) + tuple(findings),
+        boxes=about.boxes if about else (),
         forward=about.forward if about else None,
     )
 

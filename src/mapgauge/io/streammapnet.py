@@ -12,7 +12,6 @@ Coordinates are metres in the frame of the ego vehicle, x forward, y to the left
 ``track_vectors``, ``semantic_mask``) are ignored.
 """
 
-import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +28,7 @@ from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
 from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io._options import ReadOptions
+from mapgauge.io._pickling import portable_pickle
 from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io.maptracker import attach_tracks
 
@@ -217,7 +217,7 @@ def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     document: dict[str, dict[int, list[Any]]] = {token: {number: [] for number in known} for token in frames.tokens}
     for points, frame, label in zip(frames.polylines, frames.frame.tolist(), frames.label.tolist(), strict=True):
         document[frames.tokens[frame]][ids[label]].append(points.copy())
-    return pickle.dumps(document, protocol=4)
+    return portable_pickle(document)
 
 
 RESULTS = Format(

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
         frechet,
         hits,
         json_points,
+        lanes,
         lines,
+        nearby,
         pickle_scan,
         pld,
         reference,
         resample,
         savings,
+        snapping,
         sospa,
+        topology,
+        walks,
     )
 
 __all__ = [
@@ -33,13 +38,18 @@ __all__ = [
     "frechet",
     "hits",
     "json_points",
+    "lanes",
     "lines",
+    "nearby",
     "pickle_scan",
     "pld",
     "reference",
     "resample",
     "savings",
+    "snapping",
     "sospa",
+    "topology",
+    "walks",
 ]
 
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.lines import ROUNDING, START, STOP, box_distance_squared, gap_between, length_of, longest_of
 
 
@@ -28,6 +28,14 @@ def nearest_squares(points, x0, x1, y0, y1, nearest):
             for j in range(y1 - y0):
                 a, b = u - points[ZERO, y0 + j], v - points[ONE, y0 + j]
                 square = a * a + b * b
+                nearest[j] = square if square < nearest[j] else nearest[j]
+        return
+    if dimension == THREE:
+        for i in range(x0, x1):
+            u, v, w = points[ZERO, i], points[ONE, i], points[TWO, i]
+            for j in range(y1 - y0):
+                a, b, c = u - points[ZERO, y0 + j], v - points[ONE, y0 + j], w - points[TWO, y0 + j]
+                square = a * a + b * b + c * c
                 nearest[j] = square if square < nearest[j] else nearest[j]
         return
     for i in range(x0, x1):

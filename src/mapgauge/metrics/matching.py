@@ -53,7 +53,7 @@ def matches_by(distance: PairDistance, field: str, groups: Groups, protocol: Pro
 def chamfer_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     """Return the Chamfer distances of all pairs of each group, prediction by prediction; infinity beyond the limit."""
     distance = np.empty(groups.pairs)
-    factor, no_filter = _factor(groups, protocol), protocol.buffers is None
+    factor, no_filter = range_factor(groups, protocol), protocol.buffers is None
     kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
     if protocol.buffers is not None:
         near = np.flatnonzero(distance <= limit)
@@ -63,7 +63,7 @@ def chamfer_distances(groups: Groups, protocol: Protocol, limit: float) -> Float
 
 
 def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
-    factor = _factor(groups, protocol)
+    factor = range_factor(groups, protocol)
     distance = np.zeros(groups.pairs)
     if protocol.prefilter is not None:
         kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
@@ -85,7 +85,7 @@ def _sospa(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     return distance
 
 
-def _factor(groups: Groups, protocol: Protocol) -> Floats:
+def range_factor(groups: Groups, protocol: Protocol) -> Floats:
     """Return the factor of distances to each line. OpenLane-V2 reduces distances to far truth, to half at 100 m."""
     factor = np.ones(len(groups.confidence))
     if protocol.relaxed and len(factor):

@@ -117,7 +117,7 @@ class Metric:
     values: tuple[Value, ...]  # the main value first
     rows: SumRows | HitRows | CombinedRows
     setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
-    requires: tuple[str, ...] = ()  # further fields of the protocol that must be set
+    requires: tuple[str, ...] = ()  # further fields of the protocol that must be set: neither None nor empty
     unit: str = ""  # unit of the value; "" for a number without unit
     level: Level = "frame"
     needs: frozenset[Need] = frozenset({"confidences"})
@@ -125,6 +125,7 @@ class Metric:
     stated: Callable[[Protocol], str] = lambda _: ""
     default: bool = True  # whether it is computed when no metrics are named
     limits: tuple[float, float] = (-math.inf, math.inf)  # smallest and largest possible value; intervals end there
+    percent: bool = False  # whether papers print it in percent, as they do with every average precision
     of: Kind = "lines"
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None
@@ -139,7 +140,7 @@ class Metric:
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""
-        if any(getattr(protocol, field) is None for field in self.requires):
+        if any(getattr(protocol, field) in (None, ()) for field in self.requires):
             return ()
         return (None,) if self.setting is None else tuple(getattr(protocol, self.setting.field))
 

@@ -5,16 +5,31 @@ from itertools import pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.consistent_ap import C_MAP
+from mapgauge.metrics.graph_scores import GRAPH_SCORES
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.lane_f_score import F_LANE
+from mapgauge.metrics.lane_graph_pld import LANE_GRAPH_PLD
+from mapgauge.metrics.lane_matching import DET_A, DET_L, DET_L_CH, DET_LS, DET_T
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
+from mapgauge.metrics.openlane_score import OLS, OLS_L, OLUS
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.stability import MAS
+from mapgauge.metrics.topology import TOP_LL, TOP_LT
 from mapgauge.metrics.track_pld import TRACK_PLD
-from mapgauge.protocols import SWITCH_COST, Protocol
+from mapgauge.protocols import LINK_COST, SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {row.name: row for row in (PLD, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS)}
+METRICS: dict[str, Metric] = {
+    row.name: row
+    for row in (
+        *(PLD, TRACK_PLD, LANE_GRAPH_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
+        *(DET_L, DET_L_CH, DET_LS, DET_A, DET_T, TOP_LL, TOP_LT, OLS, OLUS, OLS_L, F_LANE),
+        *GRAPH_SCORES,
+    )
+}
+_RECOMMENDED = {"switch_cost": SWITCH_COST, "link_cost": LINK_COST}  # fields that metrics require
+_CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -37,28 +52,28 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
     for name in metrics:
         for field in METRICS[name].requires:
-            if getattr(protocol, field) is None:
+            if getattr(protocol, field) in (None, ()):
                 raise InvalidInput(
                     f"the protocol {protocol.name} has no {field} for {name}",
                     remedy=Remedy(
-                        f'Set it: mg.protocol("{protocol.name}", {field}={SWITCH_COST:g})',
-                        f"Give one: --{field.replace('_', '-')} {SWITCH_COST:g}",
-                    ),
+                        f'Set it: mg.protocol("{protocol.name}", {field}={_RECOMMENDED[field]:g})',
+                        f"Give one: --{field.replace('_', '-')} {_RECOMMENDED[field]:g}",
+                    )
+                    if field in _RECOMMENDED
+                    else _CHOOSE,
                 )
         setting = METRICS[name].setting
         if name not in able and setting is None:
             raise InvalidInput(
                 f"the protocol {protocol.name} has no settings for {name}",
-                remedy="Choose a protocol of this metric; mapgauge protocols lists them",
+                remedy=_CHOOSE,
             )
         if name not in able and setting is not None:
             raise InvalidInput(
                 f"the protocol {protocol.name} has no {setting.field} for {name}",
                 remedy=Remedy(
                     f'Pass them: mg.protocol("{protocol.name}", {setting.field}=(...))',
-                    f"Give them: {setting.option} with numbers, separated by commas"
-                    if setting.option
-                    else "Choose a protocol of this metric; mapgauge protocols lists them",
+                    f"Give them: {setting.option} with numbers, separated by commas" if setting.option else _CHOOSE,
                 ),
             )
     wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in able)}

@@ -11,7 +11,8 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks, frames_from_tracks, in_time, track_findings
+from mapgauge.frames.track_findings import track_findings
+from mapgauge.frames.tracks import check_tracks, frames_from_tracks, in_time
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import added, normalised_pld

@@ -22,5 +22,19 @@ from mapgauge.plot.distributions import histogram, parts
 from mapgauge.plot.flicker import lags
 from mapgauge.plot.hits import calibration, precision_recall
 from mapgauge.plot.saving import save
+from mapgauge.plot.scenes import scene
+from mapgauge.plot.strips import strip
 
-__all__ = ["calibration", "cutoffs", "frame", "histogram", "lags", "parts", "precision_recall", "ranges", "save"]
+__all__ = [
+    "calibration",
+    "cutoffs",
+    "frame",
+    "histogram",
+    "lags",
+    "parts",
+    "precision_recall",
+    "ranges",
+    "save",
+    "scene",
+    "strip",
+]

@@ -18,8 +18,10 @@ from mapgauge.display.colours import colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.plot.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
+from mapgauge.plot.links import link_handles
 from mapgauge.plot.panel import (
     CAR,
+    Paint,
     Panel,
     Values,
     View,
@@ -56,8 +58,11 @@ def frame(
 
     Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
     Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
-    written beside it if it is at least 0.1. In an SVG, every instance is an element of its own: ``prediction-7-2`` is
-    prediction 7 in panel 2, both counted from 0.
+    written beside it if it is at least 0.1. If the protocol has a link cost, arrows are links between lanes: right
+    ones are grey, false ones red, missing ones dashed, and those to a lane without a match pale.
+
+    In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
+    from 0.
 
     Args:
         assignment: From ``Results.assignment``; one for each method to draw them in columns.
@@ -78,45 +83,69 @@ def frame(
         A figure as wide as a column of a paper, or as a page if there are several panels.
     """
     assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
-    panels = _panels(assignments, side_by_side, values, names)
+    instances = [line for found in _checked(assignments) for line in (*found.truth, *found.predictions)]
+    colours = colours_of(line.class_name for line in instances)
+    panels = _panels(assignments, colours, side_by_side, values, names)
     forward = check_forward(forward) or assignments[0].forward or "x"
     least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
-    shown = _extent(assignments, least) if region is None else check_region(region, forward)
-    instances = [line for found in assignments for line in (*found.truth, *found.predictions)]
-    colours = colours_of(line.class_name for line in instances)
+    shown = extent_of(assignments, least) if region is None else check_region(region, forward)
     if ax is None:
-        sheet, view = _sheet(panels, View(forward, shown, 1.0, least), _legend(panels, colours, least), title)
+        places = [(0, k) for k in range(len(panels))]
+        sheet, view = new_sheet(
+            panels, places, View(forward, shown, 1.0, least), legend_of(panels, colours, least), title
+        )
     else:
         sheet = given(ax, len(panels))
-        view = View(forward, shown, _width(sheet, View(forward, shown, 1.0)), least)
+        view = View(forward, shown, width_in(sheet, View(forward, shown, 1.0)), least)
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
-        draw_panel(axes, view, panel, colours, k)
+        draw_panel(axes, view, panel, k, left=k == 0)
     if ax is not None and title:
         sheet.entitle(title)
     return sheet.finished()
 
 
-def _sheet(panels: list[Panel], view: View, handles: list[Artist], title: str | None) -> tuple[Canvas, View]:
-    """Return a new figure with a legend and a title, its axes, and the view with the width of a panel."""
-    left, right, between, line = (length * look().room for length in (LEFT, RIGHT, BETWEEN, LINE))
-    count = len(panels)
-    room = max(look().column if count == 1 else look().page, left + count * (NARROWEST * look().room + between))
-    view = view._replace(width=(room - left - right + between) / count - between)
+def new_sheet(
+    panels: Sequence[Panel],
+    places: Sequence[tuple[int, int]],
+    view: View,
+    handles: list[Artist],
+    title: str | None,
+    *,
+    narrowest: float = NARROWEST,
+    margin: float = LEFT,
+) -> tuple[Canvas, View]:
+    """Return a new figure with a legend and a title, its axes, and the view with the width of a panel.
+
+    Args:
+        panels: The panels.
+        places: Row and column of each panel.
+        view: The view. Its width does not matter.
+        handles: The entries of the legend.
+        title: The title.
+        narrowest: Smallest width of a panel, inches.
+        margin: Room on the left, inches.
+    """
+    left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
+    rows, columns = (max(place) + 1 for place in zip(*places, strict=True))
+    room = max(look().column if columns == 1 else look().page, left + columns * (narrowest * look().room + between))
+    view = view._replace(width=(room - left - right + between) / columns - between)
     if view.height > TALLEST * look().room:
         view = view._replace(width=view.width * TALLEST * look().room / view.height)
-    full = left + count * (view.width + between) - between + right
+    full = left + columns * (view.width + between) - between + right
     width = max(full, look().column)  # the legend needs room even if the panels are narrow
     legend = columns_of(handles, width, 5, by_rows=False)
     bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
     titles = wrapped(title, width) if title else []
     above = max(len(value_lines(panel.values, view.width)) for panel in panels) + any(panel.name for panel in panels)
     top = 1.05 * line * above + 1.1 * line * len(titles) + 0.05 * look().room
-    height = bottom + view.height + top
+    step = view.height + 1.05 * line * above + between
+    height = bottom + view.height + top + (rows - 1) * step
     figure = Drawing(figsize=(width, height), facecolor="white", edgecolor="white")
-    places = [(width - full) / 2 + left + k * (view.width + between) for k in range(count)]
-    axes = [
-        figure.add_axes((place / width, bottom / height, view.width / width, view.height / height)) for place in places
+    corners = [
+        ((width - full) / 2 + left + column * (view.width + between), bottom + (rows - 1 - row) * step)
+        for row, column in places
     ]
+    axes = [figure.add_axes((x / width, y / height, view.width / width, view.height / height)) for x, y in corners]
     if titles:
         look_of: dict[str, Any] = {"fontsize": look().normal, "color": INK, "weight": "bold"}
         figure.text(0.5, 1 - 0.04 / height, "\n".join(titles), ha="center", va="top", **look_of)
@@ -136,20 +165,15 @@ def _sheet(panels: list[Panel], view: View, handles: list[Artist], title: str | 
     return Canvas(figure, axes, own=True), view
 
 
-def _width(sheet: Canvas, view: View) -> float:
+def width_in(sheet: Canvas, view: View) -> float:
     """Return the width in inches that the region has in given axes."""
     box = sheet.axes[0].get_window_extent()
     ratio = view.width / view.height
     return float(min(box.width, box.height * ratio) / sheet.figure.dpi)
 
 
-def _panels(
-    assignments: list[Assignment],
-    side_by_side: bool,
-    values: Values | Sequence[Values] | None,
-    names: Sequence[str] | None,
-) -> list[Panel]:
-    """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
+def _checked(assignments: list[Assignment]) -> list[Assignment]:
+    """Return assignments, after checking that they are such."""
     if not assignments:
         raise InvalidInput("assignment: expected at least one, got none")
     for found in assignments:
@@ -157,6 +181,17 @@ def _panels(
             raise InvalidInput(
                 f"assignment: expected an Assignment from Results.assignment(), got {type(found).__name__}"
             )
+    return assignments
+
+
+def _panels(
+    assignments: list[Assignment],
+    colours: Mapping[str, str],
+    side_by_side: bool,
+    values: Values | Sequence[Values] | None,
+    names: Sequence[str] | None,
+) -> list[Panel]:
+    """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
     tokens = list(dict.fromkeys(found.token for found in assignments))
     if side_by_side and len(tokens) > 1:
         raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
@@ -174,15 +209,24 @@ def _panels(
     if len(values) != count:
         raise InvalidInput(f"values must be {count} mappings, one for each assignment, got {len(values)}")
     panels = [
-        Panel(name, found, truth=not side_by_side, predictions=True, marks=True, values=corner)
+        Panel(
+            *(name, found),
+            truth=not side_by_side,
+            predictions=True,
+            marks=True,
+            values=corner,
+            paint=Paint.by_class(found, colours),
+        )
         for name, found, corner in zip(names, assignments, values, strict=True)
     ]
     if side_by_side:  # matches differ between methods, so the truth shows none if there are several
-        panels.insert(0, Panel("truth", assignments[0], truth=True, predictions=False, marks=alone, values={}))
+        paint = panels[0].paint
+        truth = Panel("truth", assignments[0], truth=True, predictions=False, marks=alone, values={}, paint=paint)
+        panels.insert(0, truth)
     return panels
 
 
-def _extent(assignments: list[Assignment], least: float) -> tuple[float, float, float, float]:
+def extent_of(assignments: list[Assignment], least: float) -> tuple[float, float, float, float]:
     """Return the extent of all points that are drawn and of the car, with a margin."""
     lines = [
         line.points[:, :2]
@@ -194,23 +238,29 @@ def _extent(assignments: list[Assignment], least: float) -> tuple[float, float, 
     return x_min - 1, y_min - 1, x_max + 1, y_max + 1
 
 
-def _legend(panels: list[Panel], colours: dict[str, str], least: float) -> list[Artist]:
+def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) -> list[Artist]:
     """Return the entries of the legend: classes by colour, then symbols in grey."""
     none = np.empty((0, 2))
     both = [panel for panel in panels if panel.truth and panel.predictions]
     missed = any(len(p.assignment.matches) < len(p.assignment.truth) for p in panels if p.truth and p.marks)
-    false = any(len(p.assignment.matches) < len(p.assignment.predictions) for p in panels if p.predictions)
-    pairs = any(len(match.pairs) for panel in both for match in panel.assignment.matches)
+    false = any(len(p.assignment.matches) < len(p.assignment.predictions) for p in panels if p.predictions and p.marks)
+    pairs = any(len(match.pairs) for panel in both if panel.detail for match in panel.assignment.matches)
+    boxes = panels[0].assignment.boxes[1] + sum(panel.assignment.boxes[0] for panel in panels if panel.predictions)
     car = Line2D([], [], linestyle="none", marker="^", markersize=4, color=GREY, markeredgecolor="none")
     entries = [
         *((word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in colours.items()),
-        ("truth", truth_line(none, GREY, 3)),
+        ("truth", truth_line(none, GREY, 3) if any(panel.truth for panel in panels) else None),
         ("missed truth", truth_line(none, GREY, 3, alone=True) if missed else None),
-        (f"prediction (confidence{f' from {least:g}' if least else ''})", prediction_line(none, GREY)),
+        (
+            f"prediction (confidence{f' from {least:g}' if least else ''})",
+            prediction_line(none, GREY) if any(panel.predictions for panel in panels) else None,
+        ),
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
-        ("unmatched point", hollow_points(none, GREY, 2.6)),
+        ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
+        *link_handles([(panel.assignment, panel.predictions, panel.truth) for panel in panels]),
         ("ego", car),
+        (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]
     there: list[Artist] = []
     for label, handle in entries:

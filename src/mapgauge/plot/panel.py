@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mapgauge.display.tables import number
 from mapgauge.frames.instance import Instance
+from mapgauge.plot.links import draw_links
 from mapgauge.plot.numbers import Box, place_beside
 from mapgauge.plot.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 from mapgauge.results.assignment import Assignment
@@ -76,6 +77,18 @@ class View(NamedTuple):
         return left + (-x if self.forward == "x" else x) / self.scale, bottom + y / self.scale
 
 
+class Paint(NamedTuple):
+    """The colours of the instances of an assignment."""
+
+    predictions: Sequence[str]
+    truth: Sequence[str]
+
+    @classmethod
+    def by_class(cls, found: Assignment, colours: Mapping[str, str]) -> "Paint":
+        """Return the colour of the class of each instance."""
+        return cls(*([colours[line.class_name] for line in lines] for lines in (found.predictions, found.truth)))
+
+
 class Panel(NamedTuple):
     """What one panel shows of an assignment."""
 
@@ -85,20 +98,22 @@ class Panel(NamedTuple):
     predictions: bool
     marks: bool  # whether matches are drawn
     values: Values
+    paint: Paint
+    detail: bool = True  # whether matched pairs, unmatched points and confidences are drawn
 
 
-def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
-    """Draw a panel and its axes. ``place`` is the number of the panel."""
-    _dress(axes, view, panel, first=place == 0)
-    found = panel.assignment
+def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
+    """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
+    _dress(axes, view, panel, left=left, bottom=bottom)
+    found, paint = panel.assignment, panel.paint
     matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})
     if panel.truth:
         width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
         for j, line in enumerate(found.truth):
             alone = panel.marks and j not in matched[1]
             at = view.drawn(_joined(line.points, found.truth_closed, j))
-            axes.add_line(truth_line(at, colours[line.class_name], width, alone=alone, name=f"truth-{j}-{place}"))
-    if panel.truth and panel.predictions:
+            axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=f"truth-{j}-{place}"))
+    if panel.truth and panel.predictions and panel.detail:
         for match in found.matches:
             x, y = found.predictions[match.prediction], found.truth[match.truth]
             if sure(x) < view.confidence:
@@ -107,20 +122,27 @@ def draw_panel(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str],
             axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
         for i in np.argsort([sure(line) for line in found.predictions], kind="stable").tolist():
-            line, alone = found.predictions[i], i not in matched[0]
+            line, alone = found.predictions[i], panel.marks and i not in matched[0]
             if sure(line) < view.confidence:
                 continue
-            at, colour = view.drawn(_joined(line.points, found.predictions_closed, i)), colours[line.class_name]
+            at = view.drawn(_joined(line.points, found.predictions_closed, i))
             name = f"prediction-{i}-{place}"
-            axes.add_line(prediction_line(at, colour, alone=alone, opacity=_opacity(line), name=name))
-    if panel.marks:
-        _mark_unmatched(axes, view, panel, colours, place)
+            axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
+    if panel.marks and panel.detail:
+        _mark_unmatched(axes, view, panel, place)
+    draw_links(
+        *(axes, found, view.drawn, place),
+        predictions=panel.predictions,
+        truth=panel.truth,
+        confidence=view.confidence,
+    )
     car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
     axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
-    _write(axes, view, panel, colours)
+    if panel.predictions and panel.detail:
+        _write(axes, view, panel)
 
 
-def _dress(axes: Axes, view: View, panel: Panel, *, first: bool) -> None:
+def _dress(axes: Axes, view: View, panel: Panel, *, left: bool, bottom: bool) -> None:
     plain(axes)
     axes.spines[:].set(visible=True, linewidth=0.6 * look().pen, color=GREY)
     across, up = view.limits
@@ -128,15 +150,15 @@ def _dress(axes: Axes, view: View, panel: Panel, *, first: bool) -> None:
     axes.grid(visible=True, color=PALE, linewidth=0.3 * look().pen, linestyle="-", alpha=1)
     axes.set_axisbelow(True)
     longest = max(abs(across[1] - across[0]), up[1] - up[0])
-    tick = round_step(longest / 7)
+    tick = round_step(longest / (7 if panel.detail else 5))
     for axis, (low, high) in ((axes.xaxis, sorted(across)), (axes.yaxis, up)):
         axis.set_ticks([tick * k for k in range(int(np.ceil(low / tick)), int(high // tick) + 1)])
     side = "y to the left (m)" if view.forward == "x" else "x to the right (m)"
-    axes.set_xlabel(side, fontsize=look().small, color=INK, labelpad=1)
-    if first:
+    if bottom:
+        axes.set_xlabel(side if panel.detail else f"{side[0]} (m)", fontsize=look().small, color=INK, labelpad=1)
+    if left:
         axes.set_ylabel(f"{view.forward} forward (m)", fontsize=look().small, color=INK, labelpad=0)
-    else:
-        axes.tick_params(labelleft=False)
+    axes.tick_params(labelleft=left, labelbottom=bottom)
     above = value_lines(panel.values, view.width)
     if above:
         offset: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "linespacing": 1.25}
@@ -230,51 +252,53 @@ def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> 
     return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=opacity, zorder=3, gid=name)
 
 
-def _mark_unmatched(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str], place: int) -> None:
+def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Mark the unmatched points of matched polylines."""
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
     found = panel.assignment
     for match in found.matches:
-        for shown, side, lines, index, partners in (
-            (panel.truth, "truth", found.truth, match.truth, match.pairs[:, 1]),
-            (panel.predictions, "prediction", found.predictions, match.prediction, match.pairs[:, 0]),
+        for shown, side, lines, colours, index, partners in (
+            (panel.truth, "truth", found.truth, panel.paint.truth, match.truth, match.pairs[:, 1]),
+            (
+                *(panel.predictions, "prediction", found.predictions, panel.paint.predictions),
+                *(match.prediction, match.pairs[:, 0]),
+            ),
         ):
             line = lines[index]
             if sure(line) < view.confidence:
                 continue
             alone = np.setdiff1d(np.arange(len(line.points)), partners)
             if shown and len(alone):
-                at, colour = view.drawn(line.points[alone]), colours[line.class_name]
+                at = view.drawn(line.points[alone])
                 name = f"unmatched-{side}-{index}-{place}"
-                axes.add_line(hollow_points(at, colour, size, opacity=_opacity(line), name=name))
+                axes.add_line(hollow_points(at, colours[index], size, opacity=_opacity(line), name=name))
 
 
-def _write(axes: Axes, view: View, panel: Panel, colours: Mapping[str, str]) -> None:
+def _write(axes: Axes, view: View, panel: Panel) -> None:
     """Write confidences beside predictions."""
     ink, weight = _ink(view, panel)
     x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
     taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car
-    if not panel.predictions:
-        return
     low, high = np.array(view.region[:2]), np.array(view.region[2:])
+    painted = zip(panel.assignment.predictions, panel.paint.predictions, strict=True)
     numbered = [
-        line
-        for line in sorted(panel.assignment.predictions, key=sure, reverse=True)
+        (line, colour)
+        for line, colour in sorted(painted, key=lambda one: sure(one[0]), reverse=True)
         if line.confidence is not None
         and line.confidence >= max(NUMBERED, view.confidence)
         and ((line.points[:, :2] >= low) & (line.points[:, :2] <= high)).all(axis=1).any()
     ]
     size = look().small * (0.85 if view.scale > 6 else 0.77)
-    lines = [view.on_page(line.points) for line in numbered]
+    lines = [view.on_page(line.points) for line, _ in numbered]
     boxes = place_beside(lines, (2.3 * size, 0.85 * size), ink, weight, view.box, taken)
-    for line, box in zip(numbered, boxes, strict=True):
+    for (line, colour), box in zip(numbered, boxes, strict=True):
         axes.text(
             *view.in_metres(box.x, box.y),
             f"{line.confidence:.2f}",
             ha="center",
             va="center_baseline",
             fontsize=size,
-            color=colours[line.class_name],
+            color=colour,
             alpha=0.5 + 0.5 * sure(line),
             bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6},
             zorder=9,

@@ -27,8 +27,10 @@ from mapgauge.report.columns import column_keys, frame_numbers
 from mapgauge.report.drawings import Arrays, drawings, has_shares
 from mapgauge.report.pack import pack
 from mapgauge.report.selection import choose
+from mapgauge.report.strips import StripData, strip_data, worst_scenes
 from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
+from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.scoring.threads import Progress
@@ -36,6 +38,7 @@ from mapgauge.scoring.threads import Progress
 FRAMES = 200
 # Joined to one script in this order.
 SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "view", "frame", "export", "explorer")
+STRIP = "strip"  # the script, the style and the elements of the tracks over time; only in pages that have them
 
 
 def write_report(
@@ -54,8 +57,9 @@ def write_report(
         path: The file to write.
         names: Names of the methods; None uses the file names.
         frames: Number of frames that can be drawn. They are the worst by each value and by each of its parts, those
-            with the largest differences between methods, and a random quarter. The page states the reasons. It always
-            has the values of all frames. Drawing needs the geometry, which results from a file have only if they are
+            with the largest differences between methods, and a random quarter. If T-PLD was computed, up to half of
+            them are whole scenes with the worst T-PLD. The page states the reasons. It always has the values of all
+            frames. Drawing needs the geometry, which results from a file have only if they are
             loaded with predictions and truth.
         title: Title of the page.
         progress: Called with the number of frames prepared so far and their total, over all methods.
@@ -75,7 +79,8 @@ def write_report(
     first = methods[0]
     methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
     numbers = [frame_numbers(method) for method in methods]
-    chosen = choose([metric for metric, _ in lists_of_frames(first.metrics)], comparison.names, numbers, frames)
+    metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
+    chosen = choose(metrics, comparison.names, numbers, frames, scenes=list(worst_scenes(methods).values()))
     drawn = list(chosen) if all(method.data is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     steps = count(1)
@@ -89,7 +94,8 @@ def write_report(
         columns = {f"value.{key}": column for key, column in table.items()}
         columns |= drawings(method, drawn, advance) if drawn else {}
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
-    directory, data = pack(arrays)
+    strips = strip_data(methods, drawn)
+    directory, data = pack(arrays | strips.arrays)
     heading, colour = title or "mapgauge report", colours_of(first.class_names)
     meta = {
         "methods": comparison.names,
@@ -104,11 +110,13 @@ def write_report(
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
+        "linkStates": STATES if first.protocol.link_cost is not None else [],
         "region": first.protocol.region,
         "arrays": directory,
+        **strips.meta,
     }
-    drawing = _about_drawings(methods, drawn)
-    page = _page(heading, summary(methods, comparison), drawing, meta, data)
+    drawing = " ".join(filter(None, [_about_drawings(methods, drawn), strips.about]))
+    page = _page(heading, summary(methods, comparison), drawing, meta, data, strips)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -160,14 +168,16 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     )
 
 
-def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str) -> str:
+def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str, strips: StripData) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    script = "\n" + "\n".join(_resource(f"{name}.js") for name in SCRIPTS)
+    scripts = (STRIP, *SCRIPTS) if strips.meta else SCRIPTS
+    script = "\n" + "\n".join(_resource(f"{name}.js") for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(
         title=escape(heading),
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'",
-        style=_resource("page.css"),
+        style=_resource("page.css") + (_resource(f"{STRIP}.css") if strips.meta else ""),
+        strip="\n" + _resource(f"{STRIP}.html").rstrip() if strips.meta else "",
         summary=top,
         drawing=escape(drawing),
         meta=json.dumps(meta).replace("<", "\\u003c"),

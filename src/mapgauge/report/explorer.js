@@ -15,7 +15,10 @@ const DEFAULTS = () => ({
   least: 0,
   off: new Set(), // layers
   view: null, // { x, y, width } in metres; null is the whole frame
+  pane: "", // "time" shows the tracks over time in place of the list
 });
+
+const overTime = typeof timeStrip === "undefined" ? null : timeStrip; // only pages with tracks have strip.js
 
 let state = DEFAULTS();
 let columns = {};
@@ -26,7 +29,7 @@ function addressOf(now) {
   const first = DEFAULTS();
   const said = new URLSearchParams();
   if (now.frame >= 0) said.set("frame", meta.tokens[now.frame]);
-  for (const key of ["method", "of", "text", "scene", "value", "why"]) if (now[key] !== first[key]) said.set(key, now[key]);
+  for (const key of ["method", "of", "text", "scene", "value", "why", "pane"]) if (now[key] !== first[key]) said.set(key, now[key]);
   if (now.sort !== first.sort || now.down !== first.down) said.set("sort", (now.down ? "-" : "") + now.sort);
   for (const [key, [low, high]] of Object.entries(now.ranges)) said.append("range", `${key} ${low} ${high}`);
   if (now.least > 0) said.set("least", now.least);
@@ -47,6 +50,7 @@ function stateOf(address) {
     scene: meta.scenes ?? [],
     value: numberKeys,
     why: [DRAWN, ...meta.reasons],
+    pane: overTime ? ["time"] : [],
   };
   for (const [key, values] of Object.entries(known)) if (values.includes(said.get(key))) now[key] = said.get(key);
   now.text = said.get("text") ?? "";
@@ -87,6 +91,7 @@ function change(changes) {
 
 function refresh(before = null) {
   const differs = (...keys) => before === null || keys.some((key) => state[key] !== before[key]);
+  overTime?.toggle(state);
   if (differs("method", "of")) columns = columnsOf(state.method, state.of);
   if (differs("method", "of", "text", "scene", "why", "ranges", "sort", "down")) {
     rows = sorted(passing(state, columns), state, columns);
@@ -95,13 +100,13 @@ function refresh(before = null) {
     scroller.scrollTop = 0; // show the first rows after sorting or filtering
     $$("count").textContent = `${rows.length.toLocaleString("en")} of ${frameCount.toLocaleString("en")} frames`;
   }
-  if (differs("method", "of", "text", "scene", "why", "ranges", "value")) {
+  if (differs("method", "of", "text", "scene", "why", "ranges", "value", "pane")) {
     drawHistogram(state.value, ...seriesOf(state), passing(state, columns, state.value), rows, state.ranges[state.value]);
     showChips();
   }
-  if (differs("frame", "method", "of", "text", "scene", "why", "ranges", "sort", "down")) {
+  if (differs("frame", "method", "of", "text", "scene", "why", "ranges", "sort", "down", "pane")) {
     showRows(state, rows, columns);
-    if (differs("frame") && rows.includes(state.frame)) {
+    if (differs("frame", "pane") && rows.includes(state.frame)) {
       scrollToRow(rows.indexOf(state.frame)); // only a list with rows can be scrolled
       showRows(state, rows, columns);
     }
@@ -112,10 +117,11 @@ function refresh(before = null) {
   }
   if (differs("frame", "least", "off", "of")) for (const panel of panels) applyLayers(panel, state);
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
+  overTime?.show(state);
   showControls();
   $$("absent").hidden = state.absent === "";
   $$("absent").textContent = state.absent === "" ? "" : `The link names the frame ${state.absent}, which is not in this report.`;
-  $$("outside").hidden = rows.includes(state.frame);
+  $$("outside").hidden = orderOf().includes(state.frame);
   clearTimeout(addressTimer); // browsers limit how often the address may change
   addressTimer = setTimeout(() => history.replaceState(null, "", addressOf(state)), 100);
 }
@@ -133,11 +139,15 @@ function showControls() {
   $$("least").value = state.least;
   $$("least-value").textContent = state.least.toFixed(2);
   for (const box of document.querySelectorAll("[data-layer]")) box.checked = !state.off.has(box.dataset.layer);
-  const place = rows.indexOf(state.frame);
+  const order = orderOf();
+  const place = order.indexOf(state.frame);
   $$("save-list").disabled = rows.length === 0;
-  $$("previous").disabled = rows.length === 0 || place === 0;
-  $$("next").disabled = rows.length === 0 || place === rows.length - 1;
+  $$("previous").disabled = order.length === 0 || place === 0;
+  $$("next").disabled = order.length === 0 || place === order.length - 1;
 }
+
+// The frames that the keys and buttons go through: those of the list, or those of the scene over time.
+const orderOf = () => overTime?.order(state) ?? rows;
 
 function showChips() {
   const chips = Object.entries(state.ranges).map(([key, [low, high]]) => {
@@ -157,8 +167,9 @@ function setRange(key, range) {
 }
 
 function go(by) {
-  const place = rows.indexOf(state.frame);
-  const next = place < 0 ? rows[0] : rows[Math.min(Math.max(place + by, 0), rows.length - 1)];
+  const order = orderOf();
+  const place = order.indexOf(state.frame);
+  const next = place < 0 ? order[0] : order[Math.min(Math.max(place + by, 0), order.length - 1)];
   if (next === undefined) return;
   change({ frame: next });
   scrollToRow(rows.indexOf(next)); // needed if the frame did not change but was scrolled out of sight
@@ -200,7 +211,7 @@ function build() {
   const onView = (make) => change({ view: make(state.view) });
   const nameOf = (panel) => [meta.tokens[state.frame], meta.methods[panel.method]];
   buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel))));
-  const layers = Object.entries(LAYERS).filter(([key]) => meta.matched || key === "truth" || key === "predictions");
+  const layers = Object.entries(LAYERS).filter(([key]) => (key === "links" ? meta.linkStates.length : meta.matched || key === "truth" || key === "predictions"));
   boxes("layer-boxes", "checkbox", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
   boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
@@ -222,6 +233,7 @@ function build() {
     $$("copied").textContent = "copied";
     setTimeout(() => ($$("copied").textContent = ""), 2000);
   });
+  overTime?.build(change);
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   $$("previous").addEventListener("click", () => go(-1));
   $$("next").addEventListener("click", () => go(1));

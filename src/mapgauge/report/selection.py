@@ -11,11 +11,18 @@ from mapgauge.metrics.metric import Metric
 from mapgauge.typing import Flags, Floats
 
 RANDOM = "random sample"
+WHOLE = "in a scene with the worst T-PLD"
 Numbers = Mapping[str, NDArray[Any]]  # the columns of one method, from ``frame_numbers``
 
 
 def choose(
-    metrics: Sequence[Metric], names: Sequence[str], numbers: Sequence[Numbers], count: int, *, seed: int = 0
+    metrics: Sequence[Metric],
+    names: Sequence[str],
+    numbers: Sequence[Numbers],
+    count: int,
+    *,
+    scenes: Sequence[Sequence[int]] = (),
+    seed: int = 0,
 ) -> dict[int, list[str]]:
     """Choose the frames to draw by several values, and a random sample.
 
@@ -23,11 +30,15 @@ def choose(
     metric, for each method, and the frames with the largest differences between each two methods. The last quarter is
     random. If there are no metrics, all are random. If there are at most ``count`` frames, all are chosen.
 
+    If scenes are given, all frames of as many of them as fit into half the number come first. Only the rest is chosen
+    as above.
+
     Args:
         metrics: The metrics that score single frames.
         names: Names of the methods.
         numbers: The columns of each method.
         count: Number of frames to choose.
+        scenes: The frames of scenes to draw as a whole, the first ones first.
         seed: Seed of the random sample.
 
     Returns:
@@ -37,7 +48,10 @@ def choose(
     if count >= total:
         return {frame: [] for frame in range(total)}
     chosen: dict[int, list[str]] = {}
-    ranked = count - count // 4
+    for frames in scenes:
+        if len(chosen) + len(frames) <= count // 2:
+            chosen |= {frame: [WHOLE] for frame in frames}
+    ranked = count - (count - len(chosen)) // 4
     rankings = ([(reason, frame) for frame in order[:count]] for reason, order in _rankings(metrics, names, numbers))
     for turn in zip_longest(*rankings):
         for reason, frame in filter(None, turn):

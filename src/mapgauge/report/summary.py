@@ -8,7 +8,7 @@ from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.metrics.metric import HitRows, Metric
+from mapgauge.metrics.metric import HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
@@ -38,7 +38,8 @@ def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
     settings = first.protocol
-    stated = [row.stated(settings) for row in map(METRICS.__getitem__, first.metrics) if not _is_ap(row)]
+    added = [row for row in map(METRICS.__getitem__, first.metrics) if isinstance(row.rows, SumRows)]
+    stated = dict.fromkeys(row.stated(settings) for row in added)
     files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     return (
         f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
@@ -85,7 +86,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 *([escape(called)] if several else []),
                 *(_estimate(found.get(name, {}).get(key), result, name, key) for key in keys),
             ]
-            for name in (*first.class_names, "mean")
+            for name, _ in first.summary.rows_of(metric)
             for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
         header = ["class", *(["method"] if several else []), *(escape(column_title(key)) for key in keys)]
@@ -96,7 +97,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             rows = [
                 [escape(name), *(_difference(found[name].get(key)) for key in keys)]
                 for name in (*first.class_names, "mean")
-                if name in found
+                if name in found and any(found[name].get(key) for key in keys)
             ]
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
             tables.append(_table(caption, ["class", *map(title_of, keys)], rows))
@@ -153,7 +154,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     )
     rows = [
         (name, called, result.mean if name == "mean" else result.classes[name])
-        for name in (*first.class_names, "mean")
+        for name, _ in first.summary.rows_of(metric.name)
         for called, result in zip(names, methods, strict=True)
     ]
     cells = [

@@ -39,7 +39,8 @@ def frame_columns(
     for metric, rows in lists_of_frames(metrics):
         found = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
         for value in metric.values:
-            columns[value.key] = found[value.key].tolist() if value.key in found else [None] * scores.frames
+            values = found[value.key].tolist() if value.key in found else [None] * scores.frames
+            columns[value.key] = [None if value is None or math.isnan(value) else value for value in values]
     kept = np.isin(scores.label, chosen)
     frame = scores.frame[kept]
     for name, bits in scores.hits.items():

@@ -21,6 +21,7 @@ Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
 Geometry: TypeAlias = Literal["original", "rounded"]
 
 KINDS: tuple[Geometry, ...] = ("original", "rounded")
+_MOST_LINKS = 1 << 22  # of a side, about 20 MB; more are left out, and figures then show no links
 NAMES = ("geometry/predictions", "geometry/truth")  # of the arrays
 
 
@@ -47,7 +48,9 @@ def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
     if kind == "rounded":
         # Written as float64: the bytes that are zero after rounding compress to almost nothing.
         polylines = Polylines(polylines.coords.astype(np.float32).astype(np.float64), polylines.offsets)
-    nothing = dict.fromkeys(("track", "scenes", "timestamps", "poses", "links"))
+    nothing = dict.fromkeys(("scenes", "poses"))
+    if frames.links is not None and len(frames.links) > _MOST_LINKS:
+        nothing["links"] = None
     return replace(frames, polylines=polylines, name="", findings=(), **nothing)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.files.kinds import is_folder, is_plain_file
 from mapgauge.files.places import is_url
-from mapgauge.frames.content_hash import content_hash, hash_text
+from mapgauge.frames.content_hash import has_content
 from mapgauge.frames.history import READ, Step, arguments_of, replay
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import read
@@ -63,7 +63,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     if not recorded.hash:
         raise InvalidInput(f"{name}: the {side} cannot be checked, because the results have no hash of them")
     if isinstance(given, MapFrames):
-        if hash_text(content_hash(given)) != recorded.hash:
+        if not has_content(given, recorded.hash):
             raise _other(side, recorded, name)
         return given
     paths = recorded_paths(recorded, origin) if given is None else [os.fspath(given)]
@@ -82,7 +82,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
         except MapgaugeError as error:
             failed.append(error)
             continue
-        if hash_text(content_hash(frames)) == recorded.hash:
+        if has_content(frames, recorded.hash):
             return frames
         failed.append(_other(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
     raise failed[0]

@@ -28,11 +28,15 @@ class Input(NamedTuple):
     history: History = None  # how the frames were read and changed; None if they cannot be read again
 
     @classmethod
-    def of(cls, frames: MapFrames) -> "Input":
-        """Return the record of frames in memory."""
-        return cls(
-            frames.name, frames.format, len(frames), frames.counts, hash_text(content_hash(frames)), frames.history
-        )
+    def of(cls, frames: MapFrames, *, tracks: bool = False) -> "Input":
+        """Return the record of frames in memory.
+
+        Args:
+            frames: The frames.
+            tracks: Whether a metric uses their tracks, so that the hash includes them.
+        """
+        text = hash_text(content_hash(frames, tracks=tracks))
+        return cls(frames.name, frames.format, len(frames), frames.counts, text, frames.history)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values."""
@@ -80,10 +84,14 @@ class Summary:
         found = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
         return [str(key) for key in found]
 
+    def rows_of(self, metric: str) -> list[tuple[str, Values]]:
+        """Return the values of the classes that a metric has values for, and the means, with their names."""
+        mine = [name for name in self.class_names if METRICS[metric].covers(name, self.protocol)]
+        return [*((name, self.classes[name]) for name in mine), ("mean", self.mean)]
+
     def table(self) -> str:
         """Return the summary as text: one table per metric, with a row per class and the mean."""
-        rows = [*self.classes.items(), ("mean", self.mean)]
-        return "\n\n".join(_table(self.keys(metric), rows) for metric in self.metrics)
+        return "\n\n".join(_table(self.keys(metric), self.rows_of(metric)) for metric in self.metrics)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain Python values."""

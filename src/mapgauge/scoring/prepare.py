@@ -14,9 +14,11 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks, track_findings
+from mapgauge.frames.track_findings import track_findings
+from mapgauge.frames.tracks import check_tracks
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
+from mapgauge.metrics.lane_parts import lanes_of_part
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
@@ -87,17 +89,25 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
 def findings_of(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks, and those about tracks and times if a metric needs them.
+    """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    So are links that one side lacks, unless a metric uses them, and equal confidences if no metric uses them, as those
+    of graphs, which have none.
     """
-    found = check(predictions, truth, region=protocol.region, classes=protocol.classes)
-    found = tuple(finding for finding in found if finding.code != "tracks-one-side")
-    if not any("tracks" in METRICS[name].needs for name in metrics):
-        return found
-    known = {finding.code for finding in found}
-    aligned = align(predictions, truth, classes=protocol.classes, unknown="ignore")
-    return (*found, *(finding for finding in track_findings(*aligned) if finding.code not in known))
+    # The checks are about lines, not about boxes.
+    lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
+    found = check(predictions, truth, region=protocol.region, classes=lines)
+    unused = {"tracks-one-side"}
+    if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
+        unused |= {"confidence-equal", "truth-confidence"}
+    if not any("links" in METRICS[name].needs for name in metrics):
+        unused.add("links-one-side")
+    found = tuple(finding for finding in found if finding.code not in unused)
+    of_scenes = any(METRICS[name].level == "scene" for name in metrics)
+    if not of_scenes or (predictions.track is not None and truth.track is not None):
+        return found  # with tracks on both sides, the checks have looked at them
+    return (*found, *track_findings(predictions, truth))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
@@ -121,7 +131,7 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
 
 
 def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return both sides, cropped to the region if the protocol says so.
+    """Return both sides, cropped to the region and with a part of the lanes only, if the protocol says so.
 
     If one side does not know which axis points forward, it has the axes of the other side.
     """
@@ -129,8 +139,8 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
         names = predictions.name or "predictions", truth.name or "truth"
         check_axes(predictions.forward, truth.forward, protocol, names)
         region = check_region(protocol.region, truth.forward or predictions.forward)
-        return predictions.crop(region), truth.crop(region)
-    return predictions, truth
+        predictions, truth = predictions.crop(region), truth.crop(region)
+    return lanes_of_part(predictions, truth, protocol)
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:
@@ -192,7 +202,10 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 if side.links is None and len(side.polylines):
                     raise InvalidInput(
                         f"{side.name or called}: {name} needs links between lanes, and these frames have none",
-                        remedy="Use files with links, such as those of OpenLane-V2, or Parquet and GeoJSON with links",
+                        remedy=Remedy(
+                            "Use files with links (OpenLane-V2), or name other metrics with metrics=",
+                            "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
+                        ),
                     )
         if "every track" in metric.needs:
             for side, called in ((predictions, "predictions"), (truth, "truth")):

@@ -31,7 +31,8 @@ def score(
     """
     linked = any("links" in METRICS[name].needs for name in metrics)
     groups = group(predictions, truth, protocol, links=linked)
-    lines, of_lines = groups.of_lines() if groups.boxes else (groups, None)
+    of_all = any(row.of == "lines" for row, _ in (*sum_metrics(metrics), *hit_metrics(metrics)))
+    lines, of_lines = groups.of_lines() if groups.boxes and of_all else (groups, None)
     shape = (len(truth), len(truth.classes))
     counts = np.diff(groups.bounds, axis=1).reshape(*shape, 2)
     mine = groups.is_prediction

@@ -69,6 +69,16 @@ class Scores:
             {name: column[records] for name, column in self.hits.items()},
         )
 
+    def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
+        """Return the rows of these metrics and of other metrics of the same frames, in the order of ``metrics``."""
+
+        def both(mine: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+            found = mine | others
+            return {name: found[name] for name in metrics if name in found}
+
+        columns = {name: both(getattr(self, name), getattr(other, name)) for name in ("sums", "rings", "hits")}
+        return Scores(self.predicted, self.true, self.confidence, **columns)
+
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
         """Concatenate the rows of consecutive ranges of frames."""

@@ -5,7 +5,7 @@ truth.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,8 @@ from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.scenes import scenes_from_tokens
+from mapgauge.frames.track_findings import findings_of_times
+from mapgauge.frames.tracks import frames_by_scene, in_time
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
 from mapgauge.scoring.prepare import Frames, loaded, with_scenes
 from mapgauge.typing import Indices
@@ -63,9 +65,14 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     motions = _rigid(frames, name)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
-    order = _in_time(frames)
-    findings += _findings(frames, order)
-    return Drives(frames, motions, order, tuple(findings))
+    findings += findings_of_times(name, frames)
+    return Drives(frames, motions, _in_time(frames), tuple(findings))
+
+
+def _in_time(frames: MapFrames) -> dict[str, Indices]:
+    """Return the frames of each scene in the order of time. Scenes are sorted by name."""
+    place = np.argsort(in_time(frames))
+    return {scene: own[np.argsort(place[own])] for scene, own in sorted(frames_by_scene(frames).items())}
 
 
 def _check_tokens(frames: MapFrames, name: str) -> None:
@@ -139,49 +146,3 @@ def _rigid(frames: MapFrames, name: str) -> NDArray[np.float64]:
                     remedy="Correct the pose, or leave the frame out",
                 ) from error
         raise
-
-
-def _in_time(frames: MapFrames) -> dict[str, Indices]:
-    """Return the frames of each scene by time stamp, those without time stamps in the order of the file."""
-    assert frames.scenes is not None
-    members: dict[str, list[int]] = {}
-    for i, scene in enumerate(frames.scenes):
-        members.setdefault(scene, []).append(i)
-    times = frames.timestamps
-    if times is not None:
-        for own in members.values():
-            own.sort(key=lambda i: (int(times[i]), frames.tokens[i]))
-    return {scene: np.array(members[scene], np.int64) for scene in sorted(members)}
-
-
-def _findings(frames: MapFrames, order: Mapping[str, Indices]) -> Iterator[Finding]:
-    """Yield what is unusual about the scenes and the order of frames."""
-    single = [scene for scene, own in order.items() if len(own) == 1]
-    if single:
-        text = f"{len(single)} of {len(order)} scenes have one frame only, which has no frame to be compared with"
-        yield Finding("warning", "scenes-of-one-frame", text, len(single), tuple(single[:_EXAMPLES]))
-    several = {scene: own for scene, own in order.items() if len(own) > 1}
-    if frames.timestamps is None:
-        apart = [scene for scene, own in several.items() if (np.diff(own) != 1).any()]
-        if apart:
-            text = (
-                f"{len(apart)} of {len(order)} scenes are in several pieces in the file, and there are no time stamps"
-            )
-            remedy = "Check that the frames of these scenes are in the order of time"
-            yield Finding("warning", "scenes-in-pieces", text, len(apart), tuple(apart[:_EXAMPLES]), Remedy.of(remedy))
-        elif several:
-            text = "there are no time stamps: the frames of each scene are taken in the order of the file"
-            yield Finding("note", "timestamps-missing", text, len(several))
-        return
-    mixed = [scene for scene, own in several.items() if (np.diff(own) < 0).any()]
-    if mixed:
-        text = f"the frames of {len(mixed)} of {len(order)} scenes are not in the order of time. They were sorted"
-        yield Finding("note", "frames-out-of-order", text, len(mixed), tuple(mixed[:_EXAMPLES]))
-    same = [
-        frames.tokens[own[k]]
-        for own in several.values()
-        for k in np.flatnonzero(np.diff(frames.timestamps[own]) == 0).tolist()
-    ]
-    if same:
-        text = f"{len(same)} frames have the time stamp of the next frame of their scene. Their tokens decide the order"
-        yield Finding("warning", "timestamps-equal", text, len(same), tuple(same[:_EXAMPLES]))

@@ -14,14 +14,23 @@ from mapgauge.torch.loss import SospaLoss, pld_loss  # noqa: E402
 from mapgauge.torch.matcher import SospaMatcher  # noqa: E402
 
 if TYPE_CHECKING:
-    from mapgauge.torch.metrics import PolylineAveragePrecision, PolylineLocalisationDetection
+    from mapgauge.torch.metrics import (
+        ConsistentPolylineAveragePrecision,
+        PolylineAveragePrecision,
+        PolylineLocalisationDetection,
+        PolylineStability,
+        TrackPolylineLocalisationDetection,
+    )
 
 __all__ = [
+    "ConsistentPolylineAveragePrecision",
     "PolylineAveragePrecision",
     "PolylineLocalisationDetection",
+    "PolylineStability",
     "SospaLoss",
     "SospaMatcher",
     "SospaMatching",
+    "TrackPolylineLocalisationDetection",
     "pld_loss",
     "sospa_cost",
     "sospa_matching",

@@ -1,31 +1,29 @@
 """Metrics for PyTorch: torchmetrics classes around an ``Accumulator``.
 
 States are the rows of all frames, not their sums. They are concatenated across processes (``dist_reduce_fx="cat"``), so
-any number of processes gives exactly the result of one. Floating-point numbers are stored as integers with the same
-bits, so that ``.half()``, ``.to(torch.bfloat16)`` or a device without float64 cannot round them.
+any number of processes gives exactly the result of one. Metrics of scenes keep the frames as well, because a scene may
+be spread over batches and processes. States are integers, so that ``.half()``, ``.to(torch.bfloat16)`` or a device
+without float64 cannot round them.
 """
 
 import hashlib
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mapgauge.errors import InvalidInput, MissingDependency
 from mapgauge.evaluation.accumulator import Accumulator, Repeated
-from mapgauge.evaluation.batch_rows import TALLIES, BatchRows, ScoringSettings
+from mapgauge.evaluation.packed_rows import packed, unpacked, widths_of
 from mapgauge.frames.batches import Batch
-from mapgauge.frames.content_hash import HASH_BYTES
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
-from mapgauge.protocols import Protocol
+from mapgauge.metrics.stability import MAS
+from mapgauge.metrics.table import METRICS, hit_metrics
+from mapgauge.metrics.track_pld import TRACK_PLD
+from mapgauge.protocols import SWITCH_COST, Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
-from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Degenerate
 
 try:
@@ -39,7 +37,7 @@ except ImportError as error:
 
 
 class _PolylineMetric(Metric):
-    """The base of both metrics: an accumulator that has the settings, and its rows as states."""
+    """The base of all metrics: an accumulator that has the settings, and its rows as states."""
 
     is_differentiable = False
     full_state_update = False
@@ -62,6 +60,7 @@ class _PolylineMetric(Metric):
         # contain a digest of the settings, so that only metrics with equal settings are merged.
         digest = hashlib.blake2b(repr((self._empty.settings, degenerate, repeated)).encode(), digest_size=4).hexdigest()
         kinds = {"frames": torch.int64, "records": torch.int64, "names": torch.uint8}
+        kinds |= {"kept": torch.uint8} if self._empty.settings.of_scenes else {}
         self._states = {f"{name}_{digest}": kind for name, kind in kinds.items()}
         for name in self._states:
             self.add_state(name, [], dist_reduce_fx="cat")
@@ -71,7 +70,7 @@ class _PolylineMetric(Metric):
         """Remove all frames."""
         super().reset()
         # A process without frames must still provide tensors of the right type and width.
-        for (name, kind), shape in zip(self._states.items(), _widths(self._empty.settings), strict=True):
+        for (name, kind), shape in zip(self._states.items(), widths_of(self._empty.settings), strict=True):
             getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
 
     def update(
@@ -80,21 +79,25 @@ class _PolylineMetric(Metric):
         targets: Batch | MapFrames,
         tokens: Sequence[str] | None = None,
         scenes: Sequence[str] | None = None,
+        timestamps: Any = None,
+        poses: Any = None,
     ) -> None:
         """Score a batch and keep its rows.
 
         Args:
             predictions: One dictionary per frame: ``polylines``, a list of ``(n, 2 or 3)`` tensors in metres or one
                 ``(polylines, n, 2 or 3)`` tensor; ``labels``, whole numbers or names; ``scores``, confidences in
-                [0, 1]. On any device.
+                [0, 1]. For metrics that need tracks also ``tracks``, one id per polyline. On any device.
             targets: The truth of the same frames in the same order, without scores.
             tokens: The name of each frame, needed to detect frames that a sampler repeats.
-            scenes: The scene of each frame.
+            scenes: The scene of each frame. Metrics of scenes need it.
+            timestamps: The time of each frame, or its number in its scene. Metrics of scenes need it.
+            poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``PolylineStability`` needs it.
         """
         # Repeated tokens are detected when all frames are together, because only then all of them are known.
-        rows = self._empty.score(predictions, targets, tokens, scenes)
+        rows = self._empty.score(predictions, targets, tokens, scenes, timestamps, poses)
         if rows.tokens:
-            for name, array in zip(self._states, _packed(rows), strict=True):
+            for name, array in zip(self._states, packed(rows), strict=True):
                 getattr(self, name).append(torch.from_numpy(array).to(self.device))
 
     def compute(self) -> dict[str, Any]:
@@ -112,7 +115,7 @@ class _PolylineMetric(Metric):
         whole = self._empty.fresh()
         states = [getattr(self, name) for name in self._states]  # lists; tensors after synchronisation
         arrays = [torch.cat(state) if isinstance(state, list) else state for state in states]
-        rows = _unpacked([array.cpu().numpy() for array in arrays], whole.settings)
+        rows = unpacked([array.cpu().numpy() for array in arrays], whole.settings)
         if rows.tokens:
             whole.add(rows)
         return whole.results()
@@ -193,66 +196,79 @@ class PolylineAveragePrecision(_PolylineMetric):
         super().__init__(chosen, wanted, classes, degenerate, repeated, **settings)
 
 
-# Rows are packed into three arrays of integers. The first has a row per frame: its tally, its hashes, its counts and
-# the bits of its sums. The second has a row per prediction: the bits of its confidence, and its hits. The third has the
-# token and the scene of each frame in UTF-8, each followed by 0.
+class TrackPolylineLocalisationDetection(_PolylineMetric):
+    """T-PLD: PLD over time, with a cost for every switch of ids. Lower is better.
 
-_HASHES = 2 * HASH_BYTES // 8  # columns of the hashes of both sides, as 64-bit integers
+    It needs ``tracks`` on both sides, scenes and time stamps. The states hold the polylines of all frames: 16 bytes per
+    point (24 in 3-D) and about 70 bytes per polyline.
 
+    Args:
+        protocol: Name of the settings, or a ``mapgauge.Protocol`` with cutoffs.
+        switch_cost: The cost of a switch. If None, that of the protocol, or 0.5 if it has none.
+        classes: Class names by integer label; None if labels are names already.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
+        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it.
+        settings: Arguments of ``torchmetrics.Metric``.
+    """
 
-def _packed(rows: BatchRows) -> list[NDArray[Any]]:
-    scores = rows.scores
-    blocks = [np.moveaxis(block, 1, 0).reshape(len(rows.tokens), -1) for block in scores.sums.values()]
-    bits = [np.ascontiguousarray(block).view(np.int64) for block in blocks]
-    hashes = np.ascontiguousarray(rows.hashes).reshape(len(rows.tokens), -1).view(np.int64)
-    names = "".join(f"{token}\0{scene}\0" for token, scene in zip(rows.tokens, rows.scenes, strict=True))
-    return [
-        np.concatenate([rows.tally, hashes, scores.predicted, scores.true, *bits], axis=1),
-        np.stack([scores.confidence.view(np.int64), *(hits.astype(np.int64) for hits in scores.hits.values())], axis=1),
-        np.array(bytearray(names.encode()), np.uint8),
-    ]
+    higher_is_better = False
 
-
-def _unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRows:
-    frames, records, names = arrays
-    _, metrics, classes = settings
-    shapes = _shapes(settings)
-    sizes = [TALLIES, _HASHES, len(classes), len(classes), *(math.prod(shape) for shape in shapes.values())]
-    tally, hashes, predicted, true, *bits = np.split(frames, np.cumsum(sizes)[:-1], axis=1)
-    sums = {}
-    for (name, shape), block in zip(shapes.items(), bits, strict=True):
-        numbers = np.ascontiguousarray(block).view(np.float64).reshape(len(frames), *shape)
-        sums[name] = np.ascontiguousarray(np.moveaxis(numbers, 0, 1))
-    rings = {
-        metric.name: np.zeros((0, len(frames), len(classes), len(rows.columns)))
-        for metric, rows in sum_metrics(metrics)
-        if rows.rings
-    }
-    hits = [metric.name for metric, _ in hit_metrics(metrics)]
-    scores = Scores(
-        predicted,
-        true,
-        np.ascontiguousarray(records[:, 0]).view(np.float64),
-        sums,
-        rings,
-        {name: records[:, k].astype(np.uint16) for k, name in enumerate(hits, 1)},
-    )
-    texts = names.tobytes().decode().split("\0")[:-1]
-    bits_of_hashes = np.ascontiguousarray(hashes).view(np.uint8).reshape(len(frames), 2, HASH_BYTES)
-    return BatchRows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]), bits_of_hashes)
+    def __init__(
+        self,
+        protocol: str | Protocol = "paper-60x30",
+        *,
+        switch_cost: float | None = None,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+        **settings: Any,
+    ) -> None:
+        """Create the metric without frames."""
+        chosen = protocol_of(protocol)
+        if switch_cost is not None or chosen.switch_cost is None:
+            chosen = chosen.replace(switch_cost=SWITCH_COST if switch_cost is None else switch_cost)
+        super().__init__(chosen, (TRACK_PLD.name,), classes, degenerate, repeated, **settings)
 
 
-def _shapes(settings: ScoringSettings) -> dict[str, tuple[int, int, int]]:
-    """Return the shape of the sums of a frame, by metric: settings, classes, columns."""
-    protocol, metrics, classes = settings
-    return {
-        metric.name: (len(metric.settings(protocol)), len(classes), len(rows.columns))
-        for metric, rows in sum_metrics(metrics)
-    }
+class ConsistentPolylineAveragePrecision(_PolylineMetric):
+    """C-mAP by MapTracker's rules: average precision of predictions that keep their ids. Higher is better.
+
+    It needs ``tracks`` on both sides, scenes and time stamps. The states hold the polylines of all frames, as those of
+    ``TrackPolylineLocalisationDetection``. The arguments are the same, without ``switch_cost``.
+    """
+
+    higher_is_better = True
+
+    def __init__(
+        self,
+        protocol: str | Protocol = "maptracker-c-60x30",
+        *,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+        **settings: Any,
+    ) -> None:
+        """Create the metric without frames."""
+        super().__init__(protocol, (C_MAP.name,), classes, degenerate, repeated, **settings)
 
 
-def _widths(settings: ScoringSettings) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of the three arrays for no frames."""
-    sums = sum(math.prod(shape) for shape in _shapes(settings).values())
-    hits = sum(1 for _ in hit_metrics(settings.metrics))
-    return (0, TALLIES + _HASHES + 2 * len(settings.classes) + sums), (0, 1 + hits), (0,)
+class PolylineStability(_PolylineMetric):
+    """mAS as its paper defines it: how stable predictions are over time. Higher is better.
+
+    It needs ``tracks`` of the targets, scenes, time stamps and poses. The states hold the polylines of all frames, as
+    those of ``TrackPolylineLocalisationDetection``. The arguments are the same, without ``switch_cost``.
+    """
+
+    higher_is_better = True
+
+    def __init__(
+        self,
+        protocol: str | Protocol = "mas-60x30",
+        *,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+        **settings: Any,
+    ) -> None:
+        """Create the metric without frames."""
+        super().__init__(protocol, (MAS.name,), classes, degenerate, repeated, **settings)

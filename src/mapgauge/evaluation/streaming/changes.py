@@ -44,7 +44,7 @@ def check_finished(
     finished = folder.finished
     doubtful = [chunk for chunk in plan.chunks if chunk.index in finished and _reads(chunk, suspect)]
     if any(METRICS[name].level == "scene" for name in job.metrics):
-        for chunk in doubtful:  # tracks, times and poses are not in the hash
+        for chunk in doubtful:  # times and poses are not in the hash
             folder.forget(chunk.index)
     elif doubtful:
         with open_pool() as pool:

@@ -187,7 +187,8 @@ def _job(
     if not predictions.confidence and predictions.groups:
         raise no_confidences(predictions.path, truth_has_them=truth.confidence)
     if protocol.classes is None:
-        protocol = protocol.replace(classes=tuple(dict.fromkeys(truth.classes + predictions.classes)))
+        lines = [name for name in truth.classes + predictions.classes if name not in truth.boxes + predictions.boxes]
+        protocol = protocol.replace(classes=tuple(dict.fromkeys(lines)))
     check_axes(predictions.forward, truth.forward, protocol, (predictions.path, truth.path))
     classes, forward = (predictions.classes, truth.classes), (predictions.forward, truth.forward)
     return Job(

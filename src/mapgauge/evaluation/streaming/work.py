@@ -12,6 +12,7 @@ import numpy as np
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.frames.alignment import align
 from mapgauge.frames.content_hash import content_hash
@@ -22,7 +23,7 @@ from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
-from mapgauge.scoring.prepare import check_needs, check_sides, check_times, cropped, findings_of
+from mapgauge.scoring.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.scoring.totals import Sums
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
@@ -56,6 +57,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     missing = sum(token not in predictions.index for token in truth.tokens)
     ignored = sum(token not in truth.index for token in predictions.tokens)
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
+    check_boxes_of(job.protocol, x, y)
     x, y = cropped(x, y, job.protocol)
     check_needs(job.metrics, x, y)
     if not job.in_order:
@@ -75,8 +77,14 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         (len(predictions), len(truth)),
         (*predictions.findings, *truth.findings),
         (read - began, time.perf_counter() - read),
-        (content_hash(predictions), content_hash(truth)),
+        _hashes(job, predictions, truth),
     )
+
+
+def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[int, int]:
+    """Return the content hash of both sides, with tracks where a metric uses them."""
+    tracks = uses_tracks(job.metrics)
+    return content_hash(predictions, tracks=tracks[0]), content_hash(truth, tracks=tracks[1])
 
 
 class Reread(NamedTuple):
@@ -89,7 +97,7 @@ class Reread(NamedTuple):
 def read_again(job: Job, chunk: Chunk) -> Reread:
     """Read a chunk without scoring it."""
     predictions, truth = sides_of(job, chunk)
-    return Reread((content_hash(predictions), content_hash(truth)), scenes_by_token(truth.tokens, truth.scenes))
+    return Reread(_hashes(job, predictions, truth), scenes_by_token(truth.tokens, truth.scenes))
 
 
 def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict[str, str | None]:

@@ -1,10 +1,9 @@
-"""Protocols: named sets of evaluation settings.
+"""``Protocol``: all settings of an evaluation.
 
 A protocol defines how polylines are sampled, which of them are closed, which cutoffs and thresholds apply, and how
 average precision is computed. Every result records all settings of its protocol.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from mapgauge.arguments import (
     check_cutoff,
     check_flag,
     check_length,
+    check_link_floor,
     check_not_mean,
     check_order,
     check_switch_cost,
@@ -34,7 +34,14 @@ TRAFFIC_ELEMENTS = (
     *("unknown", "red", "green", "yellow", "go_straight", "turn_left", "turn_right", "no_left_turn", "no_right_turn"),
     *("u_turn", "no_u_turn", "slight_left", "slight_right"),
 )
+LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
+PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``metrics.lane_parts``
+TOPOLOGY = ("v1.0", "v1.1")  # versions of the rules of TOP
+GRAPH_RULES = ("corrected", "cgnet")  # of the graph scores
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
+LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
+LINK_FLOOR = 0.1  # networks give every pair of lanes a score above 0; scores up to this are no links
+_THRESHOLDS = ("chamfer", "frechet", "sospa", "consistent", "lanes", "segments", "areas", "overlaps")
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 
 
@@ -62,24 +69,34 @@ class Protocol:
     order: float = 1.0  # order p of SOSPA and PLD
     cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
     switch_cost: float | None = None  # cost of a switch of tracks; T-PLD is computed only if it is set
+    link_cost: float | None = None  # cost of a wrong link of lanes; lane-graph PLD is computed only if it is set
+    link_floor: float = LINK_FLOOR  # the score up to which there is no link; higher scores are stretched to 0 .. 1
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
     sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
     consistent: tuple[float, ...] = ()  # thresholds of C-mAP, metres
+    lanes: tuple[float, ...] = ()  # thresholds of DET_l, DET_l_ch and of TOP between centrelines, metres
+    segments: tuple[float, ...] = ()  # thresholds of DET_ls and of TOP between lane segments, metres
+    areas: tuple[float, ...] = ()  # thresholds of DET_a, metres
+    overlaps: tuple[float, ...] = ()  # thresholds of DET_t, on 1 minus the intersection over union of boxes
+    topology: Literal["v1.0", "v1.1"] | None = None  # version of the rules of TOP; None if it is not computed
+    part: Literal["near", "far", "intersection", "elsewhere"] | None = None  # of the lanes; all lanes if None
     intervals: tuple[int, ...] = ()  # largest intervals of mAS, frames; the summary shows the first
     presence: float = 0.3  # confidence from which mAS takes a line as present
     buffers: float | None = None  # metres: pairs whose flat-capped buffers do not intersect are left out (MapTR)
     relaxed: bool = False  # distances are reduced with the range of the truth (OpenLane-V2)
     prefilter: float | None = None  # metres: Fréchet pairs with at least this (relaxed) Chamfer distance are left out
+    drop_closing: bool = False  # Chamfer of lanes and areas drops the last true point if it repeats the first
     skip_without_truth: bool = False  # AP leaves out predictions in frames without truth of their class (MapTracker)
     strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
     interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
+    graph_rules: Literal["corrected", "cgnet"] | None = None  # rules of the graph scores; they are computed only if set
 
     def __post_init__(self) -> None:
         """Refuse settings that are invalid or contradict each other."""
         if not isinstance(self.name, str) or not isinstance(self.about, str):
             raise InvalidInput(f"name and about must be texts, got {self.name!r} and {self.about!r}")
-        for name in ("cutoffs", "chamfer", "frechet", "sospa", "consistent"):
+        for name in ("cutoffs", *_THRESHOLDS):
             values = getattr(self, name)
             if isinstance(values, str) or not isinstance(values, tuple | list):
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
@@ -120,21 +137,35 @@ class Protocol:
         object.__setattr__(self, "closed", check_closed(self.closed))
         object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
         object.__setattr__(self, "order", check_order(self.order))
-        if self.switch_cost is not None:
-            object.__setattr__(self, "switch_cost", check_switch_cost("switch_cost", self.switch_cost))
+        object.__setattr__(self, "link_floor", check_link_floor("link_floor", self.link_floor))
+        for name in ("switch_cost", "link_cost"):
+            if getattr(self, name) is None:
+                continue
+            object.__setattr__(self, name, check_switch_cost(name, getattr(self, name)))
             if self.order != 1 or not self.cutoffs:
                 raise InvalidInput(
-                    f"switch_cost needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
+                    f"{name} needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
                     remedy=Remedy("Set order=1 and cutoffs=", "Pass --cutoff"),
                 )
-        for name in ("crop", "directed", "strict", "relaxed", "skip_without_truth"):
+        for name in ("crop", "directed", "strict", "relaxed", "drop_closing", "skip_without_truth"):
             object.__setattr__(self, name, check_flag(name, getattr(self, name)))
         if self.crop and self.region is None:
             raise InvalidInput("crop needs a region", remedy=Remedy("Set region=", "Choose a protocol with a region"))
         if self.sospa and not self.cutoffs:
             raise InvalidInput("sospa thresholds need a cutoff", remedy=Remedy("Set cutoffs=", "Pass --cutoff"))
-        if self.interpolation not in ("area", "11-point"):
-            raise InvalidInput(f"interpolation must be 'area' or '11-point', got {self.interpolation!r}")
+        if self.lanes and self.segments:
+            raise InvalidInput(f"give lanes or segments, not both, got {self.lanes!r} and {self.segments!r}")
+        if self.topology is not None and not self.lanes + self.segments:
+            raise InvalidInput("topology needs thresholds of lanes", remedy="Set lanes= or segments=")
+        for name, known in (
+            ("interpolation", ("area", "11-point")),
+            ("topology", TOPOLOGY),
+            ("part", PARTS),
+            ("graph_rules", GRAPH_RULES),
+        ):
+            value = getattr(self, name)
+            if value not in known and not (value is None and name != "interpolation"):
+                raise InvalidInput(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}")
 
     @property
     def sampling(self) -> str:
@@ -174,94 +205,3 @@ class Protocol:
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values."""
         return asdict(self)
-
-
-_PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
-_NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
-_MAPTRACKER = Protocol("", count=200, truth_count=20, skip_without_truth=True)
-
-PROTOCOLS: Mapping[str, Protocol] = {
-    protocol.name: protocol
-    for protocol in (
-        _PAPER.replace(
-            name="paper-60x30", about="the paper's evaluation at 60 x 30 m", region=(60.0, 30.0), chamfer=_NEAR
-        ),
-        _PAPER.replace(
-            name="paper-100x50", about="the paper's evaluation at 100 x 50 m", region=(100.0, 50.0), chamfer=_FAR
-        ),
-        Protocol(
-            "streammapnet-60x30",
-            "StreamMapNet's and MapTracker's Chamfer-AP at 60 x 30 m",
-            region=(60.0, 30.0),
-            count=200,
-            chamfer=_NEAR,
-        ),
-        Protocol(
-            "streammapnet-100x50",
-            "StreamMapNet's and MapTracker's Chamfer-AP at 100 x 50 m",
-            region=(100.0, 50.0),
-            count=200,
-            chamfer=_FAR,
-        ),
-        Protocol(
-            "maptr",
-            "MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
-            count=100,
-            chamfer=_NEAR,
-            buffers=2.0,
-        ),
-        _MAPTRACKER.replace(
-            name="maptracker-c-60x30",
-            about="MapTracker's C-mAP at 60 x 30 m, and the mAP that its code prints beside it",
-            region=(60.0, 30.0),
-            chamfer=_NEAR,
-            consistent=_NEAR,
-        ),
-        _MAPTRACKER.replace(
-            name="maptracker-c-100x50",
-            about="MapTracker's C-mAP at 100 x 50 m, and the mAP that its code prints beside it",
-            region=(100.0, 50.0),
-            chamfer=_FAR,
-            consistent=_FAR,
-        ),
-        Protocol(
-            "mas-60x30",
-            "mAS as its paper defines it, not as its public code computes it",
-            region=(60.0, 30.0),
-            spacing=0.5,
-            intervals=(2,),
-        ),
-        Protocol(
-            "openlanev2",
-            "OpenLane-V2's DET_l of centrelines: Fréchet of the points as they are, relaxed with range, 11-point AP",
-            classes=("centerline",),
-            closed=False,
-            directed=True,
-            frechet=(1.0, 2.0, 3.0),
-            relaxed=True,
-            prefilter=3.0,
-            strict=True,
-            interpolation="11-point",
-        ),
-    )
-}
-
-
-def protocol(base: str | Protocol | None = None, /, **settings: Any) -> Protocol:
-    """Return a protocol by its name, with some settings changed.
-
-    Args:
-        base: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``. It can also be given as ``name=``.
-        settings: Fields of ``Protocol`` to change. After a base, ``name=`` gives the changed protocol another name.
-
-    >>> import mapgauge as mg
-    >>> mg.protocol("paper-60x30", spacing=0.25, cutoffs=[0.5, 1.0, 1.5]).spacing
-    0.25
-    """
-    if base is None:
-        base = settings.pop("name", None)
-    if not isinstance(base, Protocol):
-        if not isinstance(base, str) or base not in PROTOCOLS:
-            raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}")
-        base = PROTOCOLS[base]
-    return base.replace(**settings) if settings else base

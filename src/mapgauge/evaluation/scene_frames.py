@@ -1,0 +1,186 @@
+"""``SceneFrames``: frames that an accumulator keeps, because metrics of scenes need all frames of a scene.
+
+The frames of a scene may arrive in any order, in several batches and in several processes. They are scored when all of
+them are there, in the order of their time stamps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.joining import join_frames
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.track_findings import track_findings
+from mapgauge.frames.tracks import check_tracks
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import Protocol
+from mapgauge.scoring.scores import Scores
+
+SIDES = ("predictions", "targets")
+_NOTHING = np.empty(0, np.str_)
+_ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # columns of ``MapFrames``
+_TEXTS = ("track", "scenes", "forward", "boxes")
+_LENGTH = 8  # bytes that hold the number of bytes of a part
+
+
+def uses_tracks(metrics: Sequence[str]) -> tuple[bool, bool]:
+    """Return whether metrics use the tracks of the predictions and of the truth."""
+    needs = frozenset[str]().union(*(METRICS[name].needs for name in metrics))
+    return "tracks" in needs, bool(needs & {"tracks", "truth tracks"})
+
+
+@dataclass(frozen=True, eq=False)
+class SceneFrames:
+    """Aligned and cropped frames with their scenes and time stamps, and what else metrics of scenes need."""
+
+    predictions: MapFrames
+    truth: MapFrames
+
+    @classmethod
+    def of(cls, predictions: MapFrames, truth: MapFrames, metrics: tuple[str, ...]) -> "SceneFrames":
+        """Return the frames with the columns that metrics of scenes need. Refuse frames that lack one.
+
+        Args:
+            predictions: Aligned with the truth.
+            truth: The frames.
+            metrics: The metrics of scenes, by name.
+        """
+        for name in metrics:
+            _check(name, predictions, truth)
+        posed = any("poses" in METRICS[name].needs for name in metrics)
+        poses = (predictions.poses if truth.poses is None else truth.poses) if posed else None
+        sides = []
+        for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
+            # A side without instances has no tracks. With None, joined frames would have none either.
+            track = (_NOTHING if side.track is None else side.track) if tracked else None
+            columns: dict[str, Any] = {"links": None, "intersection": None, "findings": (), "history": None}
+            sides.append(replace(side, track=track, poses=poses, **columns))
+        return cls(*sides)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["SceneFrames"]) -> "SceneFrames":
+        """Join the frames of several batches."""
+        return cls(join_frames([part.predictions for part in parts]), join_frames([part.truth for part in parts]))
+
+    def at(self, frames: Sequence[int]) -> "SceneFrames":
+        """Return some of the frames, in the given order."""
+        return SceneFrames(self.predictions.at(frames), self.truth.at(frames))
+
+    def scored(
+        self,
+        protocol: Protocol,
+        metrics: tuple[str, ...],
+        tokens: tuple[str, ...],
+        names: tuple[str, ...],
+        hashes: NDArray[np.uint8],
+    ) -> tuple[Scores, tuple[Finding, ...]]:
+        """Score whole scenes.
+
+        Args:
+            protocol: All settings.
+            metrics: The metrics of scenes, by name.
+            tokens: The tokens of the frames; "" for none.
+            names: The names of the frames in messages.
+            hashes: Content hashes of the frames. Of frames with the same time, the token decides, then the content, so
+                that the order in which frames arrived has no effect.
+
+        Returns:
+            The rows of the frames in their order, and findings about tracks and times.
+        """
+        scenes, times = self.truth.scenes, self.truth.timestamps
+        assert scenes is not None
+        assert times is not None
+        keys = list(zip(scenes, times.tolist(), tokens, [row.tobytes() for row in hashes], strict=True))
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        # Tokens decide the order of frames with equal times, so for the scores they are numbers in this order.
+        numbers = tuple(f"{k:012}" for k in range(len(order)))
+        x, y = (replace(side.at(order), tokens=numbers) for side in (self.predictions, self.truth))
+        scores = score_frames(x, y, protocol, metrics, (), workers=None)
+        x, y = (replace(side, tokens=tuple(names[i] for i in order)) for side in (x, y))
+        return scores.at(np.argsort(order)), tuple(track_findings(x, y))
+
+    def packed(self) -> NDArray[np.uint8]:
+        """Return the frames as bytes. The bytes of several parts can be concatenated."""
+        stream = BytesIO()
+        sides = (("x/", _columns(self.predictions)), ("y/", _columns(self.truth)))
+        found = {prefix + name: column for prefix, columns in sides for name, column in columns.items()}
+        np.savez(stream, allow_pickle=False, **found)
+        content = np.frombuffer(stream.getbuffer(), np.uint8)
+        return np.concatenate([np.array([len(content)], "<i8").view(np.uint8), content])
+
+    @classmethod
+    def unpacked(cls, data: NDArray[np.uint8], classes: tuple[str, ...]) -> "SceneFrames | None":
+        """Return the frames of concatenated bytes; None for no bytes."""
+        parts, at = [], 0
+        while at < len(data):
+            begin = at + _LENGTH
+            at = begin + int(np.ascontiguousarray(data[at:begin]).view("<i8")[0])
+            with np.load(BytesIO(data[begin:at].tobytes()), allow_pickle=False) as found:
+                x, y = ({name[2:]: found[name] for name in found if name.startswith(side)} for side in ("x/", "y/"))
+            parts.append(cls(_frames(x, classes), _frames(y, classes)))
+        return cls.concatenate(parts) if parts else None
+
+
+def _columns(frames: MapFrames) -> dict[str, NDArray[Any]]:
+    """Return the columns of frames as arrays without objects. Columns that frames lack are left out."""
+    columns: dict[str, Any] = {name: getattr(frames, name) for name in _ARRAYS}
+    columns |= {"coords": frames.polylines.coords, "offsets": frames.polylines.offsets}
+    for name in _TEXTS:
+        texts = getattr(frames, name)
+        columns[name] = None if texts is None else _bytes_of(texts)
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _frames(columns: dict[str, NDArray[Any]], classes: tuple[str, ...]) -> MapFrames:
+    texts = {name: bytes(columns[name]).decode().split("\0")[:-1] for name in _TEXTS if name in columns}
+    return MapFrames(
+        tokens=("",) * len(columns["timestamps"]),  # the rows have them
+        classes=classes,
+        polylines=Polylines(columns["coords"], columns["offsets"]),
+        track=np.array(texts["track"], np.str_) if "track" in texts else None,
+        scenes=tuple(texts["scenes"]),
+        boxes=tuple(texts["boxes"]),
+        forward=texts["forward"][0] if "forward" in texts else None,  # type: ignore[arg-type]
+        **{name: columns.get(name) for name in _ARRAYS},  # type: ignore[arg-type]
+    )
+
+
+def _bytes_of(texts: Any) -> NDArray[np.uint8]:
+    """Return texts in UTF-8, each followed by 0."""
+    some = [texts] if isinstance(texts, str) else list(texts)
+    return np.frombuffer("".join(f"{text}\0" for text in some).encode(), np.uint8)
+
+
+def _check(name: str, predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse frames that lack what a metric of scenes needs."""
+    metric = METRICS[name]
+    if truth.scenes is None:
+        raise InvalidInput(
+            f"{name} is computed per scene, and these frames have no scenes",
+            remedy="Pass scenes= with the scene of each frame",
+        )
+    if truth.timestamps is None:
+        raise InvalidInput(
+            f"{name} needs the order of the frames of a scene, and these frames have no time stamps",
+            remedy="Pass timestamps= with the time of each frame, or its number in the scene",
+        )
+    for side, called, tracked in zip((predictions, truth), SIDES, uses_tracks([name]), strict=True):
+        if tracked and side.track is None and len(side.polylines):
+            raise InvalidInput(
+                f"{side.name or called}: {name} needs tracks, and these frames have none",
+                remedy="Add tracks, with one id per polyline, to the dictionary of each frame",
+            )
+        if "every track" in metric.needs:
+            check_tracks(side, called, name)
+    if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
+        raise InvalidInput(
+            f"{name} needs poses, and these frames have none", remedy="Pass poses= with the pose of each frame"
+        )

@@ -1,0 +1,214 @@
+"""The lists of instances in a frame of OpenLane-V2: lanes, areas and traffic elements."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mapgauge.errors import Remedy
+from mapgauge.frames.findings import Finding
+from mapgauge.io._collect import Collector
+from mapgauge.io._columns import EXAMPLES
+from mapgauge.io._openlanev2_topology import MATRICES, Topology
+from mapgauge.io._values import ValueChecker, short
+from mapgauge.protocols import TRAFFIC_ELEMENTS
+
+SEGMENT = ("centerline", "left_laneline", "right_laneline")
+AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
+CATEGORIES = {1: "traffic light", 2: "road sign"}  # of traffic elements
+# The lists, in the order of the instances of a frame, and their classes. A class of a traffic element is only present
+# if an instance has it.
+LISTS: dict[str, tuple[str, ...]] = {
+    "lane_centerline": ("centerline",),
+    "lane_segment": SEGMENT,
+    "area": tuple(AREAS.values()),
+    "traffic_element": (),
+}
+INTERSECTION = "is_intersection_or_connector"
+
+Lists: TypeAlias = dict[str, Sequence[Any]]  # the instances of a frame, by the keys of LISTS
+
+_IDS = Remedy.of("Give every lane and every traffic element of a frame an id of its own")
+
+
+def lists_of(annotation: Any, where: str, check: ValueChecker) -> Lists:
+    """Return the lists of instances of a frame."""
+    if not isinstance(annotation, dict):
+        raise check.error(f"{where} is a {type(annotation).__name__}, expected a dictionary of lists")
+    lines = [key for key in LISTS if LISTS[key]]
+    if not any(key in annotation for key in lines):
+        hint = "" if annotation else ". The truth of the test split is not public"
+        raise check.error(f"{where} has none of {', '.join(lines)}{hint}")
+    return {
+        key: check.sequence(annotation[key], f"{where}.{key}")
+        for key in LISTS
+        if annotation.get(key) is not None or (key in annotation and key in lines)
+    }
+
+
+def place_of(lists: Lists, instance: int) -> str:
+    """Return the place of an instance within its frame."""
+    for key, entries in lists.items():
+        lines = len(SEGMENT) if key == "lane_segment" else 1
+        if instance < lines * len(entries):
+            entry, line = divmod(instance, lines)
+            return f".{key}[{entry}].{SEGMENT[line] if lines > 1 else 'points'}"
+        instance -= lines * len(entries)
+    return ""
+
+
+class ListReader:
+    """Adds the instances and links of frames to a collector."""
+
+    def __init__(self, collector: Collector, kinds: Sequence[str]) -> None:
+        """Start without frames. ``kinds`` are the lists that the file has."""
+        self._collector = collector
+        self._check = collector.check
+        self._lanes = next((key for key in MATRICES if key in kinds), None)
+        self._topology = None if self._lanes is None else Topology(collector.error, self._lanes)
+        self._count = 0  # instances so far
+        self._inside: list[bool] = []  # whether an instance is a lane in an intersection
+        self._unknown: list[str] = []  # lanes that do not say it
+        self._known = 0  # lanes that do
+        self._swapped: list[str] = []  # boxes whose corners are not in order
+        self._outside: list[str] = []  # boxes at negative pixels
+        self._doubled: list[str] = []  # ids that occur twice in a frame
+
+    def add(self, lists: Lists, annotation: dict[str, Any], where: str, segment: str) -> None:
+        """Add the instances and links of a frame.
+
+        Args:
+            lists: The instances.
+            annotation: What the frame holds: the lists and the matrices.
+            where: The place of the frame in the file.
+            segment: The scene, or "".
+        """
+        self._note_ids(lists, where)
+        starts = {}
+        for key, entries in lists.items():
+            starts[key] = self._count
+            for i, entry in enumerate(entries):
+                self._add(key, entry, f"{where}.{key}[{i}]", f"{segment}/" if segment else "")
+        elements = range(self._count - len(lists.get("traffic_element", ())), self._count)
+        if self._topology is not None and self._lanes in lists:
+            self._topology.add(annotation, len(lists[self._lanes]), starts[self._lanes], elements, where)
+
+    def _add(self, key: str, entry: Any, where: str, scene: str) -> None:
+        """Add one entry of a list: an instance, or the three instances of a lane segment."""
+        self._check.member(entry, "centerline" if key == "lane_segment" else "points", where)
+        confidence = self._check.member(entry, "confidence", where) if self._collector.has_confidence else None
+        if key == "traffic_element":
+            self._add_box(entry, where, confidence, scene)
+            return
+        if key == "lane_segment":
+            lines = [(name, name) for name in SEGMENT]
+        elif key == "lane_centerline":
+            lines = [("points", "centerline")]
+        else:
+            category = self._check.member(entry, "category", where)
+            lines = [("points", self._collector.class_of(category, f"{where}.category"))]
+        inside = key != "area" and self._intersection(entry, where)
+        for name, class_name in lines:
+            points = self._check.member(entry, name, where)
+            track = self._track(entry, where, f"{scene}{class_name}")
+            self._collector.add_instance(points, class_name, confidence=confidence, track=track)
+            self._inside.append(inside)
+            self._count += 1
+
+    def _add_box(self, entry: Any, where: str, confidence: Any, scene: str) -> None:
+        """Add a traffic element: a box with two corners, sorted."""
+        class_name = self._attribute(entry, where)
+        points = self._check.points(self._check.member(entry, "points", where), f"{where}.points")
+        if points.shape[1] != 2 or len(points) > 2:
+            size = " x ".join(map(str, points.shape))
+            raise self._collector.error(f"{where}.points is {size}, expected 2 x 2: two corners in pixels")
+        if len(points) == 2:
+            low, high = points.min(axis=0), points.max(axis=0)
+            if (points[0] > points[1]).any():
+                self._swapped.append(where)
+                points = np.stack([low, high])
+            if (high < 0).any():
+                self._outside.append(where)
+        # A traffic light has the same id when its colour changes.
+        track = self._track(entry, where, f"{scene}traffic_element")
+        self._collector.add_instance(
+            points, class_name, confidence=confidence, track=track, box=True, where=f"{where}.points"
+        )
+        self._inside.append(False)
+        self._count += 1
+
+    def _attribute(self, entry: Any, where: str) -> str:
+        """Return the class of a traffic element."""
+        attribute = self._check.member(entry, "attribute", where)
+        category = entry.get("category", 1)
+        for name, value, known in (
+            ("attribute", attribute, dict(enumerate(TRAFFIC_ELEMENTS))),
+            ("category", category, CATEGORIES),
+        ):
+            plain = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not plain or value not in known:
+                expected = ", ".join(f"{number} {meaning}" for number, meaning in known.items())
+                shown = value if plain else short(value)
+                raise self._collector.error(f"{where}.{name} is {shown}, expected one of {expected}")
+        return TRAFFIC_ELEMENTS[int(attribute)]
+
+    def _intersection(self, entry: Any, where: str) -> bool:
+        """Return whether a lane lies in an intersection."""
+        value = entry.get(INTERSECTION)
+        if value is None:
+            self._unknown.append(where)
+            return False
+        if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
+            raise self._collector.error(f"{where}.{INTERSECTION} is {short(value)}, expected true or false")
+        self._known += 1
+        return bool(value)
+
+    def _track(self, entry: Any, where: str, within: str) -> str:
+        number = None if self._collector.has_confidence else entry.get("id")
+        if number is None:
+            return ""
+        if isinstance(number, bool) or not isinstance(number, str | int | np.integer):
+            raise self._collector.error(f"{where}.id is a {type(number).__name__}, expected a whole number or a text")
+        return f"{within}/{number}"
+
+    def _note_ids(self, lists: Lists, where: str) -> None:
+        """Remember ids that occur twice. Lanes and traffic elements of a submission share their ids."""
+        seen: set[tuple[str, str | int]] = set()
+        for key, entries in lists.items():
+            among = "" if self._collector.has_confidence and key != "area" else key
+            for i, entry in enumerate(entries):
+                number = entry.get("id") if isinstance(entry, dict) else None
+                if isinstance(number, str | int | np.integer):
+                    place = among, number if isinstance(number, str) else int(number)
+                    if place in seen:
+                        self._doubled.append(f"{where}.{key}[{i}]")
+                    seen.add(place)
+
+    def finish(self) -> None:
+        """Give the collector the links, the intersections and the findings."""
+        collector = self._collector
+        name = collector.name
+        if self._known and not self._unknown:
+            collector.intersection = np.array(self._inside, np.bool_)
+        if self._topology is not None:
+            collector.links = self._topology.links()
+            collector.findings += self._topology.findings(name)
+        texts: list[tuple[str, list[str], str, Remedy | None]] = [
+            (
+                "boxes-swapped",
+                self._swapped,
+                "traffic elements had their corners swapped. They were sorted",
+                None,
+            ),
+            ("boxes-outside", self._outside, "traffic elements lie at negative pixels, outside of any image", None),
+            ("ids-repeated", self._doubled, "instances have the id of another instance of their frame", _IDS),
+        ]
+        if self._known:
+            text = f"lanes do not say {INTERSECTION}, so it is left out of all"
+            texts.append(("intersection-left-out", self._unknown, text, None))
+        for code, places, text, remedy in texts:
+            if places:
+                found = Finding(
+                    "warning", code, f"{name}: {len(places)} {text}", len(places), tuple(places[:EXAMPLES]), remedy
+                )
+                collector.findings.append(found)

@@ -1,0 +1,159 @@
+"""Distances of lane segments and of boxes, and the comparison of lanes by the F-score.
+
+The layout of pairs is that of ``chamfer_pairs``: group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the
+true instances ``bounds[g, 1] .. bounds[g, 2]``, and its pairs are consecutive, prediction by prediction.
+"""
+
+import math
+
+import numpy as np
+
+from mapgauge.kernels._jit import U, jit, jit_allocating
+from mapgauge.kernels.assignment import cheapest_columns
+from mapgauge.kernels.chamfer import chamfer_within
+from mapgauge.kernels.frechet import frechet_prediction_shifted
+from mapgauge.kernels.lines import ROUNDING, longest_of
+
+
+@jit_allocating
+def segment_pairs(centre, left, right, bounds, factor, limit, out):
+    """Distances of lane segments: half the sum of Fréchet of the centres, Chamfer of the left and of the right lines.
+
+    ``centre``, ``left`` and ``right`` are ``Lines`` in which segment i is line i. Each distance to true segment y is
+    multiplied by ``factor[y]``. A pair is skipped if its ``out`` is infinite at the start. Infinity is written beyond
+    ``limit``, and may be written for a true segment that is not the nearest.
+    """
+    longest = longest_of(centre)
+    row, room = np.empty(longest), np.empty((centre.points.shape[0], 3 * longest))
+    nearest = np.empty(max(longest_of(left), longest_of(right)))
+    at = 0
+    for g in range(len(bounds)):
+        for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            reach = limit
+            for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
+                if out[at] < np.inf:
+                    left_over = 2.0 * reach / factor[y] * ROUNDING
+                    sides = chamfer_within(left, x, y, left_over, nearest)
+                    if sides < np.inf:
+                        sides += chamfer_within(right, x, y, left_over - sides, nearest)
+                    out[at] = np.inf
+                    if sides <= left_over:
+                        walk = frechet_prediction_shifted(centre, x, y, False, True, left_over - sides, room, row)
+                        out[at] = 0.5 * (walk + sides) * factor[y]
+                    reach = min(reach, out[at])
+                at += 1
+
+
+@jit
+def box_pairs(points, start, bounds, out):
+    """Distances of boxes in an image: 1 minus intersection over union. Boxes without a common area have distance 1.
+
+    Box i has its lowest corner at ``points[:, start[i]]`` and its highest corner at the next point.
+    """
+    at = 0
+    for g in range(len(bounds)):
+        for x in range(bounds[g, 0], bounds[g, 1]):
+            for y in range(bounds[g, 1], bounds[g, 2]):
+                shared = own = other = 1.0
+                for k in range(2):
+                    a0, a1 = points[k, start[x]], points[k, start[x] + 1]
+                    b0, b1 = points[k, start[y]], points[k, start[y] + 1]
+                    shared *= max(min(a1, b1) - max(a0, b0), 0.0)
+                    own *= a1 - a0
+                    other *= b1 - b0
+                out[at] = 1.0 - shared / (own + other - shared) if shared > 0.0 else 1.0
+                at += 1
+
+
+@jit
+def _in_places(points, start, stop, order, first, height, seen):
+    """Write y and z of a line at the places x = ``first``, ``first + 1``, ..., and which places the line reaches.
+
+    The points are sorted by x. Between them, and beyond them, the line is continued straight. Returns the number of
+    places that it reaches.
+    """
+    n = stop - start
+    for i in range(n):  # insertion keeps equal points in their order
+        k = i
+        while k > 0 and points[0, order[k - 1]] > points[0, start + i]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = start + i
+    reached = 0
+    at = 0  # the first point at or after the place
+    for p in range(len(seen)):
+        place = first + p
+        while at < n and points[0, order[at]] < place:
+            at += 1
+        high = min(max(at, 1), n - 1)
+        a, b = order[high - 1], order[high]
+        for k in range(2):
+            other = points[k + 1, a] if k + 1 < points.shape[0] else 0.0
+            rise = (points[k + 1, b] if k + 1 < points.shape[0] else 0.0) - other
+            height[k, p] = rise / (points[0, b] - points[0, a]) * (place - points[0, a]) + other
+        seen[p] = points[0, order[0]] <= place <= points[0, order[n - 1]]
+        reached += seen[p]
+    return reached
+
+
+@jit_allocating
+def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
+    """Count the lanes that a one-to-one assignment recovers: the numbers of the F-score of 3-D lanes.
+
+    Args:
+        points: Coordinates ``(dimension, points)`` of all lanes.
+        offsets: Lane i has the points from ``offsets[i]`` to ``offsets[i + 1]``.
+        bounds: The groups.
+        first: The first of the places along x at which lanes are compared, one metre apart.
+        places: Number of places.
+        apart: Metres between two lanes that count as apart at a place.
+        share: The share of the places of a lane at which it must be near the other.
+        out: For each group: true lanes that are found, predicted lanes that are right, and the numbers of true and of
+            predicted lanes that take part.
+    """
+    longest = 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    order = np.empty(longest, np.int64)
+    for g in range(len(bounds)):
+        lanes = bounds[g, 2] - bounds[g, 0]
+        height, seen = np.empty((lanes, 2, places)), np.empty((lanes, places), np.bool_)
+        reached = np.empty(lanes, np.int64)
+        count = np.zeros(2, np.int64)  # of predicted lanes, then of true lanes, that take part
+        for side in range(2):
+            for i in range(bounds[g, side], bounds[g, side + 1]):
+                start, stop = offsets[i], offsets[i + 1]
+                if stop - start < 2:
+                    continue
+                if points[0, start] < first + places - 1 and points[0, stop - 1] > first:
+                    at = count[0] + count[1]
+                    reached[at] = _in_places(points, start, stop, order, first, height[at], seen[at])
+                    count[side] += reached[at] > 1
+        x_count, y_count = count
+        flip = x_count < y_count  # the smaller side has the rows of the assignment
+        shape = (x_count, y_count) if flip else (y_count, x_count)
+        cost, near = np.empty(shape), np.empty(shape, np.int64)
+        for x in range(x_count):
+            for y in range(y_count):
+                total, close = 0.0, 0
+                for p in range(places):
+                    if seen[x, p] and seen[x_count + y, p]:
+                        a = height[x, 0, p] - height[x_count + y, 0, p]
+                        b = height[x, 1, p] - height[x_count + y, 1, p]
+                        distance = math.sqrt(a * a + b * b)
+                        total += distance
+                        close += distance < apart
+                    elif seen[x, p] or seen[x_count + y, p]:
+                        total += apart
+                # Costs are whole numbers, at least 1 unless the lanes are equal. A cost that is no number becomes 0.
+                whole = 1.0 if 0.0 < total < 1.0 else math.floor(total)
+                i, j = (x, y) if flip else (y, x)
+                cost[i, j], near[i, j] = whole if total < np.inf else 0.0, close
+        out[g, 2], out[g, 3] = y_count, x_count
+        column, _ = cheapest_columns(cost)
+        for i in range(len(column)):
+            j = column[i]
+            if cost[i, j] < apart * places:
+                x, y = (i, j) if flip else (j, i)
+                out[g, 0] += near[i, j] / reached[x_count + y] >= share
+                out[g, 1] += near[i, j] / reached[x] >= share

@@ -1,0 +1,32 @@
+"""Protocols: named sets of evaluation settings."""
+
+from mapgauge.protocols.protocol import (
+    AREAS,
+    CLASSES,
+    LANE,
+    LANE_LINES,
+    LINK_COST,
+    LINK_FLOOR,
+    MOST_THRESHOLDS,
+    PARTS,
+    SWITCH_COST,
+    TRAFFIC_ELEMENTS,
+    Protocol,
+)
+from mapgauge.protocols.table import PROTOCOLS, protocol
+
+__all__ = [
+    "AREAS",
+    "CLASSES",
+    "LANE",
+    "LANE_LINES",
+    "LINK_COST",
+    "LINK_FLOOR",
+    "MOST_THRESHOLDS",
+    "PARTS",
+    "PROTOCOLS",
+    "SWITCH_COST",
+    "TRAFFIC_ELEMENTS",
+    "Protocol",
+    "protocol",
+]

@@ -1,0 +1,59 @@
+"""Frames of lanes in the form of OpenLane-V2's files, as ``MapFrames``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import mapgauge as mg
+from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.protocols import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS
+
+
+def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -> mg.MapFrames:
+    """Return frames from lists of lanes, areas and traffic elements and from matrices, by token."""
+    classes = (LANE, *LANE_LINES, *AREAS, *TRAFFIC_ELEMENTS)
+    rows: list[tuple[int, str, Any, float, bool]] = []  # frame, class, points, confidence, in an intersection
+    links: list[tuple[int, int, float, str]] = []
+
+    def add(frame: int, name: str, points: Any, one: Mapping[str, Any]) -> int:
+        inside = bool(one.get("is_intersection_or_connector", False))
+        rows.append((frame, name, np.asarray(points, float), float(one.get("confidence", 1)), inside))
+        return len(rows) - 1
+
+    for f, frame in enumerate(document.values()):
+        lanes = [add(f, LANE, one["points"], one) for one in frame.get("lane_centerline", ())]
+        for one in frame.get("lane_segment", ()):
+            lanes.append(add(f, LANE, one["centerline"], one))
+            for name, kind in zip(LANE_LINES, (LEFT_LINE, RIGHT_LINE), strict=True):
+                links.append((lanes[-1], add(f, name, one[name], one), 1.0, kind))
+        for one in frame.get("area", ()):
+            add(f, AREAS[one["category"] - 1], one["points"], one)
+        boxes = []
+        for one in frame.get("traffic_element", ()):
+            corners = np.zeros((2, 3))
+            corners[:, :2] = np.sort(np.asarray(one["points"], float), axis=0)
+            boxes.append(add(f, TRAFFIC_ELEMENTS[one["attribute"]], corners, one))
+        for columns, kind, names in ((lanes, SUCCESSOR, ("lclc", "lsls")), (boxes, CONTROLLED_BY, ("lcte", "lste"))):
+            for name in names:
+                matrix = np.asarray(frame.get(f"topology_{name}", np.zeros((0, 0))), float)
+                links += [(lanes[i], columns[j], float(matrix[i, j]), kind) for i, j in np.argwhere(matrix).tolist()]
+    weights = [link[2] for link in links]
+    return mg.MapFrames(
+        tuple(document),
+        classes,
+        np.array([row[0] for row in rows], np.int64),
+        np.array([classes.index(row[1]) for row in rows], np.int64),
+        Polylines.of([row[2] for row in rows], dimension=3),
+        np.array([row[3] for row in rows]) if predicted else None,
+        links=Links.of(
+            [link[0] for link in links],
+            [link[1] for link in links],
+            weight=weights,
+            kind=[link[3] for link in links],
+        ),
+        intersection=np.array([row[4] for row in rows], np.bool_),
+        boxes=TRAFFIC_ELEMENTS,
+        forward="x",
+    )
