@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seeds", type=int)
     options = parser.parse_args()
-    steps, seeds = options.steps or (1500 if options.study else 20), options.seeds or (3 if options.study else 1)
+    steps, seeds = options.steps or (600 if options.study else 20), options.seeds or (3 if options.study else 1)
     if find_spec("torch") is None:
         print("PLD of trained networks needs torch. Install it with: pip install 'mapgauge[torch]'")
         return
