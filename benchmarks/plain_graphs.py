@@ -73,7 +73,7 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
     (x, at_x), (y, at_y) = sampled(predicted, SPACING), sampled(true, SPACING)
     pairs = match(at_x, at_y, RADIUS)
     geo = len(pairs) / len(at_x), len(pairs) / len(at_y)
-    ahead = [(found[0], j) for j in at_y if splits(y, j) and (found := _nearest(at_x, at_y[j]))]
+    ahead = [(near[0], j) for j in at_y if splits(y, j) and (near := _nearest(at_x, at_y[j]))]
     shares: dict[tuple[Any, Any], tuple[float, float]] = {}
     for i, j in {*pairs, *ahead}:
         near_i, near_j = (

@@ -98,7 +98,7 @@ class Ways:
 def _sampled(line: Points, spacing: float) -> Points:
     parts = [line[:1]]
     for start, end in pairwise(line):
-        pieces = int(pieces_of(np.linalg.norm(end - start), spacing))
+        pieces = int(pieces_of(np.array(math.dist(start, end)), spacing))
         share_of = np.arange(1, pieces + 1)[:, None] / pieces
         parts.append(start * (1 - share_of) + end * share_of)
     return np.concatenate(parts)
