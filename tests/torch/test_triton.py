@@ -99,6 +99,18 @@ def test_vmap_and_bad_points() -> None:
 
 
 @gpu
+def test_a_compiled_function_has_the_same_values() -> None:
+    x, y = (lines(k, 1, 50 // k, 20, 2, dtype=torch.float32, device="cuda") for k in (1, 3))
+    compiled = torch.compile(lambda a, b: sospa_cost(a, b).sum())
+    slopes = []
+    for function in (compiled, lambda a, b: sospa_cost(a, b).sum()):
+        leaf = x.clone().requires_grad_()
+        function(leaf, y).backward()
+        slopes.append(leaf.grad)
+    assert torch.equal(*slopes)
+
+
+@gpu
 def test_lines_that_are_too_long_use_the_plain_backend() -> None:
     x, y = lines(1, 1, 3, 2, device="cuda"), lines(2, 1, fast.LONGEST + 1, 2, device="cuda")
     assert torch.equal(sospa_cost(x, y), sospa_cost(x, y, backend="plain"))
