@@ -45,6 +45,8 @@ CONTRACT = {
     "binary=False",
     "lane_graph_pld": "links=None truth_links=None confidence=None truth_confidence=None link_cost=0.1 "
     "link_floor=0.1 cutoff=1.5 directed=True binary=False",
+    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=auto directed=False "
+    "binary=False",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",

@@ -128,6 +128,15 @@ LinkCostOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+BreakCostOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--break-cost",
+        metavar="COST",
+        help="Also compute network PLD, in which a break of a line has this cost, such as 0.5.",
+        show_default=False,
+    ),
+]
 SospaOption: TypeAlias = Annotated[
     Texts,
     typer.Option(

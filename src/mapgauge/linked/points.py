@@ -143,6 +143,8 @@ def _points_of(blocks: Indices, cells: Indices) -> tuple[Indices, Indices]:
 
 def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: bool) -> Floats:
     """Return the assignment of all cells of a component."""
+    if half == 0:
+        return _without_links(component)
     small = len(component.saving) <= SMALL
     every = [_near_columns(component, np.ones(len(component.saving), np.bool_) if small else component.saving > 0)]
     solver = PointsSolver(every[0], sizes, component.entries, half)
@@ -166,6 +168,18 @@ def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: b
     weight = np.repeat(value, np.concatenate([np.diff(columns.cell_start) for columns in every]))
     cell = np.concatenate([columns.cell for columns in every])
     return np.minimum(np.bincount(cell, weight, minlength=len(component.saving)), 1.0)
+
+
+def _without_links(component: _Component) -> Floats:
+    """Return the assignment of all cells where links cost nothing. It needs no linear programme."""
+    near = np.flatnonzero(component.saving > 0)
+    (i, row), (j, column) = (np.unique(at, return_inverse=True) for at in _points_of(component.blocks, near))
+    saving = np.zeros((len(i), len(j)))
+    saving[row, column] = component.saving[near]
+    partner, _ = kernels.assignment.assign(saving)
+    assigned = np.zeros(len(component.saving))
+    assigned[near] = partner[row] == column
+    return assigned
 
 
 def _near_columns(component: _Component, chosen: Flags) -> Columns:

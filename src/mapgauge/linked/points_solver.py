@@ -15,6 +15,7 @@ from mapgauge.linked.solver import _BINARY, _LINEAR, _OPTIONS, _highs, _rounded
 from mapgauge.typing import Flags, Floats, Indices
 
 _PRIMAL = 4  # simplex_strategy
+_UNSCALED = {"simplex_scale_strategy": 0}  # coefficients are 1 and -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +60,7 @@ class PointsSolver:
         """
         self._highs = _highs()
         self._solver = self._highs.Highs()
-        for name, value in (_OPTIONS | (_BINARY if binary else _LINEAR)).items():
+        for name, value in (_OPTIONS | (_BINARY if binary else _LINEAR) | _UNSCALED).items():
             self._solver.setOptionValue(name, value)
         self._cost, self._binary, self._columns, self._points = cost, binary, 0, points
         self._row = np.full(sum(points) + entries, -1)  # of the points of both sides, then of the entries
