@@ -54,7 +54,12 @@ class Map:
 def distance(x: Map, y: Map, **settings: Any) -> mg.NetworkPldResult:
     """Network PLD by the package."""
     return mg.network_pld(
-        x.given, y.given, confidence=x.confidence, truth_confidence=y.confidence, cutoff=CUTOFF, **settings
+        *(x.given, y.given),
+        confidence=x.confidence,
+        truth_confidence=y.confidence,
+        cutoff=CUTOFF,
+        closed_tolerance=0,
+        **settings,
     )
 
 

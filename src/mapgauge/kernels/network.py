@@ -202,6 +202,33 @@ def find_stretches(blocks, saving, directed, second, half, u, v, mark, dual, net
 
 
 @jit
+def find_cells(blocks, second, half, u, v, mark, dual, chosen):
+    """Choose the cells that may pay by themselves: those with a negative reduced cost. Returns how many are new.
+
+    The arguments are those of ``find_stretches``. ``chosen`` is read and written: 2 for the new cells.
+    """
+    count = 0
+    for b in range(len(blocks)):
+        block = blocks[b]
+        c = block[6]
+        for i in range(block[1]):
+            for j in range(block[4]):
+                if not chosen[c]:
+                    price = u[block[0] + i] + v[block[3] + j]
+                    for z in range(4):
+                        e = _entry(block, i, j, z, second)
+                        if e >= 0 and mark[e]:
+                            price += dual[e] if z < 2 else -dual[e]
+                        elif e >= 0:
+                            price += half
+                    if price < -TOLERANCE:
+                        chosen[c] = 2
+                        count += 1
+                c += 1
+    return count
+
+
+@jit
 def fill_stretch(block, stretch, second, net, cells, points, entry, value):
     """Write the cells, points and entries of a stretch. Returns the number of entries. ``net`` stays all zero."""
     _net(block, stretch, second, 1.0, net)

@@ -21,9 +21,10 @@ from mapgauge.linked.points_solver import Columns, PointsSolver
 from mapgauge.linked.problem import components_of
 from mapgauge.typing import Flags, Floats, Indices
 
-SMALL = 400  # pairs of points of a component, up to which all of them are candidates
+SMALL = 1500  # pairs of points of a component, up to which all of them are candidates
 ROUNDS = 50  # two or three are usual
 MOST = 400  # stretches that are added at once
+TOLERANCE = 1e-9  # a smaller change of the total is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,20 +147,28 @@ def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: b
     if half == 0:
         return _without_links(component)
     small = len(component.saving) <= SMALL
-    every = [_near_columns(component, np.ones(len(component.saving), np.bool_) if small else component.saving > 0)]
+    chosen = np.ones(len(component.saving), np.uint8) if small else (component.saving > 0).astype(np.uint8)
+    every = [_near_columns(component, chosen == 1)]
     solver = PointsSolver(every[0], sizes, component.entries, half)
     value = solver.solve()
     for _ in range(0 if small else ROUNDS):
-        prices, more = solver.prices(), np.empty((MOST, 6), np.int64)
+        prices, more, total = solver.prices(), np.empty((MOST, 6), np.int64), solver.total
+        found = prices.first, prices.second, prices.marked, prices.entry
         count = kernels.network.find_stretches(
             *(component.blocks, component.saving, component.directed, component.second, half),
-            *(prices.first, prices.second, prices.marked, prices.entry, np.zeros(component.entries), more),
+            *(*found, np.zeros(component.entries), more),
         )
-        if not count:
+        if count:
+            every.append(_stretch_columns(component, more[:count]))
+        elif kernels.network.find_cells(component.blocks, component.second, half, *found, chosen):
+            every.append(_near_columns(component, chosen == 2))
+            chosen[chosen == 2] = 1
+        else:
             break
-        every.append(_stretch_columns(component, more[:count]))
         solver.add(every[-1])
         value = solver.solve()
+        if not count and solver.total <= total + TOLERANCE:
+            break
     if binary and ((value > 0) & (value < 1)).any():
         solver = PointsSolver(every[0], sizes, component.entries, half, binary=True)
         for columns in every[1:]:

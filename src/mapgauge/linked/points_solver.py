@@ -1,8 +1,8 @@
 """``PointsSolver``: the linear programme of network PLD in HiGHS, which can get more columns after it was solved.
 
-The variables are ``u, v`` for each entry of the first columns, with ``entry = u - v``, and the columns. Columns that are
-added later are 0 in the solution before, so that solution is still feasible and the primal simplex method needs few
-steps. The first programme is solved by the dual one.
+The variables are the columns, and ``u, v`` for each entry that they change, with ``entry = u - v``. Columns that are added
+later are 0 in the solution before, so that solution is still feasible and the primal simplex method needs few steps.
+The first programme is solved by the dual one.
 """
 
 from dataclasses import dataclass
@@ -62,55 +62,54 @@ class PointsSolver:
         self._solver = self._highs.Highs()
         for name, value in (_OPTIONS | (_BINARY if binary else _LINEAR) | _UNSCALED).items():
             self._solver.setOptionValue(name, value)
-        self._cost, self._binary, self._columns, self._points = cost, binary, 0, points
+        self._cost, self._binary, self._points = cost, binary, points
         self._row = np.full(sum(points) + entries, -1)  # of the points of both sides, then of the entries
-        entry = np.unique(columns.entry)
-        self._terms = len(entry)
-        self._row[sum(points) + entry] = np.arange(self._terms)
-        self._rows = self._terms
-        unit = np.arange(self._terms, dtype=np.int32)
-        zeros, two = np.zeros(self._terms), np.repeat(unit, 2)
-        self._solver.addRows(self._terms, zeros, zeros, 0, np.zeros(self._terms, np.int32), unit[:0], zeros[:0])
-        limits = np.zeros(len(two)), np.full(len(two), np.inf)
-        signs = np.tile([-1.0, 1.0], self._terms)
-        starts = np.arange(len(two), dtype=np.int32)
-        self._solver.addCols(len(two), np.full(len(two), cost), *limits, len(two), starts, two, signs)
+        self._rows, self._variables = 0, 0
+        self._place = np.empty(0, np.int64)  # (columns,): the variable of each column
         self.add(columns)
 
     def add(self, columns: Columns) -> None:
         """Add columns."""
+        first, every = self._points[0], sum(self._points)
         one, other = columns.points.T
-        used = np.unique(np.concatenate([one, self._points[0] + other]))
-        new = used[self._row[used] < 0]
-        self._row[new] = self._rows + np.arange(len(new))
-        self._rows += len(new)
-        starts = np.zeros(len(new), np.int32)
-        self._solver.addRows(
-            len(new), np.full(len(new), -np.inf), np.ones(len(new)), 0, starts, starts[:0], np.empty(0)
-        )
+        self._add_rows(np.concatenate([one, first + other]), -np.inf, 1.0)
+        terms = self._add_rows(every + columns.entry, 0.0, 0.0)
+        signs = np.tile([-1.0, 1.0], len(terms))
+        self._add_columns(np.full(len(signs), self._cost), np.arange(len(signs) + 1), np.repeat(terms, 2), signs)
         count = len(columns)
-        column = np.repeat(np.arange(count), np.diff(columns.start))
-        row = self._row[sum(self._points) + columns.entry]
-        kept = row >= 0
-        # An entry that none of the first columns changes has no row. Each unit of a column costs something there.
-        plain = np.bincount(column[~kept], np.abs(columns.value[~kept]), minlength=count)
         owner = np.repeat(np.arange(count), np.diff(columns.cell_start))
-        owners = np.concatenate([owner, owner, column[kept]])
+        owners = np.concatenate([owner, owner, np.repeat(np.arange(count), np.diff(columns.start))])
         order = np.argsort(owners, kind="stable")
-        index = np.concatenate([self._row[one], self._row[self._points[0] + other], row[kept]])[order]
-        value = np.concatenate([np.ones(2 * len(owner)), columns.value[kept]])[order]
-        start = np.searchsorted(owners[order], np.arange(count))
-        upper = np.full(count, 1.0 if self._binary else np.inf)
-        self._solver.addCols(
-            *(count, self._cost * plain - columns.saving, np.zeros(count), upper),
-            *(len(order), start.astype(np.int32), index.astype(np.int32), value),
-        )
-        if self._binary:
-            place = 2 * self._terms + self._columns + np.arange(count, dtype=np.int32)
-            self._solver.changeColsIntegrality(count, place, np.ones(count, np.uint8))
-        if self._columns:
+        index = self._row[np.concatenate([one, first + other, every + columns.entry])[order]]
+        value = np.concatenate([np.ones(2 * len(owner)), columns.value])[order]
+        if len(self._place):
             self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        self._columns += count
+        self._place = np.concatenate([self._place, self._variables + np.arange(count)])
+        self._add_columns(-columns.saving, np.searchsorted(owners[order], np.arange(count + 1)), index, value)
+        if self._binary:
+            place = self._place[-count:].astype(np.int32)
+            self._solver.changeColsBounds(count, place, np.zeros(count), np.ones(count))
+            self._solver.changeColsIntegrality(count, place, np.ones(count, np.uint8))
+
+    def _add_rows(self, places: Indices, lower: float, upper: float) -> Indices:
+        """Add rows for the points or entries that have none, and return them."""
+        used = np.unique(places)
+        new = used[self._row[used] < 0]
+        rows = self._rows + np.arange(len(new))
+        self._row[new] = rows
+        self._rows += len(new)
+        none = np.empty(0, np.int32)
+        limits = np.full(len(new), lower), np.full(len(new), upper)
+        self._solver.addRows(len(new), *limits, 0, np.zeros(len(new), np.int32), none, np.empty(0))
+        return rows
+
+    def _add_columns(self, cost: Floats, start: Indices, index: Indices, value: Floats) -> None:
+        count = len(cost)
+        self._variables += count
+        self._solver.addCols(
+            *(count, cost, np.zeros(count), np.full(count, np.inf)),
+            *(len(index), start[:-1].astype(np.int32), index.astype(np.int32), value),
+        )
 
     def solve(self) -> Floats:
         """Return the best assignment of all columns."""
@@ -118,8 +117,8 @@ class PointsSolver:
         status = self._solver.getModelStatus()
         if status != self._highs.HighsModelStatus.kOptimal:
             found = self._solver.modelStatusToString(status)
-            raise MapgaugeError(f"HiGHS did not solve an assignment of {self._columns} pairs of points: {found}")
-        return _rounded(np.array(self._solver.getSolution().col_value[2 * self._terms :]))
+            raise MapgaugeError(f"HiGHS did not solve an assignment of {len(self._place)} pairs of points: {found}")
+        return _rounded(np.array(self._solver.getSolution().col_value)[self._place])
 
     @property
     def total(self) -> float:
