@@ -202,8 +202,8 @@ def find_stretches(blocks, saving, directed, second, half, u, v, mark, dual, net
 
 
 @jit
-def find_cells(blocks, second, half, u, v, mark, dual, chosen):
-    """Choose the cells that may pay by themselves: those with a negative reduced cost. Returns how many are new.
+def find_cells(blocks, saving, second, half, u, v, mark, dual, chosen):
+    """Choose the cells beyond the cutoff that may pay by themselves. Returns how many are new.
 
     The arguments are those of ``find_stretches``. ``chosen`` is read and written: 2 for the new cells.
     """
@@ -213,7 +213,7 @@ def find_cells(blocks, second, half, u, v, mark, dual, chosen):
         c = block[6]
         for i in range(block[1]):
             for j in range(block[4]):
-                if not chosen[c]:
+                if not chosen[c] and saving[c] == 0.0:
                     price = u[block[0] + i] + v[block[3] + j]
                     for z in range(4):
                         e = _entry(block, i, j, z, second)

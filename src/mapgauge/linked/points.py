@@ -6,9 +6,9 @@ one.
 
 The linear programme of a component begins with the pairs within the cutoff. A pair beyond it saves nothing, but an
 assignment that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch of pairs is
-one variable: to stop within it saves nothing. The dual solution prices all stretches. Those that may pay are added, and
-the programme is solved again, until the prices prove that none is left. The programme of a small component has all
-pairs from the start.
+one variable: to stop within it saves nothing. The dual solution prices all stretches, and then all single pairs beyond
+the cutoff. Those that may pay are added, and the programme is solved again, until the prices prove that none is left or
+the total stays. The programme of a small component has all pairs from the start, so its solution is exact.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from mapgauge.typing import Flags, Floats, Indices
 SMALL = 1500  # pairs of points of a component, up to which all of them are candidates
 ROUNDS = 50  # two or three are usual
 MOST = 400  # stretches that are added at once
-TOLERANCE = 1e-9  # a smaller change of the total is none
+STAYS = 1e-4  # the total stays if single pairs beyond the cutoff raise it by no more than this share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,28 +147,33 @@ def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: b
     if half == 0:
         return _without_links(component)
     small = len(component.saving) <= SMALL
-    chosen = np.ones(len(component.saving), np.uint8) if small else (component.saving > 0).astype(np.uint8)
+    blocks, saving = component.blocks, component.saving
+    chosen = np.ones(len(saving), np.uint8) if small else (saving > 0).astype(np.uint8)
     every = [_near_columns(component, chosen == 1)]
     solver = PointsSolver(every[0], sizes, component.entries, half)
     value = solver.solve()
+    total, cells = -np.inf, False
     for _ in range(0 if small else ROUNDS):
+        stays = solver.total <= total + (STAYS * abs(total) if cells else 0.0)
+        if cells and stays:
+            break
         prices, more, total = solver.prices(), np.empty((MOST, 6), np.int64), solver.total
-        found = prices.first, prices.second, prices.marked, prices.entry
-        count = kernels.network.find_stretches(
-            *(component.blocks, component.saving, component.directed, component.second, half),
-            *(*found, np.zeros(component.entries), more),
-        )
+        found = component.second, half, prices.first, prices.second, prices.marked, prices.entry
+        count, cells = 0, False
+        if not stays:
+            count = kernels.network.find_stretches(
+                blocks, saving, component.directed, *found, np.zeros(component.entries), more
+            )
         if count:
             every.append(_stretch_columns(component, more[:count]))
-        elif kernels.network.find_cells(component.blocks, component.second, half, *found, chosen):
+        elif kernels.network.find_cells(blocks, saving, *found, chosen):
             every.append(_near_columns(component, chosen == 2))
             chosen[chosen == 2] = 1
+            cells = True
         else:
             break
         solver.add(every[-1])
         value = solver.solve()
-        if not count and solver.total <= total + TOLERANCE:
-            break
     if binary and ((value > 0) & (value < 1)).any():
         solver = PointsSolver(every[0], sizes, component.entries, half, binary=True)
         for columns in every[1:]:
