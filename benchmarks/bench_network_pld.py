@@ -71,9 +71,13 @@ def plain(x: NetworkSide, y: NetworkSide, cost: float) -> float:
     place, pair, value = (np.concatenate(column) for column in zip(*rows, strict=True))
     entry, at = np.unique(place, return_inverse=True)
     terms = coo_matrix((value, (at, pair)), (len(entry), len(first))).tocsr()
-    once = vstack([coo_matrix((np.ones(len(first)), (i, pairs)), (n, len(first))) for i, n in ((first, len(a)), (second, len(b)))])
+    once = vstack(
+        [coo_matrix((np.ones(len(first)), (i, pairs)), (n, len(first))) for i, n in ((first, len(a)), (second, len(b)))]
+    )
     slack = eye(len(entry))
-    matrix = vstack([hstack([once, coo_matrix((once.shape[0], len(entry)))]), hstack([terms, -slack]), hstack([-terms, -slack])])
+    matrix = vstack(
+        [hstack([once, coo_matrix((once.shape[0], len(entry)))]), hstack([terms, -slack]), hstack([-terms, -slack])]
+    )
     limit = np.concatenate([np.ones(once.shape[0]), np.zeros(2 * len(entry))])
     objective = np.concatenate([-saving, np.full(len(entry), cost / 2)])
     return -float(linprog(objective, A_ub=matrix.tocsr(), b_ub=limit, method="highs-ds").fun)
@@ -87,7 +91,16 @@ def main() -> None:
     solve_network(*frames[0][1:], CUTOFF, 0.5)  # compiles
     heading(
         "Network PLD, one class and frame, one thread, CPU time in ms",
-        *("class", "break cost", "groups", "median", "mean", "largest", "linprog, median", "linprog / mapgauge, median"),
+        *(
+            "class",
+            "break cost",
+            "groups",
+            "median",
+            "mean",
+            "largest",
+            "linprog, median",
+            "linprog / mapgauge, median",
+        ),
     )
     for cost in COSTS:
         for name in dict.fromkeys(name for name, *_ in frames):

@@ -25,7 +25,8 @@ class Map:
     def given(self) -> list[np.ndarray]:
         """The lines as a caller passes them: rings with their closing point."""
         return [
-            np.concatenate([line, line[:1]]) if ring else line for line, ring in zip(self.lines, self.rings, strict=True)
+            np.concatenate([line, line[:1]]) if ring else line
+            for line, ring in zip(self.lines, self.rings, strict=True)
         ]
 
     @property
@@ -102,7 +103,10 @@ def slow(x: Map, y: Map, break_cost: float, *, directed: bool = False, binary: b
     if binary:
         whole_numbers = np.concatenate([np.ones(m * n), np.zeros(size)])
         found = milp(
-            cost, constraints=LinearConstraint(rows, -np.inf, upper), integrality=whole_numbers, bounds=Bounds(0, np.inf)
+            cost,
+            constraints=LinearConstraint(rows, -np.inf, upper),
+            integrality=whole_numbers,
+            bounds=Bounds(0, np.inf),
         )
     else:
         found = linprog(cost, A_ub=rows, b_ub=upper, bounds=(0, None))

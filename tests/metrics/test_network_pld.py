@@ -43,7 +43,12 @@ def test_the_table_of_fragments() -> None:
         *(("two boundaries, two predictions", 0.125), ("two boundaries joined", 0.129)),
     ):
         assert results[name].normalised == pytest.approx(expected, abs=5e-4), name
-    assert [results[name].break_count for name in ("whole", "in 2 pieces", "in 6 pieces", "half missing")] == [0, 1, 5, 0]
+    assert [results[name].break_count for name in ("whole", "in 2 pieces", "in 6 pieces", "half missing")] == [
+        0,
+        1,
+        5,
+        0,
+    ]
     assert results["two boundaries joined"].false_join_count == 1
     assert results["two boundaries joined"].merge_entropy == pytest.approx(1.0)
     assert results["in 2 pieces"].split_entropy == pytest.approx(1.0, abs=1e-3)

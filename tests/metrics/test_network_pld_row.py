@@ -85,9 +85,13 @@ def test_frames_without_predictions_or_truth(some_frames: World) -> None:
 
 
 def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> None:
-    done = call("evaluate", "good.json", "truth.geojson", "--break-cost", "0.5", "--metrics", "network_pld", "-o", "x.mg")
+    done = call(
+        "evaluate", "good.json", "truth.geojson", "--break-cost", "0.5", "--metrics", "network_pld", "-o", "x.mg"
+    )
     assert done.returncode == 0, done.stderr
-    assert "Network PLD, lower is better (paper-60x30; cutoff 1.5 m, break cost 0.5, a point every 0.5 m)" in done.stdout
+    assert (
+        "Network PLD, lower is better (paper-60x30; cutoff 1.5 m, break cost 0.5, a point every 0.5 m)" in done.stdout
+    )
     expected = mg.load_results(tmp_path / "x.mg")
     again = call("evaluate", "good.json", "truth.geojson", "--break-cost", "0.5", "--json")
     assert json.loads(again.stdout)["mean"]["network_pld"] == expected.mean["network_pld"]

@@ -203,9 +203,7 @@ def _near_columns(component: _Component, chosen: Flags) -> Columns:
     start, entry, value = np.empty(count + 1, np.int64), np.empty(4 * count, np.int64), np.empty(4 * count)
     kernels.network.fill_columns(component.blocks, chosen, component.second, cell, points, start, entry, value)
     size = int(start[-1])
-    return Columns(
-        component.saving[cell], np.arange(count + 1), cell, points, start, entry[:size], value[:size]
-    )
+    return Columns(component.saving[cell], np.arange(count + 1), cell, points, start, entry[:size], value[:size])
 
 
 def _stretch_columns(component: _Component, stretches: Indices) -> Columns:
@@ -222,6 +220,4 @@ def _stretch_columns(component: _Component, stretches: Indices) -> Columns:
             *(cell[mine], points[mine], entry[start[k] :], value[start[k] :]),
         )
     size = int(start[-1])
-    return Columns(
-        np.zeros(len(stretches)), begin, cell, points, start, entry[:size], value[:size]
-    )
+    return Columns(np.zeros(len(stretches)), begin, cell, points, start, entry[:size], value[:size])
