@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from benchmarks.tables import heading, machine, row
 from scipy.optimize import linprog
-from scipy.sparse import coo_matrix, eye, hstack, vstack
+from scipy.sparse import coo_matrix, csr_matrix, eye, hstack, vstack
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -78,9 +78,10 @@ def plain(x: NetworkSide, y: NetworkSide, cost: float) -> float:
     matrix = vstack(
         [hstack([once, coo_matrix((once.shape[0], len(entry)))]), hstack([terms, -slack]), hstack([-terms, -slack])]
     )
+    rows_of: Any = csr_matrix(matrix)
     limit = np.concatenate([np.ones(once.shape[0]), np.zeros(2 * len(entry))])
     objective = np.concatenate([-saving, np.full(len(entry), cost / 2)])
-    return -float(linprog(objective, A_ub=matrix.tocsr(), b_ub=limit, method="highs-ds").fun)
+    return -float(linprog(objective, A_ub=rows_of, b_ub=limit, method="highs-ds").fun)
 
 
 def main() -> None:

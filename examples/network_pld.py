@@ -1,7 +1,7 @@
 """PLD and network PLD of a road boundary that is predicted in pieces, in part, twice, out of order or too long.
 
-N-PLD is network PLD with a break cost. The true boundary is 30 m long, with a point every 0.5 m. The prediction is 0.1 m beside it. The last cases have two true
-boundaries, one behind the other.
+N-PLD is network PLD with a break cost. The true boundary is 30 m long, with a point every 0.5 m. The prediction is
+0.1 m beside it. The last cases have two true boundaries, one behind the other.
 """
 
 import numpy as np

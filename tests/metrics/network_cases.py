@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, milp, Bounds, LinearConstraint
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix, eye, hstack, kron, vstack
 
 import mapgauge as mg
@@ -102,7 +102,7 @@ def slow(x: Map, y: Map, break_cost: float, *, directed: bool = False, binary: b
     cost = np.concatenate([(pair - r[:, None] - s).ravel(), np.full(size, break_cost / 4)])
     if binary:
         whole_numbers = np.concatenate([np.ones(m * n), np.zeros(size)])
-        found = milp(
+        found: Any = milp(
             cost,
             constraints=LinearConstraint(rows, -np.inf, upper),
             integrality=whole_numbers,
@@ -151,7 +151,8 @@ def straight(length: float = 30.0, offset: float = 0.0, spacing: float = 0.5) ->
 
 def disturbed(truth: Map, rng: np.random.Generator) -> Map:
     """Predictions near a map: shifted, cut, some twice."""
-    lines, confidence = [], []
+    lines: list[np.ndarray] = []
+    confidence: list[float] = []
     for line in truth.lines:
         for _ in range(int(rng.integers(1, 3))):
             moved = line + rng.normal(0, 0.4, 2) + rng.normal(0, 0.1, line.shape)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.metrics.network_cases import Map, disturbed, distance, random_map
+from tests.metrics.network_cases import Map, distance, disturbed, random_map
 
 from mapgauge.typing import Floats
 

@@ -1,12 +1,11 @@
 """``PointsSolver``: the linear programme of network PLD in HiGHS, which can get more columns after it was solved.
 
-The variables are the columns, and ``u, v`` for each entry that they change, with ``entry = u - v``. Columns that are added
-later are 0 in the solution before, so that solution is still feasible and the primal simplex method needs few steps.
-The first programme is solved by the dual one.
+The variables are the columns, and ``u, v`` for each entry that they change, with ``entry = u - v``. Columns that are
+added later are 0 in the solution before, so that solution is still feasible and the primal simplex method needs few
+steps. The first programme is solved by the dual one.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 

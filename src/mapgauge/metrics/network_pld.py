@@ -85,10 +85,10 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     lines = ~np.isin(groups.label, groups.boxes)
     for g in np.flatnonzero(lines & (groups.bounds[:, 2] > groups.bounds[:, 0])).tolist():
-        bounds = groups.bounds[g].tolist()
+        first, middle, end = groups.bounds[g].tolist()
         x, y = (
-            side_of(groups.polylines, *bounds[k : k + 2], groups.closed, groups.repeats, groups.confidence, way)
-            for k in (0, 1)
+            side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, way)
+            for start, stop in ((first, middle), (middle, end))
         )
         rows[g], _ = solve_network(x, y, cutoff, cost, directed=way)
     return rows

@@ -111,10 +111,15 @@ def result_of(
     columns = sides[0].index[overlaps.first], sides[1].index[overlaps.second], overlaps.points
     return NetworkPldResult(
         NetworkParts._make(numbers[: len(PARTS)]),
-        numbers[MASS],
-        *settings,
-        *(round(count) for count in numbers[COUNTS]),
-        *numbers[ENTROPIES],
-        numbers[MATCHED],
-        tuple(sorted(Overlap._make(one) for one in zip(*(column.tolist() for column in columns), strict=True))),
+        mass=numbers[MASS],
+        cutoff=settings[0],
+        break_cost=settings[1],
+        break_count=round(numbers[COUNTS][0]),
+        false_join_count=round(numbers[COUNTS][1]),
+        split=numbers[ENTROPIES][0],
+        merge=numbers[ENTROPIES][1],
+        matched_points=numbers[MATCHED],
+        overlaps=tuple(
+            sorted(Overlap._make(one) for one in zip(*(column.tolist() for column in columns), strict=True))
+        ),
     )

@@ -2,10 +2,10 @@
 
 from mapgauge.protocols.protocol import (
     AREAS,
+    BREAK_COST,
     CLASSES,
     LANE,
     LANE_LINES,
-    BREAK_COST,
     LINK_COST,
     LINK_FLOOR,
     MOST_THRESHOLDS,
@@ -18,10 +18,10 @@ from mapgauge.protocols.table import PROTOCOLS, protocol
 
 __all__ = [
     "AREAS",
+    "BREAK_COST",
     "CLASSES",
     "LANE",
     "LANE_LINES",
-    "BREAK_COST",
     "LINK_COST",
     "LINK_FLOOR",
     "MOST_THRESHOLDS",
