@@ -3,13 +3,11 @@
 import csv
 import io
 import json
-import pickle
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
-from tests.metrics.lane_worlds import Document, world
+from tests.metrics.lane_worlds import write_pickles
 
 import mapgauge as mg
 from mapgauge.protocols import TRAFFIC_ELEMENTS
@@ -20,23 +18,7 @@ V11, V21 = "openlanev2-v1.1", "openlanev2-v2.1"
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two submissions and the truth as OpenLane-V2's pickles."""
-    folder = tmp_path_factory.mktemp("lanes")
-    predictions, truth = world(8, "1.1", frames=12)
-    rough, _ = world(9, "1.1", frames=12)
-
-    def keyed(document: Document, member: str) -> dict[Any, Any]:
-        named = {("val", f"segment{int(token) // 4}", token): frame for token, frame in document.items()}
-        lists = ("lane_centerline", "traffic_element")
-        for frame in named.values():
-            frame.pop("area")
-            for number, one in enumerate(one for key in lists for one in frame[key]):
-                one |= {"id": number} | ({"category": 1} if "attribute" in one else {})
-        return {token: {member: frame} for token, frame in named.items()}
-
-    (folder / "truth.pkl").write_bytes(pickle.dumps(keyed(truth, "annotation")))
-    for name, document in (("good", predictions), ("poor", rough)):
-        (folder / f"{name}.pkl").write_bytes(pickle.dumps({"method": name, "results": keyed(document, "predictions")}))
-    return folder
+    return write_pickles(tmp_path_factory.mktemp("lanes"), "good.pkl", "poor.pkl", "truth.pkl")
 
 
 def test_versions_stand_side_by_side(call: Run, files: Path) -> None:
@@ -84,3 +66,5 @@ def test_advice_for_files_without_links(call: Run, files: Path, tmp_path: Path) 
     assert (
         "lanes have no left line, expected lane segments. Score centrelines: --protocol openlanev2-v1.1" in done.stderr
     )
+    done = call("evaluate", files / "good.pkl", files / "truth.pkl")
+    assert "available: centerline. For lanes: --protocol openlanev2-v1.1" in done.stdout

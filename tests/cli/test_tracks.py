@@ -38,7 +38,7 @@ def test_openlane_has_ids_in_the_truth_and_gets_ids_for_predictions(call: Run, t
     """The vehicle drives 10 m between the frames, so lines of the world move back by 10 m."""
 
     def lanes(frame: int, shift: float, **more: Any) -> dict[str, Any]:
-        found = openlane.lanes(**more)
+        found = openlane.lanes(**more) | {"traffic_element": [], "topology_lcte": np.zeros((2, 0), np.int8)}
         for lane, aside in zip(found["lane_centerline"], (0.0, 4.0), strict=True):
             lane["points"] = np.add(openlane.LINE, (-10 * frame, aside + shift, 0))
         return found

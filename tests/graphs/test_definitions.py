@@ -1,10 +1,12 @@
 """The scores against the definitions in plain networkx, against scipy, and on cases that can be checked by hand."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks import plain_graphs
+from examples.graph_scores import table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from tests.graphs.drawn import moved, street, three
@@ -162,6 +164,11 @@ def test_split_points_take_the_nearest_first() -> None:
     assert mg.graph_scores(at(0.0), at(0.9)).sda == three(1, 1, 1)
     assert mg.graph_scores(at(0.0), at(1.1)).sda == three(0, 0, 0)
     assert mg.graph_scores(at(0.0, 0.0), at(0.9)).sda == three(0.5, 1, pytest.approx(2 / 3))
+
+
+def test_the_page_shows_the_table_of_the_example() -> None:
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "graph-scores.md"
+    assert "\n".join(table()) in page.read_text(encoding="utf-8")
 
 
 def test_scores_can_be_written_as_json() -> None:

@@ -19,6 +19,12 @@ def test_paths_end_at_junctions() -> None:
     assert found == [[0, 1, 2], [2, 3], [2, 4], [5]]
 
 
+def test_a_road_of_two_ways_has_a_path_for_each() -> None:
+    road = graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 0], [1, 2], [2, 1]])
+    assert paths_of(road, two_way=True) == [[0, 1, 2], [2, 1, 0]]
+    assert paths_of(road) == [[0, 1], [1, 0], [1, 2], [2, 1]]  # lanes share no inner points
+
+
 def test_a_cycle_is_one_lane_that_follows_itself() -> None:
     frames = mg.frames_from_graphs({"a": graph([[0, 0], [1, 0], [1, 1]], [[0, 1], [1, 2], [2, 0]])})
     assert frames["a"][0].points.tolist() == [[0, 0], [1, 0], [1, 1], [0, 0]]

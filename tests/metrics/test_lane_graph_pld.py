@@ -102,7 +102,7 @@ def test_the_reduced_problem_has_the_value_of_the_whole_one(
 ) -> None:
     for k in range(30):
         if k == 15:  # the same with few pairs first, as for many links
-            monkeypatch.setattr(over_links, "MANY", 0)
+            monkeypatch.setattr(over_links, "CROWDED", 0)
         x, y = (random_map(rng, int(rng.integers(0, 4)), int(rng.integers(0, 3))) for _ in range(2))
         cost = float(rng.choice([0.1, 0.25, 0.5, 1.0, 3.0]))
         for binary in (False, True):
@@ -201,6 +201,13 @@ def test_the_floor_stretches_scores() -> None:
     noise = replace(truth, links=np.maximum(truth.links, 0.1))
     assert distance(noise, truth, link_floor=0.1).value == 0
     assert distance(noise, truth, link_floor=0.0).value > 0
+
+
+def test_tiny_scores_do_not_overflow() -> None:
+    tiny = chain(FAR)
+    tiny.links[2, 3] = 5e-324
+    assert distance(tiny, tiny).value == 0
+    assert distance(tiny, chain(FAR, []), link_cost=0.25).value == 0.5
 
 
 def test_frames_pool_with_sum() -> None:

@@ -78,7 +78,9 @@ def test_equal_scores_rank_by_index_and_missed_vertices_rank_by_the_filler() -> 
 def test_frames_without_true_lanes_have_no_topology() -> None:
     sides = both(world(3, "1.1"))
     results = mg.evaluate(*sides, V11)
-    frames = {row["token"]: row for row in results.frames(sort="top_ll")}
+    frames = {row["token"]: row for row in results.frames()}
+    values = [row["top_ll"] for row in frames.values()]
+    assert values[:-1] == sorted(values[:-1])  # the worst come first, and frames without a value last
     assert frames["0"]["top_ll"] is None
     assert list(frames)[-1] == "0"
     assert frames["1"]["top_ll"] < 1e-12  # without predictions, every vertex has false links
@@ -96,6 +98,19 @@ def test_absent_attributes_score_one_and_no_attributes_have_no_score() -> None:
     assert [bare.mean[name] for name in ("det_t", "top_lt", "ols")] == [None] * 3
     for name in ("det_l", "det_l_ch", "top_ll", "ols_l", "f_lane"):
         assert bare.mean[name] == results.mean[name]
+
+
+def test_lanes_and_elements_can_be_left_out() -> None:
+    sides = both(world(1, "1.1"))
+    results = mg.evaluate(*sides, V11)
+    elements = mg.evaluate(*sides, V11.replace(classes=TRAFFIC_ELEMENTS))
+    assert {name for name, value in elements.mean.items() if value is not None} == {"det_t", "det_t@0.75"}
+    assert elements.mean["det_t"] == results.mean["det_t"]
+    assert "top_lt" not in chosen_metrics(V11.replace(overlaps=()), None)
+    flat = mg.evaluate(sides[0].planar(), sides[1].planar(), V11)  # as the files of CGNet are
+    assert flat.mean["top_ll"] is not None
+    assert flat.mean["det_t"] == results.mean["det_t"]
+    assert (flat.mean["f_lane"] or 0) >= (results.mean["f_lane"] or 0)
 
 
 def test_overall_scores_are_means_with_roots_of_topology() -> None:

@@ -202,6 +202,13 @@ def test_few_common_places_are_enough(width: float, places: int) -> None:
     assert turning[0] == pytest.approx(np.abs(np.diff(slopes)).mean() if places > 2 else 0.0)
 
 
+def test_the_edge_belongs_to_the_region() -> None:
+    lines = mg.Polylines.of([[[-20.0, 0.0], [20.0, 0.0]]] * 2)  # with places at -1 and 1
+    for region, common in (((-1.0, 0.0, 1.0, 0.0), True), ((-0.9, 0.0, 0.9, 0.0), False)):
+        found = line_profiles.compare_lines(lines, np.array([[0, 1]]), np.eye(4)[None], region)
+        assert found[2].tolist() == [common]
+
+
 def test_lines_after_any_motion_are_compared_as_by_the_twin(rng: np.random.Generator) -> None:
     region = (-9.0, -4.0, 9.0, 5.0)
     for _ in range(40):

@@ -120,7 +120,7 @@ def add_to_entries(blocks, assigned, second, entries):
 
 @jit
 def _length(block, i, j, a, s, saving):
-    """Return how many cells beyond the cutoff follow cell ``i, j`` in steps of ``a, s``; 0 if its other end lists it."""
+    """Return how many cells beyond the cutoff follow ``i, j`` in steps of ``a, s``; 0 if the other end lists them."""
     for length in range(min(block[1], block[4])):
         i, j = _moved(i, block[1], block[2], a), _moved(j, block[4], block[5], s)
         if i < 0 or j < 0:

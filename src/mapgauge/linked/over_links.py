@@ -4,8 +4,8 @@ Elements of two graphs are assigned to each other. A pair saves something if it 
 assignment breaks costs something (see ``graphs.py``). A pair that saves nothing may still carry a link, so all pairs
 of elements of the same kind are candidates.
 
-A pair that saves nothing is left out if it can only break links, whatever the other pairs are. If few links are left,
-one linear programme with all other pairs is the fastest way. If there are many, as in a matrix of scores without
+A pair that saves nothing is left out if it can only break links, whatever the other pairs are. If lanes have few
+links, one linear programme with all other pairs is the fastest way. If they have many, as in a matrix of scores without
 zeros, the programme begins with the pairs that save something. Its dual solution prices all others: a pair that cannot
 pay for itself is not in the best assignment. Pairs that may are added, and the programme is solved again, until the
 prices prove that no pair is left. Prices also prove the 0/1 solution: a pair is added if its price does not exceed the
@@ -24,7 +24,8 @@ from mapgauge.linked.problem import Problem, Sparse
 from mapgauge.linked.solver import Solution, solve_with_prices
 from mapgauge.typing import Flags, Floats, Indices
 
-MANY = 60_000  # entries of the programme of all pairs, above which it begins with few of them
+# The programme begins with few pairs if there are more links per element, or if that of all pairs has more entries.
+CROWDED, MANY = 8, 400_000
 TOLERANCE = 1e-9  # a pair that may save less than this is left out
 
 
@@ -59,7 +60,7 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
         binary: Whether assignments must be 0 or 1. This can take much longer.
     """
     near = problem.saving > 0
-    if _size(problem.x, problem.y) > MANY:
+    if _is_large(problem.x, problem.y):
         chosen, same = near, problem.kind_x[:, None] == problem.kind_y[None, :]
     else:
         chosen = same = _useful(problem)
@@ -78,9 +79,10 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     return LinkedAssignment(found.first, found.second, found.weight, found.total, linear)
 
 
-def _size(x: LinkGraph, y: LinkGraph) -> int:
-    """Return the number of entries of the programme of all pairs, less those of its first rows."""
-    return 2 * (len(x.weight) * y.size + len(y.weight) * x.size)
+def _is_large(x: LinkGraph, y: LinkGraph) -> bool:
+    """Whether the programme of all pairs would take long."""
+    crowded = any(len(graph.weight) > CROWDED * graph.size for graph in (x, y))
+    return crowded or 2 * (len(x.weight) * y.size + len(y.weight) * x.size) > MANY
 
 
 def _useful(problem: Linked) -> Flags:

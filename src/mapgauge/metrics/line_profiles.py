@@ -114,6 +114,6 @@ def _is_inside(x: Floats, y: Floats, region: Bounds) -> Flags:
 
 def _turning(at: Floats, height: Floats) -> Floats:
     """Return the mean turning angle of functions ``(lines, places)``, in radians."""
-    angle = np.arctan(np.diff(height, axis=1) / np.diff(at, axis=1))
-    mean: Floats = np.abs(np.diff(angle, axis=1)).mean(axis=1)
+    angle = np.arctan(np.diff(height) / np.diff(at))
+    mean: Floats = np.abs(np.diff(angle)).mean(axis=1)
     return mean
