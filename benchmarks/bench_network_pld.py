@@ -81,7 +81,8 @@ def plain(x: NetworkSide, y: NetworkSide, cost: float) -> float:
     rows_of: Any = csr_matrix(matrix)
     limit = np.concatenate([np.ones(once.shape[0]), np.zeros(2 * len(entry))])
     objective = np.concatenate([-saving, np.full(len(entry), cost / 2)])
-    return -float(linprog(objective, A_ub=rows_of, b_ub=limit, method="highs-ds").fun)
+    found: Any = linprog(objective, A_ub=rows_of, b_ub=limit, method="highs-ds")
+    return -float(found.fun)
 
 
 def main() -> None:
