@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes bench-network clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -72,6 +72,9 @@ bench-lanes: .venv-bench/installed
 
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
+
+bench-network: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_network_pld
 
 clean:
 	rm -rf .coverage* demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

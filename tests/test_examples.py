@@ -12,6 +12,7 @@ SHOWN_ON = {  # the page that shows the output of an example
     **dict.fromkeys(("table_1.py", "figure_1.py", "trends.py"), "reproduce.md"),
     **dict.fromkeys(("over_time.py", "track_study.py"), "explanation/time.md"),
     "lane_graphs.py": "explanation/lane-graphs.md",
+    "network_pld.py": "explanation/fragments.md",
 }
 
 

@@ -48,6 +48,8 @@ CONTRACT = {
     "graph_scores": "parity=None settings=None",
     "frames_from_graphs": "name=",
     "graphs_from_frames": "",
+    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=auto directed=False "
+    "binary=False",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docs.pictures.charts import draw_confidence, draw_frames, draw_offsets, draw_prices, draw_switches
 from docs.pictures.drawing import Drawing
+from docs.pictures.fragments import draw_fragments
 from docs.pictures.polylines import draw_alignment, draw_chamfer_and_frechet, draw_cutoffs, draw_cyclic
 from docs.pictures.rooms import draw_rooms
 from docs.pictures.sets import draw_figure_1, draw_groupings, draw_parts, draw_table_1
@@ -21,6 +22,7 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {
     "cutoffs": draw_cutoffs,
     "cyclic": draw_cyclic,
     "figure-1": draw_figure_1,
+    "fragments": draw_fragments,
     "frames": draw_frames,
     "groupings": draw_groupings,
     "offsets": draw_offsets,

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from mapgauge.metrics.average_precision import average_precision
     from mapgauge.metrics.lane_graph_pld import lane_graph_pld
     from mapgauge.metrics.lane_graph_result import LaneGraphPldResult
+    from mapgauge.metrics.network_pld import network_pld
+    from mapgauge.metrics.network_result import NetworkPldResult
     from mapgauge.metrics.pld import Parts, PldResult, pld
     from mapgauge.metrics.track_pld import track_pld
     from mapgauge.metrics.track_result import TrackPldResult
@@ -67,6 +69,7 @@ __all__ = [
     "MapgaugeError",
     "Match",
     "MissingDependency",
+    "NetworkPldResult",
     "Parts",
     "PldResult",
     "Polylines",
@@ -89,6 +92,7 @@ __all__ = [
     "graphs_from_frames",
     "lane_graph_pld",
     "load_results",
+    "network_pld",
     "pld",
     "protocol",
     "read",
@@ -121,6 +125,7 @@ _HOMES = {
     "MapgaugeError": "errors",
     "Match": "results.assignment",
     "MissingDependency": "errors",
+    "NetworkPldResult": "metrics.network_result",
     "Parts": "metrics.pld",
     "PldResult": "metrics.pld",
     "Polylines": "geometry.polylines",
@@ -142,6 +147,7 @@ _HOMES = {
     "graphs_from_frames": "frames.graph_lanes",
     "lane_graph_pld": "metrics.lane_graph_pld",
     "load_results": "results.storage",
+    "network_pld": "metrics.network_pld",
     "pld": "metrics.pld",
     "protocol": "protocols",
     "read": "io",

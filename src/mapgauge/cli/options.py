@@ -1,13 +1,17 @@
 """Declares the options and arguments that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
 from mapgauge.cli.parsing import Texts, at_least_one, one_of, valid
+
+
+def _cost(name: str, text: str) -> Any:
+    return typer.Option(name, metavar="COST", help=text, show_default=False)
 
 
 def _formats() -> list[str]:
@@ -111,22 +115,14 @@ FrechetOption: TypeAlias = Annotated[
     typer.Option("--frechet", metavar="METRES,...", help="Thresholds of Fréchet-AP.", show_default=False),
 ]
 SwitchCostOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        "--switch-cost",
-        metavar="COST",
-        help="Also compute T-PLD, in which a switch of tracks has this cost, such as 0.5.",
-        show_default=False,
-    ),
+    float | None, _cost("--switch-cost", "Also compute T-PLD, in which a switch of tracks has this cost, such as 0.5.")
 ]
 LinkCostOption: TypeAlias = Annotated[
+    float | None, _cost("--link-cost", "Also compute lane-graph PLD, in which a wrong link has this cost, such as 0.1.")
+]
+BreakCostOption: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--link-cost",
-        metavar="COST",
-        help="Also compute lane-graph PLD, in which a wrong link has this cost, such as 0.1.",
-        show_default=False,
-    ),
+    _cost("--break-cost", "Also compute network PLD, in which a break of a line has this cost, such as 0.5."),
 ]
 SospaOption: TypeAlias = Annotated[
     Texts,

@@ -12,23 +12,24 @@ from mapgauge.metrics.lane_graph_pld import LANE_GRAPH_PLD
 from mapgauge.metrics.lane_matching import DET_A, DET_L, DET_L_CH, DET_LS, DET_T
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
+from mapgauge.metrics.network_pld import NETWORK_PLD
 from mapgauge.metrics.openlane_score import OLS, OLS_L, OLUS
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.stability import MAS
 from mapgauge.metrics.topology import TOP_LL, TOP_LT
 from mapgauge.metrics.track_pld import TRACK_PLD
-from mapgauge.protocols import LINK_COST, SWITCH_COST, Protocol
+from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
 METRICS: dict[str, Metric] = {
     row.name: row
     for row in (
-        *(PLD, TRACK_PLD, LANE_GRAPH_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
+        *(PLD, TRACK_PLD, LANE_GRAPH_PLD, NETWORK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
         *(DET_L, DET_L_CH, DET_LS, DET_A, DET_T, TOP_LL, TOP_LT, OLS, OLUS, OLS_L, F_LANE),
         *GRAPH_SCORES,
     )
 }
-_RECOMMENDED = {"switch_cost": SWITCH_COST, "link_cost": LINK_COST}  # fields that metrics require
+_RECOMMENDED = {"switch_cost": SWITCH_COST, "link_cost": LINK_COST, "break_cost": BREAK_COST}  # required fields
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 

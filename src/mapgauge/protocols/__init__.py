@@ -2,6 +2,7 @@
 
 from mapgauge.protocols.protocol import (
     AREAS,
+    BREAK_COST,
     CLASSES,
     LANE,
     LANE_LINES,
@@ -17,6 +18,7 @@ from mapgauge.protocols.table import PROTOCOLS, protocol
 
 __all__ = [
     "AREAS",
+    "BREAK_COST",
     "CLASSES",
     "LANE",
     "LANE_LINES",

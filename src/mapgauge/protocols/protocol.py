@@ -40,6 +40,7 @@ TOPOLOGY = ("v1.0", "v1.1")  # versions of the rules of TOP
 GRAPH_RULES = ("corrected", "cgnet")  # of the graph scores
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
+BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 LINK_FLOOR = 0.1  # networks give every pair of lanes a score above 0; scores up to this are no links
 _THRESHOLDS = ("chamfer", "frechet", "sospa", "consistent", "lanes", "segments", "areas", "overlaps")
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
@@ -70,6 +71,7 @@ class Protocol:
     cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
     switch_cost: float | None = None  # cost of a switch of tracks; T-PLD is computed only if it is set
     link_cost: float | None = None  # cost of a wrong link of lanes; lane-graph PLD is computed only if it is set
+    break_cost: float | None = None  # cost of a break of a line; network PLD is computed only if it is set
     link_floor: float = 0.0  # the score up to which there is no link; higher scores are stretched to 0 .. 1
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
@@ -138,7 +140,7 @@ class Protocol:
         object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
         object.__setattr__(self, "order", check_order(self.order))
         object.__setattr__(self, "link_floor", check_link_floor("link_floor", self.link_floor))
-        for name in ("switch_cost", "link_cost"):
+        for name in ("switch_cost", "link_cost", "break_cost"):
             if getattr(self, name) is None:
                 continue
             object.__setattr__(self, name, check_switch_cost(name, getattr(self, name)))
