@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         savings,
         snapping,
         sospa,
+        thresholds,
         topology,
         walks,
     )
@@ -48,6 +49,7 @@ __all__ = [
     "savings",
     "snapping",
     "sospa",
+    "thresholds",
     "topology",
     "walks",
 ]
