@@ -24,7 +24,8 @@ def normalised(cost: Floats, mass: Floats, order: float) -> Floats:
     d, bound = np.maximum(cost, 0.0), np.asarray(mass)
     if order != 1.0:
         d, bound = d ** (1 / order), bound ** (1 / order)
-    return np.minimum(np.divide(2 * d, bound + d, out=np.zeros_like(bound), where=bound > 0), 1.0)
+    value: Floats = np.divide(2 * d, bound + d, out=np.zeros_like(bound), where=bound > 0)
+    return np.minimum(value, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Levels:
 
     threshold: Floats  # infinity first
     kept: Indices  # number of predictions
-    hits: Indices  # pairs of the rounded map at a distance up to the level
+    hits: Indices  # pairs of the rounded map that are hits
     true: int  # number of true instances
     cost: dict[Form, Floats]  # unnormalised PLD, to the power of the order
     mass: dict[Form, Floats]
@@ -51,7 +52,8 @@ class Levels:
     @property
     def precision(self) -> Floats:
         """The share of kept predictions that are hits; NaN where none is kept."""
-        return np.divide(self.hits, self.kept, out=np.full(len(self.kept), np.nan), where=self.kept > 0)
+        share: Floats = np.divide(self.hits, self.kept, out=np.full(len(self.kept), np.nan), where=self.kept > 0)
+        return share
 
     @property
     def recall(self) -> Floats:
@@ -62,7 +64,8 @@ class Levels:
     def f1(self) -> Floats:
         """The harmonic mean of precision and recall; NaN without truth and predictions."""
         total = self.kept + self.true
-        return np.divide(2 * self.hits, total, out=np.full(len(self.kept), np.nan), where=total > 0)
+        value: Floats = np.divide(2 * self.hits, total, out=np.full(len(self.kept), np.nan), where=total > 0)
+        return value
 
     def place(self, threshold: float | Floats) -> NDArray[np.int64]:
         """Return the entry of a threshold: predictions of at least this confidence are kept."""

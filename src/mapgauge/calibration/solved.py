@@ -5,7 +5,7 @@ Two forms of a threshold t are followed. *Dropped*: predictions below t are left
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,12 @@ class Solved:
     confidence: Confidences
     dropped: Floats  # how much the prediction adds to the savings of those with at least its confidence
     rounded: Floats  # the same if all of them are certain
-    hits: Indices  # how many more pairs at a distance up to ``level`` there are then
+    hits: Indices  # how many more pairs at a distance up to ``hit`` there are then
     distance: Floats  # to the assigned truth, with all predictions as they are; NaN for unassigned predictions
     true: Indices  # (frames, classes): number of true instances
     true_mass: Floats  # (frames, classes): half the sum of their confidences
     order: float  # of PLD
-    level: float
+    hit: float  # largest distance of a hit
     blocks: tuple[Block, ...]
 
     def with_confidences(self, confidence: Confidences) -> Floats:
@@ -58,7 +58,7 @@ class Solved:
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
             weight[block.is_prediction] = confidence[start : start + count]
-            found.append(_assigned(block._replace(weight=weight), self.order, self.level)[0][block.is_prediction])
+            found.append(_assigned(block._replace(weight=weight), self.order, self.hit)[0][block.is_prediction])
             start += count
         return np.concatenate([np.empty(0), *found])
 
@@ -66,7 +66,7 @@ class Solved:
 def solve(
     results: Results,
     cutoff: float,
-    level: float,
+    hit: float,
     *,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -76,7 +76,7 @@ def solve(
     Args:
         results: Results with their data.
         cutoff: Cutoff of SOSPA in metres.
-        level: Largest normalised SOSPA of a hit.
+        hit: Largest normalised SOSPA of a hit.
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished blocks and the number of all blocks.
     """
@@ -97,29 +97,42 @@ def solve(
 
     def work(start: int) -> _Part:
         block = slice(start, start + BLOCK)
-        return _solved((x.between(block), y.between(block)), settings, level)
+        return _solved((x.between(block), y.between(block)), settings, hit)
 
     parts = in_threads(work, starts, workers, progress)
-    joined = [np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)]
-    mine, label = x.frame, x.label
-    lines = ~np.isin(label, [k for k, name in enumerate(x.classes) if name in x.boxes])
+    confidence, dropped, rounded, hits, distance = (
+        np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
+    )
+    lines = ~np.isin(x.label, [k for k, name in enumerate(x.classes) if name in x.boxes])
     shape = (len(tokens), len(y.classes))
     true, mass = np.zeros(shape, np.int64), np.zeros(shape)
     np.add.at(true, (y.frame, y.label), 1)
     np.add.at(mass, (y.frame, y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
-    confidence, *solved = joined
     return Solved(
-        *(tuple(tokens), label[lines], mine[lines], confidence, *solved),
-        *(true, mass, settings.order, level, tuple(part.block for part in parts)),
+        tokens=tuple(tokens),
+        label=x.label[lines],
+        frame=x.frame[lines],
+        confidence=confidence,
+        dropped=dropped,
+        rounded=rounded,
+        hits=hits,
+        distance=distance,
+        true=true,
+        true_mass=mass,
+        order=settings.order,
+        hit=hit,
+        blocks=tuple(part.block for part in parts),
     )
 
 
 class _Part(NamedTuple):
+    """The predictions of some frames."""
+
     block: Block
-    columns: tuple[NDArray[np.generic], ...]
+    columns: tuple[NDArray[Any], ...]  # of predictions, in the order of those of ``Solved``
 
 
-def _solved(sides: Sides, protocol: Protocol, level: float) -> _Part:
+def _solved(sides: Sides, protocol: Protocol, hit: float) -> _Part:
     """Return the columns of the predictions of some frames."""
     groups = group(*sides, protocol)
     if groups.boxes:
@@ -130,19 +143,19 @@ def _solved(sides: Sides, protocol: Protocol, level: float) -> _Part:
     np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -groups.confidence, groups.side))
     block = Block(groups.bounds, order, distance, groups.confidence, groups.is_prediction)
-    dropped, _, assigned = _assigned(block, protocol.order, level)
+    dropped, _, assigned = _assigned(block, protocol.order, hit)
     certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))
-    rounded, hits, _ = _assigned(certain, protocol.order, level)
+    rounded, hits, _ = _assigned(certain, protocol.order, hit)
     columns = (groups.confidence, dropped, rounded, hits, assigned)
     return _Part(block, tuple(column[block.is_prediction] for column in columns))
 
 
-def _assigned(block: Block, power: float, level: float) -> tuple[Floats, Indices, Floats]:
+def _assigned(block: Block, power: float, hit: float) -> tuple[Floats, Indices, Floats]:
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
     count = len(block.weight)
     growth, hits, assigned = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
     if count:
         kernels.thresholds.assign_by_confidence(
-            *(block.bounds, block.order, block.weight, block.distance, power, level, growth, hits, assigned)
+            *(block.bounds, block.order, block.weight, block.distance, power, hit, growth, hits, assigned)
         )
     return growth, hits, assigned

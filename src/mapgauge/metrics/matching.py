@@ -75,7 +75,7 @@ def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
 
 
 def sospa_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
-    """Return normalised SOSPA of all pairs of each group at the first cutoff. It is at most 1; the limit is not used."""
+    """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     distance = np.empty(groups.pairs)
     pairs = kernels.band.pairs_of_groups(groups.bounds)
     cutoff = protocol.cutoffs[0]
