@@ -35,7 +35,9 @@ def test_the_price_of_confidence_is_what_rounding_saves(
     as_is = mg.evaluate(predictions, truth, metrics=["pld"])
     for name, one in found.classes.items():
         assert one.pld.value == pytest.approx(as_is.classes[name]["pld"], rel=1e-12)
-        assert one.best is not None and one.price is not None and one.held_out is not None
+        assert one.best is not None
+        assert one.price is not None
+        assert one.held_out is not None
         best = one.thresholds["best_pld"]
         rounded = mg.evaluate(predictions.filter(best).with_confidence(1), truth, metrics=["pld"])
         assert one.best.value == pytest.approx(rounded.classes[name]["pld"], rel=1e-12)
@@ -83,6 +85,7 @@ def test_one_threshold_for_all_classes(found: mg.Confidence, world: tuple[MapFra
 
 def test_recalibration_repairs_spoiled_confidences(world: tuple[MapFrames, MapFrames]) -> None:
     predictions, truth = world
+    assert predictions.confidence is not None
     spoiled = measured(predictions.with_confidence(predictions.confidence**4), truth)
     for one in spoiled.classes.values():
         assert one.recalibrated is not None
@@ -99,7 +102,8 @@ def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[Map
     results = mg.evaluate(predictions, truth, metrics=["pld"])
     solved, units = solve(results, 1.5, 0.5), Units.of(results, 1, 0)
     new = recalibrate(solved, units)
-    assert new is not None and results.data is not None
+    assert new is not None
+    assert results.data is not None
     x, y = results.data
     order = [x.index[token] for token in solved.tokens]
     again = mg.evaluate(x.at(order).with_confidence(new), y.at(order), metrics=["pld"])
@@ -123,7 +127,8 @@ def test_one_frame_has_neither_halves_nor_intervals(world: tuple[MapFrames, MapF
     assert codes(one) >= {"halves-none"}
     divider = one.classes["divider"]
     assert (divider.held_out, divider.recalibrated) == (None, None)
-    assert divider.best is not None and np.isnan(divider.best.low)
+    assert divider.best is not None
+    assert np.isnan(divider.best.low)
     assert "[-]" in one.table()
     json.dumps(one.to_dict(), allow_nan=False)
 
@@ -137,7 +142,9 @@ def test_equal_confidences(world: tuple[MapFrames, MapFrames]) -> None:
 
 def test_nothing_matches(world: tuple[MapFrames, MapFrames]) -> None:
     predictions, truth = world
-    away = replace(predictions, polylines=mg.Polylines(predictions.polylines.coords + 500, predictions.polylines.offsets))
+    away = replace(
+        predictions, polylines=mg.Polylines(predictions.polylines.coords + 500, predictions.polylines.offsets)
+    )
     lost = mg.confidence(mg.evaluate(away, truth, metrics=["pld"], unknown="ignore"), samples=20)
     assert codes(lost) == {"hits-none"}
     assert lost.classes["divider"].pld.value == 1.0
@@ -169,11 +176,21 @@ def test_one_class_and_no_predictions() -> None:
 
 
 def test_invalid_input(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> None:
-    results = mg.evaluate(*(side.at([0, 1]) for side in world), metrics=["pld"])
+    predictions, truth = (side.at([0, 1]) for side in world)
+    results = mg.evaluate(predictions, truth, metrics=["pld"])
     with pytest.raises(InvalidInput, match="does not hold the geometry") as error:
         mg.confidence(results.without_data())
-    assert error.value.remedy is not None and "--with-geometry" in error.value.remedy.shell
-    for wrong in ({"hit": 1.0}, {"hit": "near"}, {"bins": 0}, {"samples": 0}, {"level": 1}, {"seed": -1}, {"cutoff": 0}):
+    assert error.value.remedy is not None
+    assert "--with-geometry" in error.value.remedy.shell
+    for wrong in (
+        {"hit": 1.0},
+        {"hit": "near"},
+        {"bins": 0},
+        {"samples": 0},
+        {"level": 1},
+        {"seed": -1},
+        {"cutoff": 0},
+    ):
         with pytest.raises(InvalidInput):
             mg.confidence(results, **wrong)
     with pytest.raises(InvalidInput, match="got list"):

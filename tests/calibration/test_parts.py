@@ -1,6 +1,6 @@
 """Tests of isotonic regression, reliability and the Brier score."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def best_monotone(confidence: np.ndarray, target: np.ndarray) -> float:
             blocks = np.split(np.arange(len(levels)), cuts)
             members = [np.isin(confidence, levels[block]) for block in blocks]
             means = [target[mine].mean() for mine in members]
-            if all(a <= b + 1e-12 for a, b in zip(means, means[1:], strict=False)):
+            if all(a <= b + 1e-12 for a, b in pairwise(means)):
                 error = sum(((target[mine] - mean) ** 2).sum() for mine, mean in zip(members, means, strict=True))
                 best = min(best, error)
     return float(best)
@@ -34,7 +34,8 @@ def test_isotonic_regression_is_monotone_and_optimal(pairs: list[tuple[float, fl
     fit = fit_isotonic(confidence, target)
     values = fit(np.linspace(0, 1, 41))
     assert (np.diff(values) >= 0).all()
-    assert target.min() - 1e-12 <= values.min() and values.max() <= target.max() + 1e-12
+    assert target.min() - 1e-12 <= values.min()
+    assert values.max() <= target.max() + 1e-12
     assert ((fit(confidence) - target) ** 2).sum() == pytest.approx(best_monotone(confidence, target), abs=1e-9)
 
 

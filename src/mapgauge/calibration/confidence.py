@@ -100,6 +100,20 @@ def confidence(
     )
 
 
+def best_rounding(results: Results, *, workers: int | None = None) -> Common | None:
+    """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth.
+
+    Args:
+        results: As for ``confidence``.
+        workers: As for ``confidence``.
+    """
+    solved = solve(results, cutoff_of(results, None), HIT, workers=workers)
+    there = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
+    names = enumerate(results.class_names)
+    mine = [c for c, name in names if there[c] and PLD.covers(name, results.protocol)]
+    return common_threshold([levels_of(solved, c) for c in mine])
+
+
 def cutoff_of(results: Results, cutoff: float | None) -> float:
     """Return the cutoff in metres: as given, or the first of the protocol."""
     if cutoff is None and not results.protocol.cutoffs:

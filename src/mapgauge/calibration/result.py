@@ -29,6 +29,11 @@ class Common(NamedTuple):
     pld: float  # as it is
     rounded: float  # with confidences rounded at the threshold
 
+    def in_words(self) -> str:
+        """Return the values as a sentence."""
+        at, change = f"{self.threshold:.2f}", self.rounded - self.pld
+        return f"rounding confidences at {at} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})"
+
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
@@ -129,7 +134,7 @@ class Confidence:
                 name,
                 str(found["hit"].error),
                 str(found["hit"].brier),
-                *(number(value) for value in _parts(found["hit"])),
+                *(number(round(value, 3) + 0.0) for value in _parts(found["hit"])),  # not -0.000
                 number(None if name not in self.classes else _after(self.classes[name])),
                 number(found["soft"].error.value),
                 number(found["soft"].brier.value),
