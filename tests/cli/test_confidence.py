@@ -53,7 +53,7 @@ def test_json_and_csv(call: Run) -> None:
         (["good.mg", "--level", "1"], 2, "must be between 0 and 1"),
         (["good.mg", "--spacing", "1"], 2, "cannot be given with results"),
         (["truth.geojson", "truth.geojson"], 1, "no confidences"),
-        (["good.mg", "--figure", "good.mg"], 2, "good.mg"),
+        (["good.mg", "--thresholds", "good.mg"], 1, "would overwrite an input"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(call: Run, arguments: list[str], code: int, message: str) -> None:

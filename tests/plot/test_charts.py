@@ -332,7 +332,7 @@ def test_confidence_marks_the_best_threshold(methods: list[mg.Results]) -> None:
     rounded, dropped, mark = figure.axes[0].get_lines()[3:6]
     divider = found.classes["divider"]
     assert divider.best is not None
-    assert mark.get_xydata().tolist() == [[divider.thresholds["best_pld"], divider.best.value]]
+    assert np.asarray(mark.get_xydata()).tolist() == [[divider.thresholds["best_pld"], divider.best.value]]
     assert np.min(rounded.get_ydata()) >= divider.best.value - 1e-12
     assert np.asarray(dropped.get_ydata())[0] == pytest.approx(divider.pld.value)
     several = plot.confidence([found, mg.confidence(methods[1], samples=2)], names=NAMES)

@@ -22,7 +22,7 @@ from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 
 HEIGHT = 2.4  # inches, of a figure
-GRID = np.linspace(0, 1, 501)
+GRID = np.linspace(0, 1, 201)
 PANELS: dict[Target, str] = {"hit": "share of hits", "soft": "mean of 1 - SOSPA"}
 
 
