@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from mapgauge.typing import Floats
 
+_PASSES = 3  # over all levels at once, which leave few blocks for the loop
+
 
 class Isotonic(NamedTuple):
     """A function that never falls: straight lines between points, constant beyond them."""
@@ -35,19 +37,24 @@ def fit_isotonic(confidence: Floats, target: Floats) -> Isotonic:
     levels, place = np.unique(confidence, return_inverse=True)
     number = np.bincount(place).astype(np.float64)
     total = np.bincount(place, target)
-    ends: list[int] = []  # last level of each block, and the number and total of its targets
+    starts = np.arange(len(levels))
+    for _ in range(_PASSES):  # adjacent violators may be pooled in any order: first those of all runs that fall
+        falls = total[1:] * number[:-1] <= total[:-1] * number[1:]
+        kept = np.flatnonzero(np.append(True, ~falls))
+        starts, number, total = starts[kept], np.add.reduceat(number, kept), np.add.reduceat(total, kept)
+    first: list[int] = []  # first level of each block, and the number and total of its targets
     counts: list[float] = []
     totals: list[float] = []
-    for k, (n, t) in enumerate(zip(number.tolist(), total.tolist(), strict=True)):
-        end, count, added = k, n, t
-        while ends and totals[-1] * count >= added * counts[-1]:  # the mean before is not below this mean
-            ends.pop()
+    for start, n, t in zip(starts.tolist(), number.tolist(), total.tolist(), strict=True):
+        begin, count, added = start, n, t
+        while first and totals[-1] * count >= added * counts[-1]:  # the mean before is not below this mean
+            begin = first.pop()
             count += counts.pop()
             added += totals.pop()
-        ends.append(end)
+        first.append(begin)
         counts.append(count)
         totals.append(added)
-    first = [0, *(end + 1 for end in ends[:-1])]
+    ends = [*(begin - 1 for begin in first[1:]), len(levels) - 1]
     means = np.array(totals) / np.array(counts)
     # A block is two points, so that the function is constant inside.
     points = np.stack([levels[first], levels[ends]], axis=1).ravel()
