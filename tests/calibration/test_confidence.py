@@ -106,7 +106,9 @@ def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[Map
     assert results.data is not None
     x, y = results.data
     order = [x.index[token] for token in solved.tokens]
-    again = mg.evaluate(x.at(order).with_confidence(new), y.at(order), metrics=["pld"])
+    in_file = np.empty_like(new)
+    in_file[solved.place] = new
+    again = mg.evaluate(x.at(order).with_confidence(in_file), y.at(order), metrics=["pld"])
     for name, one in measured(predictions, truth).classes.items():
         assert one.recalibrated is not None
         assert one.recalibrated.pld_after == pytest.approx(again.classes[name]["pld"], rel=1e-12)

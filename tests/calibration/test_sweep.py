@@ -70,11 +70,16 @@ def test_the_sweep_agrees_with_thresholded_predictions(settings: dict[str, objec
             assert row["f1"] == pytest.approx(2 * hits / (row["kept"] + true))
 
 
-def test_the_order_of_frames_and_threads_does_not_matter() -> None:
+def test_the_order_of_the_file_and_threads_do_not_matter(rng: np.random.Generator) -> None:
     predictions, truth = demo_world(60, predictions=20)
+    assert predictions.confidence is not None
+    predictions = predictions.with_confidence(np.round(predictions.confidence, 1))  # with ties
     turned = list(range(60))[::-1]
+    mixed = [
+        side.keep(np.lexsort((rng.random(len(side.frame)), side.frame))).at(turned) for side in (predictions, truth)
+    ]
     one = confidence(mg.evaluate(predictions, truth), workers=1)
-    other = confidence(mg.evaluate(predictions.at(turned), truth.at(turned)), workers=3)
+    other = confidence(mg.evaluate(mixed[0], mixed[1]), workers=3)
     assert one.to_dict() == other.to_dict()
 
 

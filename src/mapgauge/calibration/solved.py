@@ -35,7 +35,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The predictions of all classes, as columns, and the truth of each frame and class."""
+    """The predictions of all classes, as columns, and the truth of each frame and class.
+
+    Predictions are sorted by frame, class and falling confidence.
+    """
 
     tokens: tuple[str, ...]  # sorted
     label: Indices  # class of each prediction
@@ -49,18 +52,21 @@ class Solved:
     true_mass: Floats  # (frames, classes): half the sum of their confidences
     order: float  # of PLD
     hit: float  # largest distance of a hit
+    place: Indices  # of each prediction among those of all blocks
     blocks: tuple[Block, ...]
 
     def with_confidences(self, confidence: Confidences) -> Floats:
         """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
+        given = np.empty_like(confidence)
+        given[self.place] = confidence
         found, start = [], 0
         for block in self.blocks:
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
-            weight[block.is_prediction] = confidence[start : start + count]
+            weight[block.is_prediction] = given[start : start + count]
             found.append(_assigned(block._replace(weight=weight), self.order, self.hit)[0][block.is_prediction])
             start += count
-        return np.concatenate([np.empty(0), *found])
+        return np.concatenate([np.empty(0), *found])[self.place]
 
 
 def solve(
@@ -104,23 +110,27 @@ def solve(
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
     lines = ~np.isin(x.label, [k for k, name in enumerate(x.classes) if name in x.boxes])
+    frame, label = x.frame[lines], x.label[lines]
+    # Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
+    place = np.lexsort((distance, rounded, dropped, -confidence, label, frame))
     shape = (len(tokens), len(y.classes))
     true, mass = np.zeros(shape, np.int64), np.zeros(shape)
     np.add.at(true, (y.frame, y.label), 1)
     np.add.at(mass, (y.frame, y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
     return Solved(
         tokens=tuple(tokens),
-        label=x.label[lines],
-        frame=x.frame[lines],
-        confidence=confidence,
-        dropped=dropped,
-        rounded=rounded,
-        hits=hits,
-        distance=distance,
+        label=label[place],
+        frame=frame[place],
+        confidence=confidence[place],
+        dropped=dropped[place],
+        rounded=rounded[place],
+        hits=hits[place],
+        distance=distance[place],
         true=true,
         true_mass=mass,
         order=settings.order,
         hit=hit,
+        place=place,
         blocks=tuple(part.block for part in parts),
     )
 
