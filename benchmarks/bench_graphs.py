@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from benchmarks import plain_graphs as plain
 from benchmarks.tables import at_least, heading, machine, race, row
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
 from mapgauge import kernels
@@ -97,21 +99,18 @@ def main() -> None:
 
 def shortest_paths(graph: Graph) -> None:
     """Compare ways to compute the lengths of all paths between the control points of one graph."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
     samples = Samples.of(Roads.of(graph.tidy()), SETTINGS.control_spacing)
     first, target, length = samples.csr(directed=False)
     count = len(first) - 1
     starts = np.arange(count)
-    matrix = csr_array((length, target, first), shape=(count, count))
+    matrix: Any = csr_array((length, target, first), shape=(count, count))
     near = kernels.walks.all_distances(first, target, length, starts)  # compiles
     assert np.allclose(near, dijkstra(matrix))
     own, scipy, limited, one_by_one = race(
         lambda: kernels.walks.all_distances(first, target, length, starts),
         lambda: dijkstra(matrix),
         lambda: dijkstra(matrix, limit=SETTINGS.walk),
-        lambda: [dijkstra(matrix, indices=k, limit=SETTINGS.walk) for k in starts.tolist()],
+        lambda: [dijkstra(matrix, indices=[k], limit=SETTINGS.walk) for k in starts.tolist()],
         rounds=3,
     )
     heading(f"Shortest paths between all {count} control points of a graph", "how", "ms")

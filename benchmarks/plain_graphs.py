@@ -28,7 +28,7 @@ def sampled(graph: "nx.DiGraph[Place]", spacing: float) -> tuple["nx.DiGraph[Has
     fine: nx.DiGraph[Hashable] = nx.DiGraph()
     places: dict[Hashable, Place] = {}
     for one, two in {tuple(sorted(edge)) for edge in graph.edges}:
-        pieces = max(1, math.floor(math.dist(one, two) / spacing))
+        pieces = max(1, math.floor(math.dist(one, two) / spacing + SAME))
         chain: list[Hashable] = [one, *((one, two, k) for k in range(1, pieces)), two]
         for k, node in enumerate(chain):
             share = k / pieces
@@ -73,7 +73,7 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
     (x, at_x), (y, at_y) = sampled(predicted, SPACING), sampled(true, SPACING)
     pairs = match(at_x, at_y, RADIUS)
     geo = len(pairs) / len(at_x), len(pairs) / len(at_y)
-    ahead = [(found[0], j) for j in at_y if splits(y, j) and (found := _nearest(at_x, at_y[j]))]
+    ahead = [(near[0], j) for j in at_y if splits(y, j) and (near := _nearest(at_x, at_y[j]))]
     shares: dict[tuple[Any, Any], tuple[float, float]] = {}
     for i, j in {*pairs, *ahead}:
         near_i, near_j = (
@@ -155,7 +155,7 @@ def similarity(own: "nx.DiGraph[Place]", other: "nx.DiGraph[Place]", *, directed
         there = at.get(start)
         others = {} if there is None else nx.single_source_dijkstra_path_length(sides[1], there, weight="length")
         for end, length in lengths.items():
-            if end != start and length >= SHORTEST:
+            if end != start and length >= SHORTEST - SAME:
                 found = others.get(at[end]) if end in at else None
                 costs.append(1.0 if found is None else min(1.0, abs(length - found) / length))
     return 1 - sum(costs) / len(costs) if costs else 0.0

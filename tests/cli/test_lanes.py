@@ -66,3 +66,5 @@ def test_advice_for_files_without_links(call: Run, files: Path, tmp_path: Path) 
     assert (
         "lanes have no left line, expected lane segments. Score centrelines: --protocol openlanev2-v1.1" in done.stderr
     )
+    done = call("evaluate", files / "good.pkl", files / "truth.pkl")
+    assert "available: centerline. For lanes: --protocol openlanev2-v1.1" in done.stdout

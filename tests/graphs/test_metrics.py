@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.graphs.drawn import moved, street
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.geometry.polylines import Polylines
 
 TOKENS = [f"scene-{k // 3}-{k}" for k in range(9)]
 NAMES = ("geo", "topo", "jtopo", "apls", "sda", "reach")
@@ -131,9 +133,15 @@ def test_a_protocol_without_rules_cannot_compute_them() -> None:
 def test_the_axes_of_the_region_of_cgnet_are_turned_with_the_frames() -> None:
     rng = np.random.default_rng(3)
     truth = {"a": {"nodes": [[0.0, -28.0], [0.0, 28.0]], "edges": [[0, 1]]}}
-    found = {"a": moved(rng, truth["a"])} | {}
+    found = {"a": moved(rng, truth["a"])}
     sides = mg.frames_from_graphs(found).with_forward("y"), mg.frames_from_graphs(truth).with_forward("y")
     turned = sides[0].rotate(-90), sides[1].rotate(-90)
     assert turned[0].forward == "x"
     protocol = mg.protocol("cgnet-graph")
-    assert mg.evaluate(*turned, protocol).mean == mg.evaluate(*sides, protocol).mean
+    flat = mg.evaluate(*sides, protocol).mean
+    assert mg.evaluate(*turned, protocol).mean == flat
+    high = [
+        replace(side, polylines=Polylines(np.pad(side.polylines.coords, ((0, 0), (0, 1))), side.polylines.offsets))
+        for side in sides
+    ]
+    assert mg.evaluate(high[0], high[1], protocol).mean == flat  # heights are left out

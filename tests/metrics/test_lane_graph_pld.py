@@ -203,6 +203,13 @@ def test_the_floor_stretches_scores() -> None:
     assert distance(noise, truth, link_floor=0.0).value > 0
 
 
+def test_tiny_scores_do_not_overflow() -> None:
+    tiny = chain(FAR)
+    tiny.links[2, 3] = 5e-324
+    assert distance(tiny, tiny).value == 0
+    assert distance(tiny, chain(FAR, []), link_cost=0.25).value == 0.5
+
+
 def test_frames_pool_with_sum() -> None:
     truth = chain(FAR)
     one, two = distance(truth, truth), distance(chain(FAR[:2]), truth)

@@ -9,6 +9,7 @@ from mapgauge.checks.context import Context, examples, percent
 from mapgauge.checks.neighbours import evenly
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.link_findings import link_findings
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Indices, Points
@@ -22,11 +23,8 @@ _SHARE = 0.5  # share of the links, or of the lanes that meet, that makes it a f
 
 def one_side_only(context: Context) -> Iterator[Finding]:
     """Find links between lanes that the other side lacks."""
-    has = [side.links is not None and bool(side.links.is_kind(SUCCESSOR).any()) for _, side in context.sides]
-    if has[0] != has[1] and all(len(side.polylines) for _, side in context.sides):
-        linked, without = ("predictions", "truth") if has[0] else ("truth", "predictions")
-        text = f"the {linked} have links between lanes and the {without} have none. Scores of lane graphs need both"
-        yield Finding("note", "links-one-side", text)
+    if all(len(side.polylines) for _, side in context.sides):
+        yield from link_findings(context.predictions, context.truth)
 
 
 def ends(context: Context) -> Iterator[Finding]:

@@ -22,11 +22,12 @@ def link_findings(predictions: MapFrames, truth: MapFrames, floor: float = 0.0) 
     for k, (own, other) in enumerate((counts, counts[::-1])):
         if not own and other:
             above = f" with a score above {floor:g}" if floor else ""
+            text = f"{names[k]}: no links between lanes{above}, and {names[1 - k]} has {other}. Scores of lane graphs"
             found.append(
                 Finding(
-                    "warning",
+                    "note",
                     "links-one-side",
-                    f"{names[k]}: no links between lanes{above}, and {names[1 - k]} has {other}",
+                    f"{text} need both",
                     remedy=Remedy.of("Use files with links, such as those of OpenLane-V2"),
                 )
             )

@@ -71,7 +71,10 @@ class CgnetPair(GraphPair):
         """Keep both graphs as they are."""
         super().__init__(predicted, true, GraphSettings())
         self._raw = predicted, true
-        self._points = cgnet.Neighbourhoods(predicted, true)
+
+    @cached_property
+    def _points(self) -> cgnet.Neighbourhoods:
+        return cgnet.Neighbourhoods(*self._raw)
 
     def geo(self) -> Score | None:
         """Compare the points on edges."""

@@ -133,9 +133,10 @@ def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: 
         for k, side in enumerate((added, ~added)):
             excess = np.maximum(sums[k] - sums[1 - k], 0.0)
             half = np.minimum(excess, free[k] * sums[k])
-            share = np.where(sums[k] > 0, 1.0 / np.where(sums[k] > 0, sums[k], 1.0), 0.0)
+            whole = sums[k][at[side]]
+            share = np.divide(amount[side], whole, out=np.zeros(len(whole)), where=whole > 0)
             for total, part in ((totals[k], excess - half), (totals[k + 2], half)):
-                _add(total, entries.link[side], 0.5 * amount[side] * (part * share)[at[side]])
+                _add(total, entries.link[side], 0.5 * share * part[at[side]])
     return Broken(*totals)
 
 

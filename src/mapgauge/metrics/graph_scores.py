@@ -5,8 +5,9 @@ frames is the mean over those that have one. Frames without anything to score ar
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,24 +25,26 @@ from mapgauge.typing import Floats
 _MANY = (0.0, math.inf)
 
 
-def _pairs(groups: Groups, protocol: Protocol) -> list[tuple[int, GraphPair]]:
-    """Return the groups of lanes with their two graphs. All scores share them."""
+def _pairs(groups: Groups, protocol: Protocol) -> Iterator[tuple[int, GraphPair]]:
+    """Yield the groups of lanes with their two graphs.
+
+    All scores share the graphs, which are small. Their points take half a megabyte per frame, so they are not kept.
+    """
     if "graphs" not in groups.shared:
-        pairs = []
-        for g in groups.of_classes((LANE,)).tolist():
-            start, middle, end = groups.bounds[g].tolist()
-            sides = _graph(groups, protocol, start, middle), _graph(groups, protocol, middle, end)
-            pairs.append((g, pair_of(*sides, cgnet_rules=protocol.graph_rules == "cgnet")))
-        groups.shared["graphs"] = pairs
-    found: list[tuple[int, GraphPair]] = groups.shared["graphs"]
-    return found
+        groups.shared["graphs"] = [
+            (g, *(_graph(groups, protocol, first, last) for first, last in pairwise(groups.bounds[g].tolist())))
+            for g in groups.of_classes((LANE,)).tolist()
+        ]
+    for g, predicted, true in groups.shared["graphs"]:
+        yield g, pair_of(predicted, true, cgnet_rules=protocol.graph_rules == "cgnet")
 
 
 def _graph(groups: Groups, protocol: Protocol, first: int, last: int) -> Graph:
-    """Return the graph of some instances. CGNet's region has y forward."""
+    """Return the graph of some instances. CGNet's graphs have no heights, and its region has y forward."""
     lines = groups.polylines.pick(np.arange(first, last))
-    if protocol.graph_rules == "cgnet" and groups.forward == "x":
-        lines = Polylines(np.stack([-lines.coords[:, 1], lines.coords[:, 0]], axis=1), lines.offsets)
+    if protocol.graph_rules == "cgnet":
+        x, y = lines.coords[:, 0], lines.coords[:, 1]
+        lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
     return graph_of_lanes(lines, None if groups.links is None else _links(groups.links, first, last))
 
 

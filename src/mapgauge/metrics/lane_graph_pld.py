@@ -20,7 +20,7 @@ from mapgauge.metrics.lane_graph_result import LaneGraphPldResult, result_of
 from mapgauge.metrics.lane_graph_sides import frame_graphs
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import added
-from mapgauge.protocols import LANE, LINK_COST, LINK_FLOOR, Protocol
+from mapgauge.protocols import LANE, LINK_COST, Protocol
 from mapgauge.typing import Floats, Indices
 
 
@@ -33,7 +33,7 @@ def lane_graph_pld(
     confidence: Any = None,
     truth_confidence: Any = None,
     link_cost: float = LINK_COST,
-    link_floor: float = LINK_FLOOR,
+    link_floor: float = 0.0,
     cutoff: float = 1.5,
     directed: bool = True,
     binary: bool = False,
@@ -66,7 +66,7 @@ def lane_graph_pld(
 
     >>> lanes = [[[0, 0], [5, 0]], [[5, 0], [9, 0]], [[5, 0], [9, 4]]]
     >>> result = lane_graph_pld(lanes, lanes, links=[[0, 1, 0.4], [0] * 3, [0] * 3],
-    ...                         truth_links=[[0, 1, 1], [0] * 3, [0] * 3], link_cost=0.25, link_floor=0)
+    ...                         truth_links=[[0, 1, 1], [0] * 3, [0] * 3], link_cost=0.25)
     >>> round(result.value, 3), result.link_counts
     (0.15, LinkCounts(false=0, missing=1, half=0))
     >>> result.wrong_links[0][:5]

@@ -70,7 +70,7 @@ class Protocol:
     cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
     switch_cost: float | None = None  # cost of a switch of tracks; T-PLD is computed only if it is set
     link_cost: float | None = None  # cost of a wrong link of lanes; lane-graph PLD is computed only if it is set
-    link_floor: float = LINK_FLOOR  # the score up to which there is no link; higher scores are stretched to 0 .. 1
+    link_floor: float = 0.0  # the score up to which there is no link; higher scores are stretched to 0 .. 1
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
     sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff

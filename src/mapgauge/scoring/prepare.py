@@ -13,7 +13,6 @@ from mapgauge.checks import check
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.link_findings import link_findings
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.track_findings import track_findings
 from mapgauge.frames.tracks import check_tracks
@@ -93,8 +92,8 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
-    So are links that one side lacks, unless a metric uses them.
-    Equal confidences are left out if no metric uses them, as those of graphs, which have none.
+    So are links that one side lacks, unless a metric uses them, and equal confidences if no metric uses them, as those
+    of graphs, which have none.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
@@ -105,8 +104,6 @@ def findings_of(
     if not any("links" in METRICS[name].needs for name in metrics):
         unused.add("links-one-side")
     found = tuple(finding for finding in found if finding.code not in unused)
-    if any(METRICS[name].of == "lanes" and "links" in METRICS[name].needs for name in metrics):
-        found = (*found, *link_findings(predictions, truth))
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
         return found  # with tracks on both sides, the checks have looked at them
@@ -176,7 +173,8 @@ def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
 
 
 def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
-    """Refuse metrics that need scenes, tracks or poses if the data have none."""
+    """Refuse metrics that need scenes, tracks, links or poses if the data have none."""
+    check_linked(metrics, predictions, truth)
     for name in metrics:
         metric = METRICS[name]
         for side, called in ((predictions, "predictions"), (truth, "truth")):
@@ -200,16 +198,6 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                     "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
                 ),
             )
-        if "links" in metric.needs:
-            for side, called in ((predictions, "predictions"), (truth, "truth")):
-                if side.links is None and len(side.polylines):
-                    raise InvalidInput(
-                        f"{side.name or called}: {name} needs links between lanes, and these frames have none",
-                        remedy=Remedy(
-                            "Use files with links (OpenLane-V2), or name other metrics with metrics=",
-                            "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
-                        ),
-                    )
         if "every track" in metric.needs:
             for side, called in ((predictions, "predictions"), (truth, "truth")):
                 check_tracks(side, called, name)
@@ -218,6 +206,20 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
                 remedy="Use files with poses, such as pos_predictions.pkl of MapTracker",
             )
+
+
+def check_linked(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse metrics that need links if the data have none."""
+    for name in metrics:
+        for side, called in ((predictions, "predictions"), (truth, "truth")):
+            if "links" in METRICS[name].needs and side.links is None and len(side.polylines):
+                raise InvalidInput(
+                    f"{side.name or called}: {name} needs links between lanes, and these frames have none",
+                    remedy=Remedy(
+                        "Use files with links (OpenLane-V2), or name other metrics with metrics=",
+                        "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
+                    ),
+                )
 
 
 def check_times(metrics: Sequence[str], truth: MapFrames) -> None:
