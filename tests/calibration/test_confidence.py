@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.metrics.lane_worlds import write_pickles
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -210,3 +211,15 @@ def test_another_cutoff_is_that_of_another_evaluation(world: tuple[MapFrames, Ma
     other = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", cutoffs=(0.5,)), metrics=["pld"])
     found = mg.confidence(results, cutoff=0.5, samples=2)
     assert found.classes["divider"].pld.value == pytest.approx(other.classes["divider"]["pld"], rel=1e-12)
+
+
+def test_boxes_are_left_out(tmp_path: Path) -> None:
+    folder = write_pickles(tmp_path, "good.pkl", "poor.pkl", "truth.pkl")
+    protocol = mg.protocol("openlanev2-v1.1", cutoffs=(1.5,))
+    results = mg.evaluate(folder / "good.pkl", folder / "truth.pkl", protocol, metrics=["pld", "det_l", "det_t"])
+    found = mg.confidence(results, samples=5)
+    assert set(found.classes) == {"centerline"}
+    lanes = found.rows("centerline", [0.0])[0]
+    expected = results.classes["centerline"]
+    assert (lanes["dropped"], lanes["det_l"]) == pytest.approx((expected["pld"], expected["det_l"]), rel=1e-12)
+    assert "det_t" not in lanes
