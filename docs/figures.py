@@ -43,6 +43,11 @@ def draw_worst() -> None:
     figure.savefig(IMAGES / "worst.png", dpi=130, metadata={"Software": None})
 
 
+def draw_thresholds() -> None:
+    """PLD over the threshold and calibration, as ``mapgauge confidence --figure`` draws them."""
+    plot.save(plot.confidence(mg.evaluate(*demo_world(80))), IMAGES / "thresholds.svg")
+
+
 def photograph_report() -> None:
     """The explorer of a report on two methods."""
     methods = []
@@ -83,5 +88,6 @@ def draw_scene() -> None:
 if __name__ == "__main__":
     draw_frame()
     draw_worst()
+    draw_thresholds()
     photograph_report()
     draw_scene()

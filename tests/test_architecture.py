@@ -35,6 +35,7 @@ ROOMS = [
     "scoring",
     "display",
     "results",
+    "calibration",
     "temporal",
     "truth",
     "evaluation",

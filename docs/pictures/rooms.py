@@ -33,6 +33,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "scoring": ("rows of a range", "of frames, exact sums"),
         "display": ("tables and colours",),
         "results": ("results, comparison,", "storage"),
+        "calibration": ("thresholds,", "calibration"),
         "temporal": ("ids over time,", "consistency"),
     },
     "data sets": {

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mapgauge import plot as plot
     from mapgauge import report as report
     from mapgauge import truth as truth
+    from mapgauge.calibration.confidence import confidence
+    from mapgauge.calibration.result import Confidence
     from mapgauge.checks import check
     from mapgauge.distances.chamfer import chamfer
     from mapgauge.distances.frechet import frechet
@@ -57,6 +59,7 @@ __all__ = [
     "Alignment",
     "Assignment",
     "Comparison",
+    "Confidence",
     "Consistency",
     "Finding",
     "Graph",
@@ -84,6 +87,7 @@ __all__ = [
     "chamfer",
     "check",
     "compare",
+    "confidence",
     "consistency",
     "evaluate",
     "frames_from_graphs",
@@ -113,6 +117,7 @@ _HOMES = {
     "Alignment": "distances.sospa",
     "Assignment": "results.assignment",
     "Comparison": "results.comparison",
+    "Confidence": "calibration.result",
     "Consistency": "temporal.flicker",
     "Finding": "frames.findings",
     "Graph": "frames.graph",
@@ -139,6 +144,7 @@ _HOMES = {
     "chamfer": "distances.chamfer",
     "check": "checks",
     "compare": "results.comparison",
+    "confidence": "calibration.confidence",
     "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
     "frames_from_graphs": "frames.graph_lanes",

@@ -22,6 +22,7 @@ WRITING = ("convert", "truth nuscenes", "truth av2")
 # The longest beginning of a module's path decides. A command in the text ("mapgauge convert") comes before the table.
 PRINTED_BY = {
     "arguments.py": EVALUATING,
+    "calibration/": ("evaluate",),  # it advises to evaluate in another way
     "checks/": EVALUATING,
     "evaluation/": ("evaluate",),
     "files/": READING,

@@ -325,6 +325,25 @@ def test_calibration_shows_classes_or_methods(methods: list[mg.Results]) -> None
         plot.calibration(methods, bins=0)
 
 
+def test_confidence_marks_the_best_threshold(methods: list[mg.Results]) -> None:
+    found = mg.confidence(methods[0], samples=2)
+    figure = plot.confidence(found)
+    assert legend(figure)[:3] == ["ped crossing", "divider", "boundary"]
+    rounded, dropped, mark = figure.axes[0].get_lines()[3:6]
+    divider = found.classes["divider"]
+    assert divider.best is not None
+    assert np.asarray(mark.get_xydata()).tolist() == [[divider.thresholds["best_pld"], divider.best.value]]
+    assert np.min(rounded.get_ydata()) >= divider.best.value - 1e-12
+    assert np.asarray(dropped.get_ydata())[0] == pytest.approx(divider.pld.value)
+    several = plot.confidence([found, mg.confidence(methods[1], samples=2)], names=NAMES)
+    assert set(NAMES) <= set(legend(several))
+    for wrong, message in (([], "at least one"), ([3], "expected a Confidence")):
+        with pytest.raises(mg.InvalidInput, match=message):
+            plot.confidence(wrong)  # type: ignore[arg-type]
+    with pytest.raises(mg.InvalidInput, match="names must be"):
+        plot.confidence(found, names=NAMES)
+
+
 LONG = ["StreamMapNet-baseline-epoch24-nuscenes-newsplit", "MapTRv2_r50_110ep_with_centerline_aux", "MapTracker" * 12]
 CHARTS = {
     "parts": plot.parts,
@@ -333,6 +352,7 @@ CHARTS = {
     "histogram": plot.histogram,
     "precision_recall": plot.precision_recall,
     "calibration": plot.calibration,
+    "confidence": plot.confidence,
 }
 
 
@@ -368,7 +388,7 @@ def test_three_long_names_and_a_long_title_fit_on_the_page(methods: list[mg.Resu
 @pytest.mark.parametrize("chart", CHARTS)
 def test_charts_are_drawn_into_axes_of_the_caller(methods: list[mg.Results], chart: str) -> None:
     mine = Figure()
-    count = 3 if chart in ("precision_recall", "calibration") else 1
+    count = 3 if chart in ("precision_recall", "calibration", "confidence") else 1
     axes = mine.subplots(1, count + 1)
     size = mine.get_size_inches().tolist()
     given = axes[0] if count == 1 else axes[:count]

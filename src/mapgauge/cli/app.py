@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from mapgauge.cli.compare import compare
+from mapgauge.cli.confidence import confidence
 from mapgauge.cli.consistency import consistency
 from mapgauge.cli.convert import convert
 from mapgauge.cli.demo import demo
@@ -48,7 +49,7 @@ def about(
 
 
 for _command in (
-    *(evaluate, compare, sweep, show, plot, report, paper, track, consistency),
+    *(evaluate, compare, sweep, show, plot, report, paper, confidence, track, consistency),
     *(inspect, convert, formats, protocols, demo),
 ):
     app.command()(_command)

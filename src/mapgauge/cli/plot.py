@@ -19,9 +19,10 @@ FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "ranges": ("ranges", (), "PLD over the distance from the ego"),
     "cutoffs": ("cutoffs", (), "PLD over the cutoff"),
     "calibration": ("calibration", ("metric", "threshold"), "the share of hits over the confidence"),
+    "confidence": ("confidence", (), "PLD over the threshold on the confidence, and calibration"),
     "strip": ("strip", ("scene", "classes"), "the tracks of a scene over time"),
 }
-WITH_GEOMETRY = ("strip",)  # figures that need the evaluated files
+WITH_GEOMETRY = ("strip", "confidence")  # figures that need the evaluated files
 
 
 def _figure(name: str) -> str:
@@ -51,7 +52,7 @@ def plot(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="Metric that decides what a hit is (pr, calibration). Default: ap_chamfer.",
+            help="Metric that decides what a hit is (pr; calibration, also pld). Default: ap_chamfer.",
             show_default=False,
         ),
     ] = None,
@@ -117,9 +118,10 @@ def plot(
     from mapgauge.results.strips import check_track_pld
 
     methods = load_all(results)
-    if figure in WITH_GEOMETRY:
+    if figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld"):
         for method in methods:
-            check_track_pld(method)
+            if figure == "strip":
+                check_track_pld(method)
         check_one_protocol(names, methods)
         methods = [method.with_data() for method in methods]
 

@@ -138,12 +138,14 @@ def show(
     check_targets([output], files)
     check_figure(output)
     if from_results:
-        methods = _loaded(context, files, names)
+        methods = loaded_results(context, files, names)
     else:
         lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
         settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
         chosen = frame if scene is None else _Scene(scene)
-        methods = _evaluated(settings, Reading.of(context), files, names, chosen, classes, ignore_unknown, workers)
+        methods = evaluated_results(
+            settings, Reading.of(context), files, names, chosen, classes, ignore_unknown, workers
+        )
 
     from mapgauge import plot
 
@@ -196,7 +198,7 @@ def _check_scene(context: typer.Context, scene: str | None, panels: int | None) 
         refuse("--panels", f"must be at least 1, got {panels}")
 
 
-def _evaluated(
+def evaluated_results(
     settings: "Protocol",
     reading: Reading,
     files: Sequence[Path],
@@ -227,7 +229,7 @@ def _evaluated(
     return methods
 
 
-def _loaded(context: typer.Context, files: Sequence[Path], names: Sequence[str]) -> list["Results"]:
+def loaded_results(context: typer.Context, files: Sequence[Path], names: Sequence[str]) -> list["Results"]:
     """Load results with their geometry. Options that change how files are read or compared are refused."""
     given = [
         option

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         savings,
         snapping,
         sospa,
+        thresholds,
         topology,
         walks,
     )
@@ -50,6 +51,7 @@ __all__ = [
     "savings",
     "snapping",
     "sospa",
+    "thresholds",
     "topology",
     "walks",
 ]

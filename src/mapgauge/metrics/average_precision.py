@@ -14,7 +14,7 @@ Counts: TypeAlias = NDArray[np.int64]
 Interpolation: TypeAlias = Literal["area", "11-point"]
 
 ELEVEN = tuple(np.linspace(0, 1, 11).tolist())  # recalls
-_ROUNDING = 1e-9  # a recall that misses a level by less than this reaches it
+ROUNDING = 1e-9  # a recall that misses a level by less than this reaches it
 
 
 def average_precision(
@@ -123,5 +123,5 @@ def envelope(precision: Floats) -> Floats:
 
 def eleven_points(recall: Floats, precision: Floats) -> Floats:
     """Return the highest precision at recalls of at least 0, 0.1, ..., 1, along the first axis; 0 if not reached."""
-    reached = [np.where(recall >= level - _ROUNDING, precision, 0.0).max(axis=0, initial=0.0) for level in ELEVEN]
+    reached = [np.where(recall >= level - ROUNDING, precision, 0.0).max(axis=0, initial=0.0) for level in ELEVEN]
     return np.array(reached)

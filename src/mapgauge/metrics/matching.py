@@ -74,7 +74,8 @@ def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     return distance
 
 
-def _sospa(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+def sospa_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+    """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     distance = np.empty(groups.pairs)
     pairs = kernels.band.pairs_of_groups(groups.bounds)
     cutoff = protocol.cutoffs[0]
@@ -112,4 +113,4 @@ def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str)
 
 AP_CHAMFER = _row("chamfer", "Chamfer-AP", chamfer_distances, "m", "mean over thresholds in metres")
 AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet, "m", "mean over thresholds in metres")
-AP_SOSPA = _row("sospa", "SOSPA-AP", _sospa, "", "")
+AP_SOSPA = _row("sospa", "SOSPA-AP", sospa_distances, "", "")

@@ -24,9 +24,11 @@ from mapgauge.plot.hits import calibration, precision_recall
 from mapgauge.plot.saving import save
 from mapgauge.plot.scenes import scene
 from mapgauge.plot.strips import strip
+from mapgauge.plot.thresholds import confidence
 
 __all__ = [
     "calibration",
+    "confidence",
     "cutoffs",
     "frame",
     "histogram",

@@ -15,9 +15,11 @@ from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.plot.canvas import Canvas, GivenAxes, canvas
 from mapgauge.plot.style import INK, MARKERS, PALE, STYLES, Style, dress, look, need, several, styled, word_of
+from mapgauge.plot.thresholds import reliability_figure
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 
@@ -133,7 +135,9 @@ def calibration(
 
     Args:
         results: From ``evaluate``; one for each method.
-        metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``, which decides what a hit is.
+        metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``, which decides what a hit is. With ``"pld"``, a hit
+            is a prediction that PLD assigns at a normalised SOSPA of at most 0.5, and a second panel has the mean of
+            1 - SOSPA. This needs results with their data.
         threshold: A threshold of the protocol; None draws a panel for each threshold.
         bins: Number of bins of confidence.
         names: Names of the methods; None uses the file names.
@@ -142,8 +146,12 @@ def calibration(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = several(results, names)
-    panels = _thresholds(methods, metric, threshold)
     count = check_count(bins)
+    if metric == PLD.name:
+        if threshold is not None:
+            raise InvalidInput(f"threshold: {metric} has none, got {threshold!r}")
+        return reliability_figure(methods, count, title, ax)
+    panels = _thresholds(methods, metric, threshold)
     (only, *more) = methods.values()
     lines: list[tuple[str, Results, int | None, str]]
     if more:

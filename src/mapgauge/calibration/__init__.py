@@ -1,0 +1,1 @@
+"""What confidences are worth: values over the threshold, the price of confidence, calibration and recalibration."""

@@ -1,0 +1,219 @@
+"""The best threshold of one class, the price of its confidences, and isotonic recalibration.
+
+A threshold that was chosen on the same frames looks better than it is. So the threshold and the recalibration are also
+chosen on one half of the scenes and judged on the other, in both directions. The two judged halves are pooled.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapgauge.calibration.isotonic import fit_isotonic
+from mapgauge.calibration.levels import Form, Levels, levels_of, normalised
+from mapgauge.calibration.solved import Solved
+from mapgauge.calibration.units import Units
+from mapgauge.results.intervals import Draws, Estimate, estimate
+from mapgauge.typing import Confidences, Flags, Floats, Indices
+
+CRITERIA = ("best_pld", "best_f1", "equal_counts")
+
+
+class HeldOut(NamedTuple):
+    """PLD with thresholds that were chosen on the other half."""
+
+    thresholds: tuple[float, float]  # chosen on the first and on the second half
+    pld: float  # rounded, both halves judged by the threshold of the other and pooled
+    price: float  # PLD as it is, less this
+
+
+class Recalibrated(NamedTuple):
+    """What isotonic recalibration changes. It was fitted on one half and judged on the other, both ways."""
+
+    pld_before: float
+    pld_after: float
+    brier_before: float
+    brier_after: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClassConfidence:
+    """What the confidences of one class are worth."""
+
+    name: str
+    predictions: int
+    truth: int
+    levels: Levels  # values at every threshold
+    pld: Estimate  # as it is
+    thresholds: dict[str, float]  # by criterion; empty without truth or predictions
+    best: Estimate | None  # PLD if confidences are rounded at the best threshold, chosen on the same frames
+    price: Estimate | None  # PLD less ``best``, with the threshold held fixed in the interval
+    held_out: HeldOut | None
+    recalibrated: Recalibrated | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python values. Intervals without bounds have None."""
+        return {
+            "predictions": self.predictions,
+            "truth": self.truth,
+            "pld": plain(self.pld),
+            "thresholds": self.thresholds,
+            "rounded": plain(self.best),
+            "price": plain(self.price),
+            "held_out": plain(self.held_out),
+            "recalibrated": plain(self.recalibrated),
+        }
+
+
+def plain(found: Any) -> Any:
+    """Return a named tuple of numbers as a dictionary, with None in place of NaN."""
+    if found is None:
+        return None
+    return {
+        key: list(value) if isinstance(value, tuple) else None if np.isnan(value) else float(value)
+        for key, value in found._asdict().items()
+    }
+
+
+def thresholds_of(levels: Levels) -> dict[str, float]:
+    """Return the recommended thresholds by criterion: keep predictions of at least this confidence.
+
+    ``best_pld`` has the smallest rounded PLD, ``best_f1`` the largest F1. With ``equal_counts``, the number of
+    predictions is nearest to the number of true instances. The highest of several equally good thresholds is taken.
+    """
+    if not levels.true or len(levels.threshold) < 2:
+        return {}
+    away = np.abs(levels.kept - levels.true)
+    places = (levels.pld("rounded")[1:].argmin(), levels.f1[1:].argmax(), away[1:].argmin())
+    return {key: float(levels.threshold[1 + place]) for key, place in zip(CRITERIA, places, strict=True)}
+
+
+def class_confidence(
+    solved: Solved,
+    label: int,
+    name: str,
+    levels: Levels,
+    units: Units,
+    recalibrated: Confidences | None,
+    savings: Floats | None,
+    level: float,
+) -> ClassConfidence:
+    """Return everything about one class.
+
+    Args:
+        solved: All predictions.
+        label: The class.
+        name: Its name.
+        levels: Its values over the threshold.
+        units: Scenes or frames.
+        recalibrated: New confidences of all predictions, NaN for those without. None if there are no halves.
+        savings: The savings with these confidences.
+        level: Probability of intervals.
+    """
+    mine = solved.label == label
+    count = int(np.count_nonzero(mine))
+    there = np.bincount(units.of_frame, solved.true[:, label], units.count) > 0
+    there[units.of_frame[solved.frame[mine]]] = True
+    number = int(np.count_nonzero(there))
+    thresholds = thresholds_of(levels)
+    as_is = _sums(solved, label, units, "dropped", -np.inf)
+    drawn_as_is = _drawn(as_is, units, solved.order)
+    pld = float(levels.pld("dropped")[-1])
+    best = price = None
+    if thresholds:
+        at = thresholds["best_pld"]
+        value = float(levels.pld("rounded")[levels.place(at)])
+        drawn = _drawn(_sums(solved, label, units, "rounded", at), units, solved.order)
+        best = estimate(value, Draws(drawn, number), level, (0.0, 1.0))
+        price = estimate(pld - value, Draws(drawn_as_is - drawn, number), level, (-1.0, 1.0))
+    return ClassConfidence(
+        name,
+        count,
+        levels.true,
+        levels,
+        estimate(pld, Draws(drawn_as_is, number), level, (0.0, 1.0)),
+        thresholds,
+        best,
+        price,
+        _held_out(solved, label, units, pld),
+        _recalibrated(solved, label, mine, levels, recalibrated, savings),
+    )
+
+
+def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float) -> Floats:
+    """Return cost and mass of each unit at a threshold, ``(units, 2)``."""
+    mine = (solved.label == label) & (solved.confidence >= threshold)
+    unit = units.of_frame[solved.frame[mine]]
+    weight = solved.confidence[mine] if form == "dropped" else np.ones(len(unit))
+    saving = solved.dropped[mine] if form == "dropped" else solved.rounded[mine]
+    mass = np.bincount(units.of_frame, solved.true_mass[:, label], units.count)
+    mass += np.bincount(unit, 0.5 * weight, units.count)
+    return np.stack([mass - np.bincount(unit, saving, units.count), mass], axis=1)
+
+
+def _drawn(sums: Floats, units: Units, order: float) -> Floats:
+    """Return the PLD of each bootstrap sample; NaN where a sample has neither predictions nor truth."""
+    cost, mass = np.einsum("su,uc->cs", units.draws, sums)
+    return np.where(mass > 0, normalised(cost, mass, order), np.nan)
+
+
+def _held_out(solved: Solved, label: int, units: Units, pld: float) -> HeldOut | None:
+    """Return the PLD of both halves with the threshold of the other; None if a half has no truth or predictions."""
+    if units.halves is None:
+        return None
+    halves = [levels_of(solved, label, half) for half in units.halves]
+    chosen = [thresholds_of(half) for half in halves]
+    if not all(chosen):
+        return None
+    first, second = (found["best_pld"] for found in chosen)
+    cost = mass = 0.0
+    for half, threshold in zip(halves, (second, first), strict=True):
+        place = half.place(threshold)
+        cost += float(half.cost["rounded"][place])
+        mass += float(half.mass["rounded"][place])
+    value = float(normalised(np.array(cost), np.array(mass), solved.order))
+    return HeldOut((first, second), value, pld - value)
+
+
+def recalibrate(solved: Solved, units: Units) -> Confidences | None:
+    """Return confidences from an isotonic fit on the other half, class by class; None if there are no halves.
+
+    The target is 1 for a hit and 0 otherwise. Predictions of a class that occurs in one half only are NaN.
+    """
+    if units.halves is None:
+        return None
+    found, target = np.full(len(solved.confidence), np.nan), hits_of(solved)
+    for judged, fitted in _by_class(solved, units.halves):
+        if len(judged) and len(fitted):
+            found[judged] = fit_isotonic(solved.confidence[fitted], target[fitted])(solved.confidence[judged])
+    return found
+
+
+def _by_class(solved: Solved, halves: tuple[Flags, Flags]) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the predictions of each class to judge and those to fit, in both directions."""
+    for label in range(solved.true.shape[1]):
+        mine = solved.label == label
+        first, second = (np.flatnonzero(mine & half[solved.frame]) for half in halves)
+        yield from ((first, second), (second, first))
+
+
+def hits_of(solved: Solved) -> Floats:
+    """Return 1 for predictions that are assigned at a distance of a hit, with all predictions as they are, else 0."""
+    return (solved.distance <= solved.hit).astype(np.float64)  # a comparison with NaN is false
+
+
+def _recalibrated(
+    solved: Solved, label: int, mine: Flags, levels: Levels, confidence: Confidences | None, savings: Floats | None
+) -> Recalibrated | None:
+    if confidence is None or savings is None or not mine.any() or np.isnan(confidence[mine]).any():
+        return None
+    target = hits_of(solved)[mine]
+    mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[mine].sum())
+    cost = mass - float(savings[mine].sum())
+    return Recalibrated(
+        float(levels.pld("dropped")[-1]),
+        float(normalised(np.array(cost), np.array(mass), solved.order)),
+        float(((solved.confidence[mine] - target) ** 2).mean()),
+        float(((confidence[mine] - target) ** 2).mean()),
+    )

@@ -1,0 +1,126 @@
+"""Optimal assignments of the k most confident predictions, for all k at once, and the average precision of each."""
+
+import numpy as np
+
+from mapgauge.kernels._jit import jit, jit_allocating
+
+
+@jit
+def _leads_through(came_from, j, k):
+    """Whether the path that ends at column ``j`` goes through column ``k``."""
+    while j >= 0:
+        if j == k:
+            return True
+        j = came_from[j]
+    return False
+
+
+@jit
+def _add_row(saving, row, owner, best, came_from):
+    """Add a row to an optimal assignment, and return how much the total saving grows.
+
+    The row takes a column, the owner of which takes another one, and so on, until a column is free or an owner is left
+    without one. The best of these paths gives an optimal assignment of all rows so far. ``best`` is the growth along
+    the best path to each column, found by relaxation. An optimal assignment has no cycle that improves it, so the best
+    paths are simple. Rounding is no exception: a path never goes through a column twice.
+    """
+    columns = len(owner)
+    for j in range(columns):
+        held = saving[owner[j], j] if owner[j] >= 0 else 0.0
+        best[j] = saving[row, j] - held if saving[row, j] > 0.0 else -np.inf
+        came_from[j] = -1
+    for _ in range(columns):
+        settled = True
+        for j in range(columns):
+            i = owner[j]
+            if i < 0 or best[j] == -np.inf:
+                continue
+            for k in range(columns):
+                if saving[i, k] > 0.0 and k != j:
+                    held = saving[owner[k], k] if owner[k] >= 0 else 0.0
+                    through = best[j] + saving[i, k] - held
+                    if through > best[k] and not _leads_through(came_from, j, k):
+                        best[k], came_from[k] = through, j
+                        settled = False
+        if settled:
+            break
+    last = 0
+    for j in range(columns):
+        if best[j] > best[last]:
+            last = j
+    if columns == 0 or not best[last] > 0.0:
+        return 0.0
+    growth, j = best[last], last
+    while came_from[j] >= 0:
+        owner[j] = owner[came_from[j]]
+        j = came_from[j]
+    owner[j] = row
+    return growth
+
+
+@jit_allocating
+def assign_by_confidence(bounds, order, weight, distance, power, level, growth, hits, assigned):
+    """Assign the predictions of each group one after the other.
+
+    After each prediction, the assignment of all predictions so far is optimal: PLD to the power of ``power`` is the
+    mass of these predictions and the truth less the sum of ``growth`` so far.
+
+    Args:
+        bounds: First prediction, first truth and end of each group.
+        order: The instances, sorted by group; ``order[k]`` is the k-th instance to add.
+        weight: The confidence of each instance.
+        distance: Normalised SOSPA of all pairs of each group, prediction by prediction.
+        power: The order of PLD.
+        level: The largest distance of a hit.
+        growth: For each prediction: how much it adds to the total saving.
+        hits: For each prediction: how many more assigned pairs are hits after it was added.
+        assigned: For each prediction: its distance in the assignment of all predictions; NaN for an unassigned one.
+    """
+    start = 0
+    for g in range(len(bounds)):
+        first, split, end = bounds[g]
+        rows, columns = split - first, end - split
+        saving = np.zeros((rows, columns))
+        for i in range(rows):
+            for j in range(columns):
+                d = distance[start + i * columns + j]
+                d = d if power == 1.0 else d**power
+                saving[i, j] = min(weight[first + i], weight[split + j]) * (1.0 - d)
+        owner, best = np.full(columns, -1), np.zeros(columns)
+        came_from = np.full(columns, -1)
+        before = 0
+        for k in range(first, split):
+            row = order[k] - first
+            growth[first + row] = _add_row(saving, row, owner, best, came_from) if columns else 0.0
+            now = 0
+            for j in range(columns):
+                if owner[j] >= 0 and distance[start + owner[j] * columns + j] <= level:
+                    now += 1
+            hits[first + row] = now - before
+            before = now
+            assigned[first + row] = np.nan
+        for j in range(columns):
+            if owner[j] >= 0:
+                assigned[first + owner[j]] = distance[start + owner[j] * columns + j]
+        start += rows * columns
+
+
+@jit_allocating
+def areas_so_far(recall, precision, out):
+    """Write the area under the monotone curve of the first k points, for all k.
+
+    A new point raises the precision of all points before it that have a lower one. Steps of equal precision are kept
+    together, so each point is merged once.
+    """
+    heights, widths = np.empty(len(recall)), np.empty(len(recall))
+    count, area, before = 0, 0.0, 0.0
+    for k in range(len(recall)):
+        width, before = recall[k] - before, recall[k]
+        while count > 0 and heights[count - 1] <= precision[k]:
+            count -= 1
+            area -= heights[count] * widths[count]
+            width += widths[count]
+        heights[count], widths[count] = precision[k], width
+        count += 1
+        area += precision[k] * width
+        out[k] = area

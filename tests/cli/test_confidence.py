@@ -1,0 +1,83 @@
+"""``confidence`` prints what confidences are worth, and writes thresholds and a figure."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+from mapgauge.cli.confidence import rounding_in_words
+
+
+def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> None:
+    targets = ["--thresholds", tmp_path / "thresholds.json", "--figure", tmp_path / "figure.svg"]
+    done = call("confidence", "good.mg", *targets)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-2:] == [
+        f"mapgauge: thresholds in {tmp_path / 'thresholds.json'}",
+        f"mapgauge: figure in {tmp_path / 'figure.svg'}",
+    ]
+    assert call("confidence", "good.json", "truth.geojson").stdout == done.stdout
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith(("Price", "Recommended", "Calibration"))] == [
+        "Price of confidence: PLD, cutoff 1.5 m, lower is better",
+        "Recommended thresholds",
+        "Calibration, lower is better (hit: SOSPA of at most 0.5; soft: 1 - SOSPA)",
+    ]
+    assert lines[-1].startswith("rounding confidences at 0.")
+    chosen = json.loads((tmp_path / "thresholds.json").read_text())["classes"]
+    assert f"{chosen['divider']['best_f1']:.3f}" in done.stdout
+    assert "ECE" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+def test_json_and_csv(call: Run) -> None:
+    one = json.loads(call("confidence", "good.mg", "--json", "--hit", "0.3", "--bins", "5").stdout)
+    assert (one["name"], one["hit"]) == ("good", 0.3)
+    assert len(one["calibration"]["all"]["hit"]["bins"]) == 5
+    assert len(one["classes"]["divider"]["curve"]) == 101
+    two = call("confidence", "good.mg", "poor.mg", "--json", "--name", "a,b", "--samples", "10")
+    assert [document["name"] for document in json.loads(two.stdout)] == ["a", "b"]
+    rows = call("confidence", "good.mg", "--csv", "--samples", "10").stdout.splitlines()
+    assert rows[0].startswith("name,class,threshold,kept,dropped,rounded,precision,recall,f1,ap_chamfer@0.5,")
+    assert len(rows) == 1 + 3 * 101
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["good.json"], 2, "give predictions and truth, or results"),
+        (["good.mg", "poor.mg", "--thresholds", "x.json"], 2, "is the file of one method, got 2 methods"),
+        (["good.mg", "--hit", "1"], 2, "must be at least 0 and less than 1"),
+        (["good.mg", "--bins", "0"], 2, "must be at least 1"),
+        (["good.mg", "--level", "1"], 2, "must be between 0 and 1"),
+        (["good.mg", "--spacing", "1"], 2, "cannot be given with results"),
+        (["truth.geojson", "truth.geojson"], 1, "no confidences"),
+        (["good.mg", "--thresholds", "good.mg"], 1, "would overwrite an input"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(call: Run, arguments: list[str], code: int, message: str) -> None:
+    done = call("confidence", *arguments)
+    assert done.returncode == code, done.stderr
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_the_line_about_rounding(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"])
+    common = mg.confidence(results, samples=1).common
+    assert common is not None
+    assert rounding_in_words(results, None) == common.in_words()
+    assert rounding_in_words(results.without_data(), None) == ""
+    monkeypatch.setattr("mapgauge.cli.confidence.MOST", 10)
+    assert rounding_in_words(results, None) == ""
+
+
+def test_calibration_by_pld(call: Run, tmp_path: Path) -> None:
+    target = tmp_path / "figure.svg"
+    done = call("plot", "calibration", "good.mg", "poor.mg", "--metric", "pld", "-o", target)
+    assert done.returncode == 0, done.stderr
+    assert "mean of 1 - SOSPA" in target.read_text(encoding="utf-8")
+    done = call("plot", "calibration", "good.mg", "--metric", "pld", "--threshold", "1", "-o", target)
+    assert (done.returncode, "pld has none" in done.stderr) == (1, True)
+    assert call("plot", "confidence", "good.mg", "poor.mg", "-o", target, "--name", "a,b").returncode == 0
