@@ -7,8 +7,8 @@ the share ``covered`` of the other. Costs of a loose pair have the causes of a f
 
 import numpy as np
 
-from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
-from mapgauge.kernels.lines import START, box_distance_squared, length_of
+from mapgauge.kernels._jit import TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels.lines import START, box_distance_squared, length_of, longest_of
 from mapgauge.kernels.nearest import nearest_points, share_within
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
@@ -19,8 +19,8 @@ NONE = -1
 
 
 @jit_allocating
-def _near_pairs(lines, xs, ys, reach, slot):
-    """Nearest points of all pairs of predictions and truth that may be within reach of each other.
+def _near_pairs(lines, xs, ys, label, other, matched_with, cutoff, reach, slot):
+    """Nearest points of all pairs of the same class that may be within the cutoff, and of matched pairs within reach.
 
     ``slot`` gets where the numbers of a pair begin, those of the prediction before those of the truth; -1 for others.
     """
@@ -28,15 +28,18 @@ def _near_pairs(lines, xs, ys, reach, slot):
     for i in range(len(xs)):
         for j in range(len(ys)):
             slot[i, j] = NONE
-            if box_distance_squared(lines.line_box, xs[i], ys[j]) < reach * reach:
+            if label[i] != other[j]:
+                continue
+            limit = reach if matched_with[i] == j else cutoff
+            if box_distance_squared(lines.line_box, xs[i], ys[j]) < limit * limit:
                 slot[i, j] = total
                 total += np.int64(length_of(lines, xs[i]) + length_of(lines, ys[j]))
     gap, nearest = np.empty(total), np.empty(total, np.int64)
     for i in range(len(xs)):
         for j in range(len(ys)):
             if slot[i, j] >= 0:
-                at = U(slot[i, j])
-                nearest_points(lines, xs[i], ys[j], reach * reach, gap, nearest, at, at + length_of(lines, xs[i]))
+                at, limit = U(slot[i, j]), reach if matched_with[i] == j else cutoff
+                nearest_points(lines, xs[i], ys[j], limit * limit, gap, nearest, at, at + length_of(lines, xs[i]))
     return gap, nearest
 
 
@@ -53,51 +56,69 @@ def _shares(lines, xs, ys, slot, gap, limit):
     return of_x, of_y
 
 
-@jit_allocating
-def _cause_of_false(lines, confidence, xs, ys, i, label, other, slot, gap, near, wide, taken, at_truth, limit, covered, sure):
-    """The cause of a prediction as if it were unmatched, and the index of the true line that it is about, or -1.
+@jit
+def _shares_of_pair(lines, x, y, limit, gap, nearest):
+    """The same for one pair, with working memory."""
+    if box_distance_squared(lines.line_box, x, y) >= limit:
+        return 0.0, 0.0
+    n, m = length_of(lines, x), length_of(lines, y)
+    nearest_points(lines, x, y, limit, gap, nearest, ZERO, n)
+    return share_within(gap, ZERO, n, limit), share_within(gap, n, m, limit)
 
-    ``taken`` says which true points are covered by a prediction that came before. A fragment takes the points it covers.
+
+@jit
+def _best_fit(lines, xs, ys, i, label, other, same, limit, covered, gap, nearest):
+    """The true line that a prediction fits best, and the share of that line; -1 if there is none.
+
+    If ``same``, it is a line of the same class, and each must be near the other. If not, it is one of another class.
+    """
+    best, most, share = NONE, 0.0, 0.0
+    for j in range(len(ys)):
+        if (other[j] == label) == same:
+            of_x, of_y = _shares_of_pair(lines, xs[i], ys[j], limit, gap, nearest)
+            if of_x >= covered and (of_y >= covered or not same) and of_x + of_y > most:
+                best, most, share = j, of_x + of_y, of_y
+    return best, share
+
+
+@jit
+def _cause_of_covered(lines, xs, ys, i, slot, gap, near, taken, at_truth, limit, covered, cover):
+    """The cause of a prediction that lies along true lines of its class, and the true line; -1 for other predictions.
+
+    ``taken`` says which true points are covered by a prediction that came before. A fragment takes those it covers.
     """
     n = length_of(lines, xs[i])
-    cover = np.zeros(n, np.bool_)
+    for k in range(n):
+        cover[k] = False
     own = over = had = 0
-    best, best_class, best_wide = NONE, NONE, NONE
+    best = NONE
     for j in range(len(ys)):
         if slot[i, j] < 0:
             continue
-        if other[j] != label:
-            if near[0][i, j] >= covered and (best_class < 0 or near[0][i, j] > near[0][i, best_class]):
-                best_class = j
-            continue
-        at, m = U(slot[i, j]), length_of(lines, ys[j])
+        at = U(slot[i, j])
         for k in range(n):
             cover[k] = cover[k] or gap[at + k] < limit
-        for k in range(m):
+        for k in range(length_of(lines, ys[j])):
             if gap[at + n + k] < limit:
                 over += 1
                 had += 1 if taken[at_truth[j] + k] else 0
         own += 1 if near[1][i, j] >= covered else 0
         if near[0][i, j] > 0.0 and (best < 0 or near[0][i, j] > near[0][i, best]):
             best = j
-        both = wide[0][i, j] >= covered and wide[1][i, j] >= covered
-        if both and (best_wide < 0 or wide[0][i, j] * wide[1][i, j] > wide[0][i, best_wide] * wide[1][i, best_wide]):
-            best_wide = j
-    if n > ZERO and np.count_nonzero(cover) >= covered * n:
-        if 2 * had >= over:
-            return DUPLICATE, best
-        for j in range(len(ys)):
-            if slot[i, j] >= 0 and other[j] == label:
-                at = U(slot[i, j]) + n
-                for k in range(length_of(lines, ys[j])):
-                    if gap[at + k] < limit:
-                        taken[at_truth[j] + k] = True
-        return (MERGE if own > 1 else FRAGMENT), best
-    if best_class >= 0:
-        return CLASS, best_class
-    if best_wide >= 0:
-        return DISPLACED, best_wide
-    return (OVER if confidence[xs[i]] >= sure else BACKGROUND), NONE
+    inside = 0
+    for k in range(n):
+        inside += 1 if cover[k] else 0
+    if best < 0 or inside < covered * n:
+        return NONE, NONE
+    if 2 * had >= over:
+        return DUPLICATE, best
+    for j in range(len(ys)):
+        if slot[i, j] >= 0:
+            at = U(slot[i, j]) + n
+            for k in range(length_of(lines, ys[j])):
+                if gap[at + k] < limit:
+                    taken[at_truth[j] + k] = True
+    return (MERGE if own > 1 else FRAGMENT), best
 
 
 @jit
@@ -139,8 +160,7 @@ def _inside(gap, at, count, partner, first, limit):
 
 @jit
 def _split_pair(
-    lines, confidence, closed, xs, ys, i, j, loose, cause, shares, slot, gap, nearest, partner, matched, cost, other,
-    free, proper, at_truth, cutoff, reach, winding, out
+    lines, confidence, closed, xs, ys, i, j, loose, cause, shares, slot, gap, nearest, partner, matched, cost, free, proper, at_truth, cutoff, reach, winding, out
 ):  # fmt: skip
     """Add the costs of a matched pair: of its points and of its confidences."""
     x, y = xs[i], ys[j]
@@ -185,7 +205,7 @@ def _split_pair(
             continue
         merged = False
         for z in range(len(ys)):
-            if z != j and other[z] == other[j] and slot[i, z] >= 0:
+            if z != j and slot[i, z] >= 0:
                 merged = merged or gap[U(slot[i, z]) + k] < limit
         if merged:
             out[x, MERGE] += unit
@@ -222,38 +242,50 @@ def _of_frame(
             points += length_of(lines, y)
             b += 1
     limit = cutoff * cutoff
-    slot = np.empty((predicted, true), np.int64)
-    gap, nearest = _near_pairs(lines, xs, ys, reach, slot)
-    near, wide = _shares(lines, xs, ys, slot, gap, limit), _shares(lines, xs, ys, slot, gap, reach * reach)
-    taken, matched_with = np.zeros(points, np.bool_), np.full(predicted, NONE)
-    loose, found = np.zeros(predicted, np.bool_), np.zeros(true, np.bool_)
+    matched_with, found = np.full(predicted, NONE), np.zeros(true, np.bool_)
     for i in range(predicted):
-        if truth_of[xs[i]] < 0:
+        if truth_of[xs[i]] >= 0:
+            matched_with[i] = place[truth_of[xs[i]] - bounds[0, 0]]
+            found[matched_with[i]] = True
+    slot = np.empty((predicted, true), np.int64)
+    gap, nearest = _near_pairs(lines, xs, ys, label, other, matched_with, cutoff, reach, slot)
+    near = _shares(lines, xs, ys, slot, gap, limit)
+    taken, loose = np.zeros(points, np.bool_), np.zeros(predicted, np.bool_)
+    for i in range(predicted):
+        j = matched_with[i]
+        if j < 0 or slot[i, j] < 0:
             continue
-        j = matched_with[i] = place[truth_of[xs[i]] - bounds[0, 0]]
-        found[j] = True
         loose[i] = near[0][i, j] < covered and near[1][i, j] < covered
-        if slot[i, j] >= 0 and not loose[i]:
-            at = U(slot[i, j]) + length_of(lines, xs[i])
-            for k in range(length_of(lines, ys[j])):
-                taken[at_truth[j] + k] = gap[at + k] < limit
+        at = U(slot[i, j]) + length_of(lines, xs[i])
+        for k in range(length_of(lines, ys[j])):
+            taken[at_truth[j] + k] = not loose[i] and gap[at + k] < limit
     explained = np.zeros((true, 2))
     free, proper = np.zeros(points), np.zeros(points)
+    room = TWO * longest_of(lines)
+    cover, some_gap, some_nearest = np.empty(room, np.bool_), np.empty(room), np.empty(room, np.int64)
     for i in range(predicted):
         r = confidence[xs[i]]
         alone = matched_with[i] < 0 or loose[i]
         if alone:
-            cause_of[xs[i]], j = _cause_of_false(
-                *(lines, confidence, xs, ys, i, label[i], other, slot, gap, near, wide),
-                *(taken, at_truth, limit, covered, sure),
-            )
-            about[xs[i]] = ys[j] if j >= 0 else NONE
-            if cause_of[xs[i]] == CLASS:
-                explained[j, 0] = max(explained[j, 0], r * near[1][i, j])
-            elif cause_of[xs[i]] == DISPLACED:
-                explained[j, 1] = max(explained[j, 1], r * wide[1][i, j])
+            cause, j = _cause_of_covered(lines, xs, ys, i, slot, gap, near, taken, at_truth, limit, covered, cover)
+            if cause < 0:
+                cause = CLASS
+                j, share = _best_fit(
+                    lines, xs, ys, i, label[i], other, False, limit, covered, some_gap, some_nearest
+                )
+                if j < 0:
+                    cause = DISPLACED
+                    j, share = _best_fit(
+                        lines, xs, ys, i, label[i], other, True, reach * reach, covered, some_gap, some_nearest
+                    )
+                if j >= 0:
+                    kind = 0 if cause == CLASS else 1
+                    explained[j, kind] = max(explained[j, kind], r * share)
+                else:
+                    cause = OVER if r >= sure else BACKGROUND
+            cause_of[xs[i]], about[xs[i]] = cause, ys[j] if j >= 0 else NONE
         for j in range(true):  # where the prediction covers true points with points of its own that are unmatched
-            if slot[i, j] < 0 or other[j] != label[i] or matched_with[i] == j:
+            if slot[i, j] < 0 or matched_with[i] == j:
                 continue
             at = U(slot[i, j]) + length_of(lines, xs[i])
             for k in range(length_of(lines, ys[j])):
@@ -275,7 +307,7 @@ def _of_frame(
         elif slot[i, j] >= 0:
             _split_pair(
                 *(lines, confidence, closed, xs, ys, i, j, loose[i], cause_of[xs[i]], shares, slot, gap, nearest),
-                *(partner, matched, cost, other, free, proper, at_truth, cutoff, reach, winding, out),
+                *(partner, matched, cost, free, proper, at_truth, cutoff, reach, winding, out),
             )
         else:  # two empty lines
             out[xs[i], UNDER if confidence[xs[i]] < confidence[ys[j]] else OVER] += 0.5 * abs(

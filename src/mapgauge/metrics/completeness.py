@@ -10,6 +10,7 @@ interpolated within a bin.
 
 import numpy as np
 
+from mapgauge import kernels
 from mapgauge.frames.groups import Groups
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
@@ -26,48 +27,16 @@ COLUMNS = (
 )
 
 
-def lengths_of_points(groups: Groups) -> Floats:
-    """Return the length that each point stands for, in metres. A closing point gives its length to the first point."""
-    offsets = groups.polylines.offsets
-    steps = np.append(np.sqrt(np.square(np.diff(groups.polylines.coords, axis=0)).sum(axis=1)), 0.0)
-    steps[offsets[1:][np.diff(offsets) > 0] - 1] = 0.0  # from one line to the next
-    length = 0.5 * steps[: len(groups.polylines.coords)]
-    length[1:] += 0.5 * steps[: len(length) - 1][: max(len(length) - 1, 0)]
-    again = groups.repeats & (np.diff(offsets) > 0)
-    last = offsets[1:][again] - 1
-    length[offsets[:-1][again]] += length[last]
-    length[last] = 0.0
-    return length
-
-
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     found = assigned(groups, protocol, cutoff)
-    owner = np.repeat(np.arange(len(groups.confidence)), np.diff(groups.polylines.offsets))
-    group, confidence = groups.side[owner] // 2, groups.confidence[owner]
-    truth, length = groups.side[owner] % 2 == 1, lengths_of_points(groups)
-    matched = found.partner >= 0
-    other = np.where(matched, confidence[found.partner], 0.0) if len(owner) else np.zeros(0)
-    sums = [
-        length * truth,
-        length * (truth & matched),
-        length * (truth & (other >= SURE)),
-        length * confidence * ~truth,
-        length * confidence * (~truth & matched),
-        length * (~truth & (confidence >= SURE)),
-        length * (~truth & matched & (confidence >= SURE)),
-    ]
-    count = len(groups.bounds)
-    block = np.zeros((count, len(COLUMNS)))
-    for k, column in enumerate(sums):
-        block[:, k] = np.bincount(group, column, count)
-    pairs = np.flatnonzero(matched & ~truth)
-    coords = groups.polylines.coords
-    offset = np.sqrt(np.square(coords[pairs] - coords[found.partner[pairs]]).sum(axis=1))
-    weight = np.minimum(confidence[pairs], other[pairs])
-    for k, column in enumerate((weight, weight * offset, weight * cutoff), len(sums)):
-        block[:, k] = np.bincount(group[pairs], column, count)
-    bins = np.minimum((offset * (BINS / cutoff)).astype(np.int64), BINS - 1)
-    block[:, -BINS:] = np.bincount(group[pairs] * BINS + bins, weight, count * BINS).reshape(count, BINS)
+    prediction_of = np.full(len(found.truth_of), -1)
+    matched = np.flatnonzero(found.truth_of >= 0)
+    prediction_of[found.truth_of[matched]] = matched
+    block = np.zeros((len(groups.bounds), len(COLUMNS)))
+    kernels.offsets.measure_groups(
+        *(groups.lines, groups.repeats, groups.confidence, groups.bounds, found.truth_of, prediction_of),
+        *(found.partner, cutoff, SURE, BINS, block),
+    )
     return block
 
 
