@@ -38,6 +38,7 @@ ROOMS = [
     "temporal",
     "truth",
     "evaluation",
+    "causes",
     "demo",
     "plot",
     "report",

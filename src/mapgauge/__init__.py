@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mapgauge import plot as plot
     from mapgauge import report as report
     from mapgauge import truth as truth
+    from mapgauge.causes.anatomy import Anatomy, anatomy
     from mapgauge.checks import check
     from mapgauge.distances.chamfer import chamfer
     from mapgauge.distances.frechet import frechet
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Alignment",
+    "Anatomy",
     "Assignment",
     "Comparison",
     "Consistency",
@@ -74,6 +76,7 @@ __all__ = [
     "UnreadableFile",
     "__version__",
     "align",
+    "anatomy",
     "average_precision",
     "chamfer",
     "check",
@@ -103,6 +106,7 @@ __all__ = [
 _HOMES = {
     "Accumulator": "evaluation.accumulator",
     "Alignment": "distances.sospa",
+    "Anatomy": "causes.anatomy",
     "Assignment": "results.assignment",
     "Comparison": "results.comparison",
     "Consistency": "temporal.flicker",
@@ -125,6 +129,7 @@ _HOMES = {
     "TrackPldResult": "metrics.track_result",
     "UnreadableFile": "errors",
     "align": "frames.alignment",
+    "anatomy": "causes.anatomy",
     "average_precision": "metrics.average_precision",
     "chamfer": "distances.chamfer",
     "check": "checks",

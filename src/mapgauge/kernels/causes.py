@@ -14,7 +14,9 @@ from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
 
 CAUSES = 12
-(LOCALISATION, EXTENT, SHAPE, DISPLACED, FRAGMENT, MERGE, DUPLICATE, CLASS, BACKGROUND, MISSED, UNDER, OVER) = range(CAUSES)
+(LOCALISATION, EXTENT, SHAPE, DISPLACED, FRAGMENT, MERGE, DUPLICATE, CLASS, BACKGROUND, MISSED, UNDER, OVER) = range(
+    CAUSES
+)
 NONE = -1
 
 
@@ -160,8 +162,30 @@ def _inside(gap, at, count, partner, first, limit):
 
 @jit
 def _split_pair(
-    lines, confidence, closed, xs, ys, i, j, loose, cause, shares, slot, gap, nearest, partner, matched, cost, free, proper, at_truth, cutoff, reach, winding, out
-):  # fmt: skip
+    lines,
+    confidence,
+    closed,
+    xs,
+    ys,
+    i,
+    j,
+    loose,
+    cause,
+    shares,
+    slot,
+    gap,
+    nearest,
+    partner,
+    matched,
+    cost,
+    free,
+    proper,
+    at_truth,
+    cutoff,
+    reach,
+    winding,
+    out,
+):
     """Add the costs of a matched pair: of its points and of its confidences."""
     x, y = xs[i], ys[j]
     n, m, r, s = length_of(lines, x), length_of(lines, y), confidence[x], confidence[y]
@@ -220,9 +244,23 @@ def _split_pair(
 
 @jit_allocating
 def _of_frame(
-    lines, closed, confidence, bounds, truth_of, partner, matched, cost, cutoff, reach, covered, winding, sure, out,
-    cause_of, about
-):  # fmt: skip
+    lines,
+    closed,
+    confidence,
+    bounds,
+    truth_of,
+    partner,
+    matched,
+    cost,
+    cutoff,
+    reach,
+    covered,
+    winding,
+    sure,
+    out,
+    cause_of,
+    about,
+):
     """Write the costs of one frame. ``bounds`` are those of its groups."""
     predicted = true = 0
     for g in range(len(bounds)):
@@ -270,9 +308,7 @@ def _of_frame(
             cause, j = _cause_of_covered(lines, xs, ys, i, slot, gap, near, taken, at_truth, limit, covered, cover)
             if cause < 0:
                 cause = CLASS
-                j, share = _best_fit(
-                    lines, xs, ys, i, label[i], other, False, limit, covered, some_gap, some_nearest
-                )
+                j, share = _best_fit(lines, xs, ys, i, label[i], other, False, limit, covered, some_gap, some_nearest)
                 if j < 0:
                     cause = DISPLACED
                     j, share = _best_fit(
@@ -317,9 +353,24 @@ def _of_frame(
 
 @jit_allocating
 def causes_of_groups(
-    lines, closed, confidence, bounds, classes, truth_of, partner, matched, cost, cutoff, reach, covered, winding, sure,
-    out, cause_of, about
-):  # fmt: skip
+    lines,
+    closed,
+    confidence,
+    bounds,
+    classes,
+    truth_of,
+    partner,
+    matched,
+    cost,
+    cutoff,
+    reach,
+    covered,
+    winding,
+    sure,
+    out,
+    cause_of,
+    about,
+):
     """Write the costs of all instances by cause, frame by frame.
 
     A frame has ``classes`` consecutive groups. ``cause_of`` gets the cause of each prediction that is unmatched or in a

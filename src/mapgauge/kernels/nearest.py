@@ -56,10 +56,18 @@ def nearest_points(lines, x, y, limit, gap, nearest, at_x, at_y):
         gap[at_x + i], nearest[at_x + i] = np.inf, -1
     for j in range(m):
         gap[at_y + j], nearest[at_y + j] = np.inf, -1
-    x_start, y_start, x_stop, y_stop = lines.span[x, START], lines.span[y, START], lines.span[x, STOP], lines.span[y, STOP]
+    x_start, y_start, x_stop, y_stop = (
+        lines.span[x, START],
+        lines.span[y, START],
+        lines.span[x, STOP],
+        lines.span[y, STOP],
+    )
     for a in range(blocks_in(n)):
         for b in range(blocks_in(m)):
-            if box_distance_squared(lines.block_box, lines.span[x, FIRST_BLOCK] + a, lines.span[y, FIRST_BLOCK] + b) >= limit:
+            if (
+                box_distance_squared(lines.block_box, lines.span[x, FIRST_BLOCK] + a, lines.span[y, FIRST_BLOCK] + b)
+                >= limit
+            ):
                 continue
             for i in range(x_start + a * BLOCK, min(x_start + (a + ONE) * BLOCK, x_stop)):
                 p = at_x + (i - x_start)

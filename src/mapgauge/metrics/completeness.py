@@ -58,7 +58,9 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values; NaN where there is no length or no match."""
-    true, found, sure_found, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(sums[..., :10], -1, 0)
+    true, found, sure_found, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(
+        sums[..., :10], -1, 0
+    )
     there = weight > 0
     per_weight = np.where(there, weight, 1.0)
     width = np.where(there, cut / per_weight / BINS, np.nan)  # metres of a bin
