@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mapgauge import report as report
     from mapgauge import truth as truth
     from mapgauge.causes.anatomy import Anatomy, anatomy
+    from mapgauge.causes.difference import compare_causes
     from mapgauge.checks import check
     from mapgauge.distances.chamfer import chamfer
     from mapgauge.distances.frechet import frechet
@@ -81,6 +82,7 @@ __all__ = [
     "chamfer",
     "check",
     "compare",
+    "compare_causes",
     "consistency",
     "evaluate",
     "frames_from_graphs",
@@ -134,6 +136,7 @@ _HOMES = {
     "chamfer": "distances.chamfer",
     "check": "checks",
     "compare": "results.comparison",
+    "compare_causes": "causes.difference",
     "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",
     "frames_from_graphs": "frames.graph_lanes",

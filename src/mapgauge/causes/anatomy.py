@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.causes.fixes import Fix, fixes_of
-from mapgauge.causes.instances import Instances, check_settings, instances_of
+from mapgauge.causes.instances import Instances, check_settings, data_of, instances_of
 from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.markup.html import shortened
@@ -134,7 +134,7 @@ def anatomy(
     chosen = THRESHOLDS if thresholds is None else thresholds
     instances = None
     if PLD_BY_CAUSE.name in results.metrics and chosen == THRESHOLDS and not fixes:
-        sums = results.scores.sums[PLD_BY_CAUSE.name][0]
+        sums = sums_by_cause(results)
     else:
         instances = instances_of(results, chosen, workers, progress)
         sums = _sums_of(results, instances)
@@ -149,14 +149,26 @@ def anatomy(
     return Anatomy(classes, mean, pld, chosen, found, results.tokens, results.class_names, sums[..., :-1], instances)
 
 
+def sums_by_cause(results: Results) -> Floats:
+    """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``.
+
+    Results with the metric ``causes`` have them. Otherwise they are computed from the data.
+    """
+    check_settings(results.protocol)
+    if PLD_BY_CAUSE.name in results.metrics:
+        found: Floats = results.scores.sums[PLD_BY_CAUSE.name][0]
+        return found
+    return _sums_of(results, instances_of(results))
+
+
 def _sums_of(results: Results, instances: Instances) -> Floats:
     """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``."""
-    assert results.data is not None
-    shape = (len(results.data[1]), len(results.class_names))
+    data = data_of(results)
+    shape = (len(data[1]), len(results.class_names))
     sums = np.zeros((shape[0] * shape[1], len(CAUSES) + 1))
-    for side, costs in zip(results.data, (instances.predicted, instances.true), strict=True):
+    for side, costs in zip(data, (instances.predicted, instances.true), strict=True):
         place = side.frame * shape[1] + side.label
         np.add.at(sums[:, :-1], place, costs)
         np.add.at(sums[:, -1], place, np.full(len(place), 0.5) if side.confidence is None else 0.5 * side.confidence)
-    index = results.data[1].index
+    index = data[1].index
     return sums.reshape(*shape, -1)[[index[token] for token in results.tokens]]

@@ -56,14 +56,15 @@ def fixes_of(results: Results, instances: Instances, workers: int | None) -> tup
     return tuple(found)
 
 
-def _rows(predictions: MapFrames, polylines: Polylines, **columns: Indices | Floats) -> MapFrames:
-    """Return predictions with other rows, sorted by frame and class."""
-    frame, label = columns["frame"], columns["label"]
+def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: Indices, sure: Floats) -> MapFrames:
+    """Return predictions with other rows, sorted by frame and class. ``sure`` are their confidences."""
     order = np.lexsort((label, frame))
     return replace(
         predictions,
         polylines=polylines.pick(order),
-        **{name: column[order] for name, column in columns.items()},
+        frame=frame[order],
+        label=label[order],
+        confidence=sure[order],
         track=None,
         links=None,
         intersection=None,
@@ -78,7 +79,7 @@ def _confidence(frames: MapFrames) -> Floats:
 def _relabel(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
     wrong = found.cause == list(CAUSES).index("wrong_class")
     label = np.where(wrong, y.label[found.about] if len(y.label) else x.label, x.label)
-    return _rows(x, x.polylines, frame=x.frame, label=label, confidence=_confidence(x))
+    return _rows(x, x.polylines, x.frame, label, _confidence(x))
 
 
 def _without(cause: str) -> Callable[..., MapFrames]:
@@ -119,9 +120,9 @@ def _add(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames
     return _rows(
         x,
         x.polylines.and_then(y.polylines.pick(rows)),
-        frame=np.append(x.frame, y.frame[rows]),
-        label=np.append(x.label, y.label[rows]),
-        confidence=np.append(_confidence(x), _confidence(y)[rows]),
+        np.append(x.frame, y.frame[rows]),
+        np.append(x.label, y.label[rows]),
+        np.append(_confidence(x), _confidence(y)[rows]),
     )
 
 
@@ -130,13 +131,7 @@ def _replaced(x: MapFrames, gone: Indices, lines: list[Points], owners: list[int
     kept = np.setdiff1d(np.arange(len(x.polylines)), gone)
     rows = np.append(kept, np.array(owners, np.int64))
     new = Polylines.pack(lines, [""] * len(lines), x.dimension)
-    return _rows(
-        x,
-        x.polylines.pick(kept).and_then(new),
-        frame=x.frame[rows],
-        label=x.label[rows],
-        confidence=_confidence(x)[rows],
-    )
+    return _rows(x, x.polylines.pick(kept).and_then(new), x.frame[rows], x.label[rows], _confidence(x)[rows])
 
 
 def _sampled(frames: MapFrames, protocol: Protocol) -> Polylines:

@@ -115,23 +115,20 @@ def _of_block(
     # From rows of the groups without boxes to instances of one side.
     number = np.where(all_mine, np.cumsum(all_mine) - 1, np.cumsum(~all_mine) - 1)[rows]
     side = [places[0][number[mine]], places[1][number[~mine]]]
-    place_of_truth = np.append(np.where(mine, 0, 0), 0)
+    place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
     place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
-    place_of_truth[-1] = -1
     predicted, true = np.zeros((len(x.polylines), len(CAUSES))), np.zeros((len(y.polylines), len(CAUSES)))
     predicted[side[0]], true[side[1]] = costs.cost[mine], costs.cost[~mine]
-    columns = [np.full(len(x.polylines), -1) for _ in range(3)]
-    for column, values in zip(
-        columns, (place_of_truth[found.truth_of], costs.cause, place_of_truth[costs.about]), strict=True
-    ):
-        column[side[0]] = values[mine]
+    truth_of, cause, about = np.full((3, len(x.polylines)), -1)
+    truth_of[side[0]], about[side[0]] = place_of_truth[found.truth_of[mine]], place_of_truth[costs.about[mine]]
+    cause[side[0]] = costs.cause[mine]
     distance = np.ones(len(x.polylines))
     points = (groups.lines.span[:, 1] - groups.lines.span[:, 0]).astype(np.float64)
     both = points + points[found.truth_of]
     total = found.cost + 0.5 * cutoff * (both - 2 * found.matched)
     share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
     distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
-    return Instances(predicted, true, *columns, distance)
+    return Instances(predicted, true, truth_of, cause, about, distance)
 
 
 def _sizes(x: MapFrames, y: MapFrames) -> Indices:

@@ -107,3 +107,21 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
     if by_class:
         return [Column(metric.main.key, name) for metric in metrics for name, _ in results.summary.rows_of(metric.name)]
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
+
+
+def why_in_words(results: "Results", workers: int | None = None) -> str:
+    """Return how far off a method is, how much it finds, and the largest causes of PLD; "" if there is no PLD."""
+    from mapgauge import anatomy
+    from mapgauge.causes.felt import felt
+
+    protocol = results.protocol
+    if "pld" not in results.metrics or protocol.order != 1 or not protocol.cutoffs or results.mean["pld"] is None:
+        return ""
+    return f"{felt(results, workers)}; {anatomy(results, workers=workers).sentence()}"
+
+
+def tell_each(names: Sequence[str], lines: Sequence[str]) -> None:
+    """Print one line for each method, with its name if there are several. Empty lines are left out."""
+    for name, line in zip(names, lines, strict=False):
+        if line:
+            say((f"{name}: " if len(names) > 1 else "") + line, indent="  ")

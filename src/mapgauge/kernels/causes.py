@@ -1,141 +1,67 @@
 """The causes of all costs of PLD (order 1) in one frame.
 
 Each instance has a row of costs by cause. The rows add up to PLD. ``docs/explanation/anatomy.md`` has the definitions.
-A line *covers* a point if one of its points is closer than the cutoff. A matched pair is *loose* if neither line covers
-the share ``covered`` of the other. Costs of a loose pair have the causes of a false prediction and of missed truth.
+A matched pair is *loose* if neither line covers the share ``covered`` of the other. Costs of a loose pair have the
+causes of a false prediction and of missed truth.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge.kernels._jit import TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.lines import START, box_distance_squared, length_of, longest_of
-from mapgauge.kernels.nearest import nearest_points, share_within
+from mapgauge.kernels.fits import NONE, along_truth, best_fit, find_fits, take_points
+from mapgauge.kernels.lines import START, length_of, longest_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
 
 CAUSES = 12
-(LOCALISATION, EXTENT, SHAPE, DISPLACED, FRAGMENT, MERGE, DUPLICATE, CLASS, BACKGROUND, MISSED, UNDER, OVER) = range(
-    CAUSES
-)
-NONE = -1
+LOCALISATION, EXTENT, SHAPE, DISPLACED, FRAGMENT, MERGE, DUPLICATE, CLASS, BACKGROUND, MISSED, UNDER, OVER = range(12)
 
 
-@jit_allocating
-def _near_pairs(lines, xs, ys, label, other, matched_with, cutoff, reach, slot):
-    """Nearest points of all pairs of the same class that may be within the cutoff, and of matched pairs within reach.
+class Rules(NamedTuple):
+    """The numbers in the definitions. Lengths are metres."""
 
-    ``slot`` gets where the numbers of a pair begin, those of the prediction before those of the truth; -1 for others.
-    """
-    total = 0
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            slot[i, j] = NONE
-            if label[i] != other[j]:
-                continue
-            limit = reach if matched_with[i] == j else cutoff
-            if box_distance_squared(lines.line_box, xs[i], ys[j]) < limit * limit:
-                slot[i, j] = total
-                total += np.int64(length_of(lines, xs[i]) + length_of(lines, ys[j]))
-    gap, nearest = np.empty(total), np.empty(total, np.int64)
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            if slot[i, j] >= 0:
-                at, limit = U(slot[i, j]), reach if matched_with[i] == j else cutoff
-                nearest_points(lines, xs[i], ys[j], limit * limit, gap, nearest, at, at + length_of(lines, xs[i]))
-    return gap, nearest
-
-
-@jit_allocating
-def _shares(lines, xs, ys, slot, gap, limit):
-    """The shares of each prediction and of each true line whose points are closer to the other than a limit."""
-    of_x, of_y = np.zeros(slot.shape), np.zeros(slot.shape)
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            if slot[i, j] >= 0:
-                n, m, at = length_of(lines, xs[i]), length_of(lines, ys[j]), U(slot[i, j])
-                of_x[i, j] = share_within(gap, at, n, limit)
-                of_y[i, j] = share_within(gap, at + n, m, limit)
-    return of_x, of_y
+    cutoff: float
+    reach: float
+    covered: float
+    winding: float
+    sure: float
 
 
 @jit
-def _shares_of_pair(lines, x, y, limit, gap, nearest):
-    """The same for one pair, with working memory."""
-    if box_distance_squared(lines.line_box, x, y) >= limit:
-        return 0.0, 0.0
-    n, m = length_of(lines, x), length_of(lines, y)
-    nearest_points(lines, x, y, limit, gap, nearest, ZERO, n)
-    return share_within(gap, ZERO, n, limit), share_within(gap, n, m, limit)
+def _cause_of_false(lines, confidence, fits, i, taken, rules, cover, gap, nearest):
+    """The cause of a prediction as if it were unmatched, the true line it is about or -1, and the share of it."""
+    limit = rules.cutoff * rules.cutoff
+    best, own, repeated = along_truth(lines, fits, i, taken, limit, rules.covered, cover)
+    if best >= 0 and repeated:
+        return DUPLICATE, best, 0.0
+    if best >= 0:
+        for j in range(len(fits.ys)):
+            if fits.slot[i, j] >= 0:
+                take_points(lines, fits, i, j, limit, taken)
+        return (MERGE if own > 1 else FRAGMENT), best, 0.0
+    j, share = best_fit(lines, fits, i, False, limit, rules.covered, gap, nearest)
+    if j >= 0:
+        return CLASS, j, share
+    j, share = best_fit(lines, fits, i, True, rules.reach * rules.reach, rules.covered, gap, nearest)
+    if j >= 0:
+        return DISPLACED, j, share
+    return (OVER if confidence[fits.xs[i]] >= rules.sure else BACKGROUND), NONE, 0.0
 
 
 @jit
-def _best_fit(lines, xs, ys, i, label, other, same, limit, covered, gap, nearest):
-    """The true line that a prediction fits best, and the share of that line; -1 if there is none.
-
-    If ``same``, it is a line of the same class, and each must be near the other. If not, it is one of another class.
-    """
-    best, most, share = NONE, 0.0, 0.0
-    for j in range(len(ys)):
-        if (other[j] == label) == same:
-            of_x, of_y = _shares_of_pair(lines, xs[i], ys[j], limit, gap, nearest)
-            if of_x >= covered and (of_y >= covered or not same) and of_x + of_y > most:
-                best, most, share = j, of_x + of_y, of_y
-    return best, share
-
-
-@jit
-def _cause_of_covered(lines, xs, ys, i, slot, gap, near, taken, at_truth, limit, covered, cover):
-    """The cause of a prediction that lies along true lines of its class, and the true line; -1 for other predictions.
-
-    ``taken`` says which true points are covered by a prediction that came before. A fragment takes those it covers.
-    """
-    n = length_of(lines, xs[i])
-    for k in range(n):
-        cover[k] = False
-    own = over = had = 0
-    best = NONE
-    for j in range(len(ys)):
-        if slot[i, j] < 0:
-            continue
-        at = U(slot[i, j])
-        for k in range(n):
-            cover[k] = cover[k] or gap[at + k] < limit
-        for k in range(length_of(lines, ys[j])):
-            if gap[at + n + k] < limit:
-                over += 1
-                had += 1 if taken[at_truth[j] + k] else 0
-        own += 1 if near[1][i, j] >= covered else 0
-        if near[0][i, j] > 0.0 and (best < 0 or near[0][i, j] > near[0][i, best]):
-            best = j
-    inside = 0
-    for k in range(n):
-        inside += 1 if cover[k] else 0
-    if best < 0 or inside < covered * n:
-        return NONE, NONE
-    if 2 * had >= over:
-        return DUPLICATE, best
-    for j in range(len(ys)):
-        if slot[i, j] >= 0:
-            at = U(slot[i, j]) + n
-            for k in range(length_of(lines, ys[j])):
-                if gap[at + k] < limit:
-                    taken[at_truth[j] + k] = True
-    return (MERGE if own > 1 else FRAGMENT), best
-
-
-@jit
-def _split_missed(lines, confidence, ys, j, explained, free, proper, at_truth, out):
+def _split_missed(lines, confidence, fits, j, explained, free, proper, out):
     """Write the shares of the causes of a missed true line. A prediction explains it as far as it is confident."""
-    m, s = length_of(lines, ys[j]), confidence[ys[j]]
+    m, s, first = length_of(lines, fits.ys[j]), confidence[fits.ys[j]], fits.at_truth[j]
     scale = 1.0 / s if s > 0.0 else 0.0
     merge = fragment = 0.0
     for k in range(m):
-        first = min(proper[at_truth[j] + k] * scale, 1.0)
-        merge += first
-        fragment += min(free[at_truth[j] + k] * scale, 1.0 - first)
-    rest = 1.0
+        part = min(proper[first + k] * scale, 1.0)
+        merge += part
+        fragment += min(free[first + k] * scale, 1.0 - part)
     out[j, MERGE] = merge / m if m > ZERO else 0.0
-    rest -= out[j, MERGE]
+    rest = 1.0 - out[j, MERGE]
     out[j, FRAGMENT] = min(fragment / m if m > ZERO else 0.0, rest)
     rest -= out[j, FRAGMENT]
     out[j, CLASS] = min(explained[j, 0] * scale, rest)
@@ -161,113 +87,74 @@ def _inside(gap, at, count, partner, first, limit):
 
 
 @jit
-def _split_pair(
-    lines,
-    confidence,
-    closed,
-    xs,
-    ys,
-    i,
-    j,
-    loose,
-    cause,
-    shares,
-    slot,
-    gap,
-    nearest,
-    partner,
-    matched,
-    cost,
-    free,
-    proper,
-    at_truth,
-    cutoff,
-    reach,
-    winding,
-    out,
-):
-    """Add the costs of a matched pair: of its points and of its confidences."""
-    x, y = xs[i], ys[j]
-    n, m, r, s = length_of(lines, x), length_of(lines, y), confidence[x], confidence[y]
-    weight, limit = min(r, s), cutoff * cutoff
-    total, distance = value_of(cost[x], U(matched[x]), n + m, cutoff, 1.0)
+def _split_pair(lines, confidence, closed, fits, i, loose, cause, shares, assigned, free, proper, rules, out):
+    """Add the costs of a matched pair: of its confidences and of its points."""
+    j = fits.matched[i]
+    x, y = fits.xs[i], fits.ys[j]
+    _, partner, matched, cost = assigned
+    r, s = confidence[x], confidence[y]
     if loose and r < s:
         _spread(0.5 * (s - r), shares, j, out, y)
     else:
         out[x, UNDER if r < s else OVER] += 0.5 * abs(r - s)
-    if total <= 0.0:
+    n, m = length_of(lines, x), length_of(lines, y)
+    total, distance = value_of(cost[x], U(matched[x]), n + m, rules.cutoff, 1.0)
+    if total <= 0.0 or fits.slot[i, j] < 0:
         return
+    weight, limit, wide = min(r, s), rules.cutoff * rules.cutoff, rules.reach * rules.reach
     out[x, LOCALISATION] += weight * distance * (cost[x] / total)
-    unit = weight * distance * (0.5 * cutoff / total)
-    at, x_start, y_start = U(slot[i, j]), lines.span[x, START], lines.span[y, START]
+    unit = weight * distance * (0.5 * rules.cutoff / total)
+    gap, nearest, at = fits.gap, fits.nearest, U(fits.slot[i, j])
+    x_start, y_start = lines.span[x, START], lines.span[y, START]
     mixed = closed[x] != closed[y]
     inside = _inside(gap, at, n, partner, x_start, limit) + _inside(gap, at + n, m, partner, y_start, limit)
-    winds = SHAPE if mixed or inside > winding * (n + m) else LOCALISATION
+    winds = SHAPE if mixed or inside > rules.winding * (n + m) else LOCALISATION
     for k in range(m):
+        here, p = gap[at + n + k], fits.at_truth[j] + k
         if partner[y_start + k] >= 0:
             continue
-        here = gap[at + n + k]
         if here < limit:
             out[y, winds] += unit
             continue
-        there = max(free[at_truth[j] + k], proper[at_truth[j] + k])
-        part = min(there / weight, 1.0)
+        part = min(max(free[p], proper[p]) / weight, 1.0)
         out[y, FRAGMENT] += unit * part
         if loose:
             _spread(unit * (1.0 - part), shares, j, out, y)
         elif mixed:
             out[y, SHAPE] += unit * (1.0 - part)
         else:
-            apart = here < reach * reach and partner[nearest[at + n + k]] < 0
+            apart = here < wide and partner[nearest[at + n + k]] < 0
             out[y, DISPLACED if apart else EXTENT] += unit * (1.0 - part)
     for k in range(n):
+        here = gap[at + k]
         if partner[x_start + k] >= 0:
             continue
-        here = gap[at + k]
+        merged = False
+        for z in range(len(fits.ys)):
+            if z != j and fits.slot[i, z] >= 0:
+                merged = merged or gap[U(fits.slot[i, z]) + k] < limit
         if here < limit:
             out[x, winds] += unit
-            continue
-        merged = False
-        for z in range(len(ys)):
-            if z != j and slot[i, z] >= 0:
-                merged = merged or gap[U(slot[i, z]) + k] < limit
-        if merged:
+        elif merged:
             out[x, MERGE] += unit
         elif loose:
             out[x, cause] += unit
         elif mixed:
             out[x, SHAPE] += unit
         else:
-            apart = here < reach * reach and partner[nearest[at + k]] < 0
+            apart = here < wide and partner[nearest[at + k]] < 0
             out[x, DISPLACED if apart else EXTENT] += unit
 
 
 @jit_allocating
-def _of_frame(
-    lines,
-    closed,
-    confidence,
-    bounds,
-    truth_of,
-    partner,
-    matched,
-    cost,
-    cutoff,
-    reach,
-    covered,
-    winding,
-    sure,
-    out,
-    cause_of,
-    about,
-):
-    """Write the costs of one frame. ``bounds`` are those of its groups."""
+def _fits_of_frame(lines, confidence, bounds, truth_of, rules):
+    """The lines of a frame in an order that does not depend on the input, and their near pairs."""
     predicted = true = 0
     for g in range(len(bounds)):
         predicted += bounds[g, 1] - bounds[g, 0]
         true += bounds[g, 2] - bounds[g, 1]
-    xs, ys = np.empty(predicted, np.uint64), np.empty(true, np.uint64)
-    label, other, at_truth = np.empty(predicted, np.int64), np.empty(true, np.int64), np.empty(true, np.uint64)
+    xs, ys, at_truth = np.empty(predicted, np.uint64), np.empty(true, np.uint64), np.empty(true, np.uint64)
+    label, other, matched = np.empty(predicted, np.int64), np.empty(true, np.int64), np.full(predicted, NONE)
     place = np.full(bounds[-1, 2] - bounds[0, 0], NONE)
     a = b = 0
     points = ZERO
@@ -279,105 +166,75 @@ def _of_frame(
             ys[b], other[b], at_truth[b], place[y - U(bounds[0, 0])] = y, g, points, b
             points += length_of(lines, y)
             b += 1
-    limit = cutoff * cutoff
-    matched_with, found = np.full(predicted, NONE), np.zeros(true, np.bool_)
     for i in range(predicted):
         if truth_of[xs[i]] >= 0:
-            matched_with[i] = place[truth_of[xs[i]] - bounds[0, 0]]
-            found[matched_with[i]] = True
-    slot = np.empty((predicted, true), np.int64)
-    gap, nearest = _near_pairs(lines, xs, ys, label, other, matched_with, cutoff, reach, slot)
-    near = _shares(lines, xs, ys, slot, gap, limit)
-    taken, loose = np.zeros(points, np.bool_), np.zeros(predicted, np.bool_)
-    for i in range(predicted):
-        j = matched_with[i]
-        if j < 0 or slot[i, j] < 0:
+            matched[i] = place[truth_of[xs[i]] - bounds[0, 0]]
+    return find_fits(lines, xs, ys, label, other, at_truth, matched, rules.cutoff, rules.reach), points
+
+
+@jit
+def _cover_freely(lines, confidence, fits, i, partner, limit, out):
+    """Write the confidence of a prediction at true points that it covers with points of its own that are unmatched."""
+    r = confidence[fits.xs[i]]
+    for j in range(len(fits.ys)):
+        if fits.slot[i, j] < 0 or fits.matched[i] == j:
             continue
-        loose[i] = near[0][i, j] < covered and near[1][i, j] < covered
-        at = U(slot[i, j]) + length_of(lines, xs[i])
-        for k in range(length_of(lines, ys[j])):
-            taken[at_truth[j] + k] = not loose[i] and gap[at + k] < limit
-    explained = np.zeros((true, 2))
-    free, proper = np.zeros(points), np.zeros(points)
+        at = U(fits.slot[i, j]) + length_of(lines, fits.xs[i])
+        for k in range(length_of(lines, fits.ys[j])):
+            if fits.gap[at + k] < limit and partner[fits.nearest[at + k]] < 0:
+                out[fits.at_truth[j] + k] = max(out[fits.at_truth[j] + k], r)
+
+
+@jit_allocating
+def _of_frame(lines, closed, confidence, bounds, assigned, rules, out, cause_of, about):
+    """Write the costs of one frame. ``bounds`` are those of its groups."""
+    truth_of, partner, _, _ = assigned
+    fits, points = _fits_of_frame(lines, confidence, bounds, truth_of, rules)
+    predicted, true, limit = len(fits.xs), len(fits.ys), rules.cutoff * rules.cutoff
+    taken, found, loose = np.zeros(points, np.bool_), np.zeros(true, np.bool_), np.zeros(predicted, np.bool_)
+    for i in range(predicted):
+        j = fits.matched[i]
+        if j >= 0:
+            found[j] = True
+            loose[i] = fits.slot[i, j] >= 0 and max(fits.share_x[i, j], fits.share_y[i, j]) < rules.covered
+            if fits.slot[i, j] >= 0 and not loose[i]:
+                take_points(lines, fits, i, j, limit, taken)
+    explained, shares = np.zeros((true, 2)), np.zeros((true, CAUSES))
+    free, proper = np.zeros(points), np.zeros(points)  # confidences of loose predictions, and of properly matched ones
     room = TWO * longest_of(lines)
-    cover, some_gap, some_nearest = np.empty(room, np.bool_), np.empty(room), np.empty(room, np.int64)
+    cover, gap, nearest = np.empty(room, np.bool_), np.empty(room), np.empty(room, np.int64)
     for i in range(predicted):
-        r = confidence[xs[i]]
-        alone = matched_with[i] < 0 or loose[i]
+        x = fits.xs[i]
+        alone = fits.matched[i] < 0 or loose[i]
         if alone:
-            cause, j = _cause_of_covered(lines, xs, ys, i, slot, gap, near, taken, at_truth, limit, covered, cover)
-            if cause < 0:
-                cause = CLASS
-                j, share = _best_fit(lines, xs, ys, i, label[i], other, False, limit, covered, some_gap, some_nearest)
-                if j < 0:
-                    cause = DISPLACED
-                    j, share = _best_fit(
-                        lines, xs, ys, i, label[i], other, True, reach * reach, covered, some_gap, some_nearest
-                    )
-                if j >= 0:
-                    kind = 0 if cause == CLASS else 1
-                    explained[j, kind] = max(explained[j, kind], r * share)
-                else:
-                    cause = OVER if r >= sure else BACKGROUND
-            cause_of[xs[i]], about[xs[i]] = cause, ys[j] if j >= 0 else NONE
-        for j in range(true):  # where the prediction covers true points with points of its own that are unmatched
-            if slot[i, j] < 0 or matched_with[i] == j:
-                continue
-            at = U(slot[i, j]) + length_of(lines, xs[i])
-            for k in range(length_of(lines, ys[j])):
-                if gap[at + k] < limit and partner[nearest[at + k]] < 0:
-                    p = at_truth[j] + k
-                    if alone:
-                        free[p] = max(free[p], r)
-                    else:
-                        proper[p] = max(proper[p], r)
-    shares = np.zeros((true, CAUSES))
+            cause_of[x], j, share = _cause_of_false(lines, confidence, fits, i, taken, rules, cover, gap, nearest)
+            about[x] = fits.ys[j] if j >= 0 else NONE
+            if cause_of[x] == CLASS or cause_of[x] == DISPLACED:
+                kind = 0 if cause_of[x] == CLASS else 1
+                explained[j, kind] = max(explained[j, kind], confidence[x] * share)
+        _cover_freely(lines, confidence, fits, i, partner, limit, free if alone else proper)
     for j in range(true):
-        _split_missed(lines, confidence, ys, j, explained, free, proper, at_truth, shares)
+        _split_missed(lines, confidence, fits, j, explained, free, proper, shares)
         if not found[j]:
-            _spread(0.5 * confidence[ys[j]], shares, j, out, ys[j])
+            _spread(0.5 * confidence[fits.ys[j]], shares, j, out, fits.ys[j])
     for i in range(predicted):
-        j = matched_with[i]
-        if j < 0:
-            out[xs[i], cause_of[xs[i]]] += 0.5 * confidence[xs[i]]
-        elif slot[i, j] >= 0:
+        x = fits.xs[i]
+        if fits.matched[i] < 0:
+            out[x, cause_of[x]] += 0.5 * confidence[x]
+        else:
             _split_pair(
-                *(lines, confidence, closed, xs, ys, i, j, loose[i], cause_of[xs[i]], shares, slot, gap, nearest),
-                *(partner, matched, cost, free, proper, at_truth, cutoff, reach, winding, out),
-            )
-        else:  # two empty lines
-            out[xs[i], UNDER if confidence[xs[i]] < confidence[ys[j]] else OVER] += 0.5 * abs(
-                confidence[xs[i]] - confidence[ys[j]]
+                *(lines, confidence, closed, fits, i, loose[i], cause_of[x], shares),
+                *(assigned, free, proper, rules, out),
             )
 
 
 @jit_allocating
-def causes_of_groups(
-    lines,
-    closed,
-    confidence,
-    bounds,
-    classes,
-    truth_of,
-    partner,
-    matched,
-    cost,
-    cutoff,
-    reach,
-    covered,
-    winding,
-    sure,
-    out,
-    cause_of,
-    about,
-):
+def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules, out, cause_of, about):
     """Write the costs of all instances by cause, frame by frame.
 
-    A frame has ``classes`` consecutive groups. ``cause_of`` gets the cause of each prediction that is unmatched or in a
-    loose pair, and ``about`` the true line that it is about; both are -1 for others.
+    A frame has ``classes`` consecutive groups. ``assigned`` is a tuple: the true line of each prediction, and the
+    output of ``match_points``. ``cause_of`` gets the cause of each prediction that is unmatched or in a loose pair, and
+    ``about`` the true line that it is about; both are -1 for others.
     """
     for first in range(0, len(bounds), classes):
-        _of_frame(
-            *(lines, closed, confidence, bounds[first : first + classes], truth_of, partner, matched, cost),
-            *(cutoff, reach, covered, winding, sure, out, cause_of, about),
-        )
+        _of_frame(lines, closed, confidence, bounds[first : first + classes], assigned, rules, out, cause_of, about)

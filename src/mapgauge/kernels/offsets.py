@@ -2,7 +2,7 @@
 
 import math
 
-from mapgauge.kernels._jit import ONE, ZERO, U, jit
+from mapgauge.kernels._jit import ONE, U, jit
 from mapgauge.kernels.lines import START, STOP, square_between
 
 TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, WEIGHT, OFFSET, CUTOFF, FIRST_BIN = range(11)

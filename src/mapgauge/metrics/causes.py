@@ -46,6 +46,10 @@ class Thresholds:
 THRESHOLDS = Thresholds()
 
 
+def _numbers(thresholds: Thresholds) -> tuple[float, float, float]:
+    return float(thresholds.covered), float(thresholds.winding), float(thresholds.sure)
+
+
 class Costs(NamedTuple):
     """The costs of all instances of groups, as parts of PLD that are not normalised."""
 
@@ -59,10 +63,10 @@ def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thre
     count = len(groups.confidence)
     costs = Costs(np.zeros((count, len(CAUSES))), np.full(count, -1), np.full(count, -1))
     if len(groups.bounds):
+        rules = kernels.causes.Rules(cutoff, cutoff * thresholds.reach, *_numbers(thresholds))
         kernels.causes.causes_of_groups(
             *(groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes),
-            *assigned(groups, protocol, cutoff),
-            *(cutoff, cutoff * thresholds.reach, thresholds.covered, thresholds.winding, thresholds.sure, *costs),
+            *(tuple(assigned(groups, protocol, cutoff)), rules, *costs),
         )
     return costs
 
@@ -84,7 +88,8 @@ def normalised_costs(sums: Floats) -> Floats:
     """
     costs = sums[..., :-1]
     total = (sums[..., -1] + added(np.moveaxis(costs, -1, 0)))[..., None]
-    return np.divide(2 * costs, total, out=np.zeros_like(costs), where=total > 0)
+    parts: Floats = np.divide(2 * costs, total, out=np.zeros_like(costs), where=total > 0)
+    return parts
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

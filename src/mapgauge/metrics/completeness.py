@@ -3,9 +3,9 @@
 A point of a resampled line stands for half of the two pieces of the line beside it. The length of matched points is the
 matched length. A matched pair of points counts in offsets with the smaller of its two confidences, as it does in PLD.
 
-The median and the 95th percentile of offsets come from a histogram with ``BINS`` bins from 0 to the cutoff, 0.015 m wide
-for a cutoff of 1.5 m. Histograms of frames add up, so the values of many frames are those of all their points. They are
-interpolated within a bin.
+The median and the 95th percentile of offsets come from a histogram with ``BINS`` bins from 0 to the cutoff, 0.015 m
+wide for a cutoff of 1.5 m. Histograms of frames add up, so the values of many frames are those of all their points.
+They are interpolated within a bin.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 
 
 def _quantile(sums: Floats, share: float) -> Floats:
-    """Return the offset below which a share of the weight lies, in bins. The weight of a bin is spread evenly over it."""
+    """Return the offset below which a share of the weight lies, in bins. A bin spreads its weight evenly."""
     below = np.cumsum(sums[..., -BINS:], axis=-1)
     target = share * below[..., -1:]
     k = np.minimum((below < target).sum(axis=-1, keepdims=True), BINS - 1)
