@@ -112,12 +112,13 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
 def why_in_words(results: "Results", workers: int | None = None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD; "" if there is no PLD."""
     from mapgauge import anatomy
-    from mapgauge.causes.felt import felt
+    from mapgauge.causes.felt import felt, with_metrics
 
     protocol = results.protocol
     if "pld" not in results.metrics or protocol.order != 1 or not protocol.cutoffs or results.mean["pld"] is None:
         return ""
-    return f"{felt(results, workers)}; {anatomy(results, workers=workers).sentence()}"
+    more = with_metrics(results, ["completeness", "causes"], workers)
+    return f"{felt(more)}; {anatomy(more).sentence()}"
 
 
 def tell_each(names: Sequence[str], lines: Sequence[str]) -> None:
