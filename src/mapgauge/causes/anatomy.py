@@ -11,7 +11,7 @@ from mapgauge.causes.instances import Instances, check_settings, data_of, instan
 from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.markup.html import shortened
-from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, THRESHOLDS, Thresholds, normalised_costs
+from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
 from mapgauge.results.results import Results
 from mapgauge.scoring.threads import Progress
 from mapgauge.typing import Floats
@@ -42,7 +42,7 @@ class Anatomy:
         """Return the causes from the largest to the smallest mean, with their shares of PLD in words."""
         total = self.pld["mean"]
         there = sorted((name for name in self.mean if self.mean[name] > 0), key=lambda name: -self.mean[name])
-        return [f"{name.replace('_', ' ')} ({self.mean[name] / total:.0%})" for name in there[:count]]
+        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in there[:count]]
 
     def sentence(self) -> str:
         """Return the largest causes as a sentence."""
@@ -128,7 +128,7 @@ def anatomy(
     ... )
     >>> found = mg.anatomy(mg.evaluate(halves, truth))
     >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
-    ('most of the PLD is fragment (100%)', {'fragment': 0.8})
+    ('most of the PLD is fragments (100%)', {'fragment': 0.8})
     """
     check_settings(results.protocol)
     chosen = THRESHOLDS if thresholds is None else thresholds

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.kernels._jit import TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.fits import NONE, along_truth, best_fit, find_fits, take_points
-from mapgauge.kernels.lines import START, length_of, longest_of
+from mapgauge.kernels.lines import START, STOP, length_of, longest_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
 
@@ -78,11 +78,20 @@ def _spread(cost, shares, j, out, row):
 
 
 @jit
-def _inside(gap, at, count, partner, first, limit):
-    """The number of unmatched points of a line that are within the cutoff of the line it is matched with."""
-    found = 0
-    for k in range(count):
-        found += 1 if partner[first + k] < 0 and gap[at + k] < limit else 0
+def _beside(lines, closed, fits, at, y, limit):
+    """Whether a point is within the cutoff of line y, and not past an end of it: its nearest point is not an end."""
+    if fits.gap[at] >= limit:
+        return False
+    point = U(fits.nearest[at])
+    return closed[y] or (point != lines.span[y, START] and point + ONE != lines.span[y, STOP])
+
+
+@jit
+def _unmatched_beside(lines, closed, fits, at, x, y, partner, limit):
+    """The number of unmatched points of line x that are beside line y, which it is matched with."""
+    found, first = 0, lines.span[x, START]
+    for k in range(length_of(lines, x)):
+        found += 1 if partner[first + k] < 0 and _beside(lines, closed, fits, at + k, y, limit) else 0
     return found
 
 
@@ -107,13 +116,14 @@ def _split_pair(lines, confidence, closed, fits, i, loose, cause, shares, assign
     gap, nearest, at = fits.gap, fits.nearest, U(fits.slot[i, j])
     x_start, y_start = lines.span[x, START], lines.span[y, START]
     mixed = closed[x] != closed[y]
-    inside = _inside(gap, at, n, partner, x_start, limit) + _inside(gap, at + n, m, partner, y_start, limit)
+    inside = _unmatched_beside(lines, closed, fits, at, x, y, partner, limit)
+    inside += _unmatched_beside(lines, closed, fits, at + n, y, x, partner, limit)
     winds = SHAPE if mixed or inside > rules.winding * (n + m) else LOCALISATION
     for k in range(m):
         here, p = gap[at + n + k], fits.at_truth[j] + k
         if partner[y_start + k] >= 0:
             continue
-        if here < limit:
+        if _beside(lines, closed, fits, at + n + k, x, limit):
             out[y, winds] += unit
             continue
         part = min(max(free[p], proper[p]) / weight, 1.0)
@@ -133,7 +143,7 @@ def _split_pair(lines, confidence, closed, fits, i, loose, cause, shares, assign
         for z in range(len(fits.ys)):
             if z != j and fits.slot[i, z] >= 0:
                 merged = merged or gap[U(fits.slot[i, z]) + k] < limit
-        if here < limit:
+        if _beside(lines, closed, fits, at + k, y, limit):
             out[x, winds] += unit
         elif merged:
             out[x, MERGE] += unit

@@ -32,6 +32,18 @@ CAUSES = {
     "over_confident": "no truth nearby, with a high confidence",
 }
 
+# Causes as the end of a sentence, where the name alone does not read well.
+WORDS = {
+    "displaced": "displaced lines",
+    "fragment": "fragments",
+    "merge": "merges",
+    "duplicate": "duplicates",
+    "background": "background",
+    "missed": "missed lines",
+    "under_confident": "under-confidence",
+    "over_confident": "over-confidence",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
