@@ -64,6 +64,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     there = weight > 0
     per_weight = np.where(there, weight, 1.0)
     width = np.where(there, cut / per_weight / BINS, np.nan)  # metres of a bin
+    width = np.where(there & (offset == 0), 0.0, width)  # all offsets are exactly 0
     return {
         "completeness": _ratio(found, true),
         "correctness": _ratio(right, predicted),
