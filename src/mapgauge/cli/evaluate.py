@@ -190,7 +190,8 @@ def evaluate(
             show_findings(new)
         if target is not None:
             found.save(target, geometry="original" if with_geometry else None)
-        if not (silent or brief or streamed):
+        wrong = any(finding.level == "error" for finding in found.findings)
+        if not (silent or brief or streamed or wrong):
             lines.append(why_in_words(found, workers))
         results.append(found if page or streamed else found.without_data())
     if len(given) == 1:

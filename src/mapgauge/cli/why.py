@@ -175,11 +175,11 @@ def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: 
     names, total = [*found.classes, "mean"], found.pld["mean"]
     columns = [*found.classes.values(), found.mean]
     rows = [
-        [name.replace("_", " "), *(number(column[name]) for column in columns), _share(found.mean[name], total), about]
+        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(found.mean[name], total)]
         for name, about in CAUSES.items()
     ]
-    rows.append(["PLD", *(number(found.pld[name]) for name in names), _share(total, total), ""])
-    show_table(Table(f"PLD{of} by cause", ["cause", *names, "share", "what it is"], rows), gap=gap)
+    rows.append(["PLD", "", *(number(found.pld[name]) for name in names), _share(total, total)])
+    show_table(Table(f"PLD{of} by cause", ["cause", "what it is", *names, "share"], rows, 2), gap=gap)
     say(found.sentence())
     if found.fixes:
         from mapgauge.metrics.table import title_of
