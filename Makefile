@@ -67,6 +67,8 @@ bench-tracks: .venv-bench/installed
 
 bench-lanes: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_lanes
+	.venv-bench/bin/python -m benchmarks.bench_lane_graph_pld
+	.venv-bench/bin/python -m benchmarks.bench_graphs
 
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth

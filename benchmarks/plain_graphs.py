@@ -28,7 +28,7 @@ def sampled(graph: "nx.DiGraph[Place]", spacing: float) -> tuple["nx.DiGraph[Has
     fine: nx.DiGraph[Hashable] = nx.DiGraph()
     places: dict[Hashable, Place] = {}
     for one, two in {tuple(sorted(edge)) for edge in graph.edges}:
-        pieces = max(1, math.floor(math.dist(one, two) / spacing))
+        pieces = max(1, math.floor(math.dist(one, two) / spacing + SAME))
         chain: list[Hashable] = [one, *((one, two, k) for k in range(1, pieces)), two]
         for k, node in enumerate(chain):
             share = k / pieces
@@ -73,8 +73,9 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
     (x, at_x), (y, at_y) = sampled(predicted, SPACING), sampled(true, SPACING)
     pairs = match(at_x, at_y, RADIUS)
     geo = len(pairs) / len(at_x), len(pairs) / len(at_y)
+    ahead = [(near[0], j) for j in at_y if splits(y, j) and (near := _nearest(at_x, at_y[j]))]
     shares: dict[tuple[Any, Any], tuple[float, float]] = {}
-    for i, j in pairs:
+    for i, j in {*pairs, *ahead}:
         near_i, near_j = (
             nx.single_source_dijkstra_path_length(graph, start, cutoff=WALK + SAME, weight="length")
             for graph, start in ((x, i), (y, j))
@@ -82,11 +83,18 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
         found = len(match({n: at_x[n] for n in near_i}, {n: at_y[n] for n in near_j}, RADIUS))
         shares[i, j] = found / len(near_i), found / len(near_j)
     scores = {"geo_f1": f1(*geo)}
-    for name, chosen in (("topo_f1", pairs), ("jtopo_f1", [pair for pair in pairs if splits(y, pair[1])])):
+    for name, chosen in (("topo_f1", pairs), ("jtopo_f1", ahead)):
         if chosen:
             means = [sum(shares[pair][k] for pair in chosen) / len(chosen) for k in (0, 1)]
             scores[name] = f1(geo[0] * means[0], geo[1] * means[1])
     return scores
+
+
+def _nearest(places: dict[Any, Place], place: Place) -> list[Any]:
+    """The place that is nearest to another within the radius, if there is one."""
+    near = [(math.dist(other, place), other, node) for node, other in places.items()]
+    distance, _, node = min(near, key=lambda one: one[:2], default=(math.inf, (), None))
+    return [node] if distance < RADIUS else []
 
 
 def split_score(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> float:
@@ -147,7 +155,7 @@ def similarity(own: "nx.DiGraph[Place]", other: "nx.DiGraph[Place]", *, directed
         there = at.get(start)
         others = {} if there is None else nx.single_source_dijkstra_path_length(sides[1], there, weight="length")
         for end, length in lengths.items():
-            if end != start and length >= SHORTEST:
+            if end != start and length >= SHORTEST - SAME:
                 found = others.get(at[end]) if end in at else None
                 costs.append(1.0 if found is None else min(1.0, abs(length - found) / length))
     return 1 - sum(costs) / len(costs) if costs else 0.0

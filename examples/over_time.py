@@ -37,9 +37,9 @@ MOVED: dict[str, Callable[[int], float]] = {  # with perfect ids, metres across 
 }
 
 
-def frames_of(ids: Ids, moved: Callable[[int], float] = lambda k: 0.0) -> mg.MapFrames:
+def frames_of(ids: Ids, moved: Callable[[int], float] = lambda k: 0.0, *, beside: float = BESIDE) -> mg.MapFrames:
     """Return the scene with the lines that have an id."""
-    rows = [(k, y + moved(k), ids(k, i)) for k in range(FRAMES) for i, y in enumerate(LINES)]
+    rows = [(k, y + beside + moved(k), ids(k, i)) for k in range(FRAMES) for i, y in enumerate(LINES)]
     kept = [(k, y, name) for k, y, name in rows if name is not None]
     return mg.MapFrames(
         tuple(f"{k:02d}" for k in range(FRAMES)),
@@ -57,9 +57,8 @@ def frames_of(ids: Ids, moved: Callable[[int], float] = lambda k: 0.0) -> mg.Map
 
 def cases() -> dict[str, mg.MapFrames]:
     """Return the predictions of all cases."""
-    found = {name: frames_of(ids, lambda k: BESIDE) for name, ids in CASES.items()}
-    for name, moved in MOVED.items():
-        found[name] = frames_of(CASES["perfect ids"], lambda k, moved=moved: BESIDE + moved(k))
+    found = {name: frames_of(ids) for name, ids in CASES.items()}
+    found |= {name: frames_of(CASES["perfect ids"], moved) for name, moved in MOVED.items()}
     # Confidences fall a little with time, so that AP does not depend on the order of equal ones.
     return {
         name: frames.with_confidence(0.9 - 1e-6 * np.arange(len(frames.polylines))) for name, frames in found.items()
@@ -68,7 +67,7 @@ def cases() -> dict[str, mg.MapFrames]:
 
 def results_of(predictions: mg.MapFrames) -> mg.Results:
     """Evaluate one case by all scores."""
-    truth = frames_of(CASES["perfect ids"])
+    truth = frames_of(CASES["perfect ids"], beside=0.0)
     protocol = mg.protocol(
         "maptracker-c-60x30",
         name="all scores over time",

@@ -17,6 +17,7 @@ from docs.conf import LISTS, contents_of, fields_of
 from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
 from tests.evaluation import twin
+from tests.metrics.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 
 import mapgauge as mg
@@ -227,6 +228,12 @@ def test_the_commands_for_several_methods_print_what_the_page_says(tmp_path: Pat
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "All 24 frames can be drawn" in page
     assert (tmp_path / "again.html").stat().st_size > 100_000
+
+
+def test_the_commands_for_lane_graphs_print_what_the_page_says(tmp_path: Path) -> None:
+    check_commands(
+        write_pickles(tmp_path, "result.pkl", "baseline.pkl", "data_dict_subset_A_val.pkl"), "how-to/openlane-v2"
+    )
 
 
 def check_commands(folder: Path, page: str) -> None:

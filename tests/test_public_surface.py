@@ -43,6 +43,11 @@ CONTRACT = {
     "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=auto directed=False",
     "track_pld": "switch_cost=0.5 cutoff=1.5 confidence=None truth_confidence=None closed=auto directed=False "
     "binary=False",
+    "lane_graph_pld": "links=None truth_links=None confidence=None truth_confidence=None link_cost=0.1 "
+    "link_floor=0.0 cutoff=1.5 directed=True binary=False",
+    "graph_scores": "parity=None settings=None",
+    "frames_from_graphs": "name=",
+    "graphs_from_frames": "",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",

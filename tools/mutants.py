@@ -30,15 +30,29 @@ from _pytest.runner import runtestprotocol
 SOURCE = Path(__file__).parents[1] / "src" / "mapgauge"
 TABLE = ("tests/metrics/test_table.py",)
 SCORING = ("tests/scoring",)
+STABILITY = ("tests/metrics/test_stability.py",)
+_ROW = "tests/metrics/test_track_pld_row.py::test_"  # the other tests of the row take longer
+TRACKS = (
+    "tests/metrics/test_track_pld.py",
+    f"{_ROW}its_values_are_those_of_the_scenes",
+    f"{_ROW}switch_cost_0_has_the_bits_of_pld",
+    f"{_ROW}the_same_id_in_another_class_or_on_the_other_side_is_another_track",
+    f"{_ROW}tracks_that_repeat_in_a_frame_are_counted",
+)
 # The tests of each module. Its doctests are added.
 TESTS = {
     "kernels/reference.py": ("tests/kernels/test_reference.py",),
     "metrics/average_precision.py": ("tests/metrics/test_average_precision.py", "tests/scoring"),
+    "metrics/consistent_ap.py": ("tests/metrics/test_consistent_ap.py",),
     "metrics/keys.py": TABLE,
+    "metrics/line_profiles.py": STABILITY,
     "metrics/matching.py": ("tests/metrics/test_matching.py", *TABLE),
     "metrics/metric.py": TABLE,
     "metrics/pld.py": ("tests/metrics/test_pld_result.py", "tests/metrics/test_pld_values.py"),
+    "metrics/stability.py": STABILITY,
     "metrics/table.py": TABLE,
+    "metrics/track_pld.py": TRACKS,
+    "metrics/track_scene.py": TRACKS,
     "results/bootstrap.py": ("tests/results/test_bootstrap.py",),
     "results/intervals.py": ("tests/results/test_intervals.py",),
     "results/student.py": ("tests/results/test_intervals.py",),

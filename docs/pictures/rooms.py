@@ -25,6 +25,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "metrics": {
         "distances": ("of two polylines: SOSPA,", "Chamfer, Fréchet"),
         "linked": ("assignments with", "links: HiGHS"),
+        "graphs": ("scores of two", "lane graphs"),
         "metrics": ("between two sets: PLD, AP;", "the table METRICS"),
         "checks": ("what may be wrong with the", "input: the table CHECKS"),
     },

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from mapgauge.graphs.settings import GraphSettings
     from mapgauge.io import read, write
     from mapgauge.metrics.average_precision import average_precision
+    from mapgauge.metrics.lane_graph_pld import lane_graph_pld
+    from mapgauge.metrics.lane_graph_result import LaneGraphPldResult
     from mapgauge.metrics.pld import Parts, PldResult, pld
     from mapgauge.metrics.track_pld import track_pld
     from mapgauge.metrics.track_result import TrackPldResult
@@ -63,6 +65,7 @@ __all__ = [
     "GraphSettings",
     "Instance",
     "InvalidInput",
+    "LaneGraphPldResult",
     "MapFrames",
     "MapgaugeError",
     "Match",
@@ -89,6 +92,7 @@ __all__ = [
     "frechet",
     "graph_scores",
     "graphs_from_frames",
+    "lane_graph_pld",
     "load_results",
     "pld",
     "protocol",
@@ -118,6 +122,7 @@ _HOMES = {
     "GraphSettings": "graphs.settings",
     "Instance": "frames.instance",
     "InvalidInput": "errors",
+    "LaneGraphPldResult": "metrics.lane_graph_result",
     "MapFrames": "frames.map_frames",
     "MapgaugeError": "errors",
     "Match": "results.assignment",
@@ -143,6 +148,7 @@ _HOMES = {
     "frechet": "distances.frechet",
     "graph_scores": "graphs.scores",
     "graphs_from_frames": "frames.graph_lanes",
+    "lane_graph_pld": "metrics.lane_graph_pld",
     "load_results": "results.storage",
     "pld": "metrics.pld",
     "protocol": "protocols",

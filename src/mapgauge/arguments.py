@@ -55,10 +55,19 @@ def check_order(order: object) -> float:
 
 
 def check_switch_cost(name: str, value: object) -> float:
-    """Return the cost of a switch of tracks: a finite number of at least 0."""
+    """Return the cost of a switch of tracks or of a wrong link: a finite number of at least 0."""
     expected = f"a number from 0 to {_LARGEST_SWITCH_COST:g}"
     number = _number(name, value, expected)
     if not 0 <= number <= _LARGEST_SWITCH_COST:
+        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
+    return number
+
+
+def check_link_floor(name: str, value: object) -> float:
+    """Return the score up to which there is no link: a number from 0 to below 1."""
+    expected = "a number from 0 to below 1"
+    number = _number(name, value, expected)
+    if not 0 <= number < 1:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     return number
 

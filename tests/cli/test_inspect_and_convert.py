@@ -2,6 +2,8 @@
 
 import json
 import os
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from tests.cli.conftest import FRAMES, Run
 
 import mapgauge as mg
+from mapgauge.frames.links import Links
 from mapgauge.io import FORMATS
 from mapgauge.protocols import PROTOCOLS
 
@@ -26,12 +29,53 @@ def test_inspect_in_json_has_the_documented_keys(call: Run, world: Path) -> None
     assert set(found) == {
         *("name", "format", "frames", "empty_frames", "instances", "classes", "dimension", "points_per_instance"),
         *("confidence", "extent", "tracks", "scenes", "timestamps", "poses", "forward", "findings"),
+        *("boxes", "links", "intersection"),
     }
     frames = mg.read(world / "good.json")
     assert frames.confidence is not None
     assert found["confidence"]["median"] == np.median(frames.confidence)
     assert found["points_per_instance"] == {"least": 20, "median": 20, "most": 20}
     assert (found["tracks"], found["scenes"], found["poses"]) == (None, None, False)
+
+
+def lane_graph(path: Path) -> Path:
+    """A file with three lanes, two of them in a row, and a traffic light."""
+    lanes = [[[0, 0], [9, 0]], [[9, 0], [20, 0]], [[0, 5], [9, 5]]]
+    frames = mg.MapFrames.of({"val/s/1": {"centerline": lanes, "red": [[[900, 100], [950, 180]]]}})
+    links = Links.of([0, 1, 2], [1, 2, 3], weight=[0.75, 0.25, 1], kind=["successor", "successor", "controlled_by"])
+    inside = np.array([True, False, False, False])
+    mg.write(replace(frames, links=links, boxes=("red",), intersection=inside).with_confidence(0.5), path)
+    return path
+
+
+def test_inspect_tells_links_and_boxes(call: Run, tmp_path: Path) -> None:
+    path = lane_graph(tmp_path / "lanes.parquet")
+    printed = call("inspect", path).stdout
+    assert "1 frames, 3 instances: 3 centerline\n  1 boxes in an image: 1 red\n  3 links: 1 controlled_by, " in printed
+    assert "33.3 % of 3 lanes have a successor with a weight above 0.5" in printed
+    assert "1 lanes in intersections" in printed
+    assert "x 0.0 to 20.0 m" in printed
+    found = json.loads(call("inspect", path, "--json").stdout)
+    assert found["boxes"] == {"red": 1}
+    assert found["links"] == {"kinds": {"controlled_by": 1, "successor": 2}, "lanes": 3, "lanes_with_successor": 1}
+    assert found["intersection"] == 1
+
+
+def test_convert_sets_options_of_the_format(call: Run, tmp_path: Path) -> None:
+    path = lane_graph(tmp_path / "lanes.parquet")
+    target = tmp_path / "result.pkl"
+    done = call("convert", path, target, "--to", "openlanev2", "--set", "points=float16", "--set", "authors=A, B")
+    assert done.returncode == 0
+    document = pickle.loads(target.read_bytes())
+    assert document["authors"] == ["A", "B"]
+    frame = document["results"]["val", "s", "1"]["predictions"]
+    assert frame["lane_centerline"][0]["points"].dtype == np.float16
+    assert list(mg.read(target).links or ()) == list(mg.read(path).links or ())
+    for wrong in ("colour=red", "points"):
+        done = call("convert", path, tmp_path / "b.pkl", "--to", "openlanev2", "--set", wrong)
+        assert done.returncode == 2
+        assert "must be NAME=VALUE with an option of openlanev2 (points, method" in " ".join(done.stderr.split())
+    assert "a Parquet data set has no options" in call("convert", path, f"{tmp_path}/set/", "--set", "points=x").stderr
 
 
 def test_inspect_of_results_prints_their_tables(call: Run) -> None:

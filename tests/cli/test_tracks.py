@@ -1,9 +1,14 @@
 """The command line reads ids of tracks and speaks of them."""
 
 import json
+import pickle
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.cli.conftest import Run
+from tests.io import test_openlanev2 as openlane
 from tests.shared_data import PARITY
 
 
@@ -27,3 +32,30 @@ def test_the_shell_reads_truth_with_its_ids(call: Run) -> None:
     assert "demo_gt_tracks.pklx: no such file" in lost.stderr
     done = call("inspect", PARITY / "demo_gt_tracks.pkl")
     assert "tracks=demo_gt_tracks.pkl" in done.stderr
+
+
+def test_openlane_has_ids_in_the_truth_and_gets_ids_for_predictions(call: Run, tmp_path: Path) -> None:
+    """The vehicle drives 10 m between the frames, so lines of the world move back by 10 m."""
+
+    def lanes(frame: int, shift: float, **more: Any) -> dict[str, Any]:
+        found = openlane.lanes(**more) | {"traffic_element": [], "topology_lcte": np.zeros((2, 0), np.int8)}
+        for lane, aside in zip(found["lane_centerline"], (0.0, 4.0), strict=True):
+            lane["points"] = np.add(openlane.LINE, (-10 * frame, aside + shift, 0))
+        return found
+
+    files = tmp_path / "result.pkl", tmp_path / "data_dict_val.pkl"
+    documents: tuple[Any, Any] = (
+        openlane.results(*(lanes(k, 0.1, confidence=0.9) for k in range(2))),
+        openlane.truth(*(lanes(k, 0.0) for k in range(2))),
+    )
+    for path, document in zip(files, documents, strict=True):
+        path.write_bytes(pickle.dumps(document))
+    assert "2 tracks" in call("inspect", files[1]).stdout
+    tracked = tmp_path / "tracked.parquet"
+    assert "4 with ids of 2 tracks" in call("track", files[0], "--truth", files[1], "-o", tracked).stdout
+    options = ("--classes", "centerline", "--switch-cost", "0.5", "--metrics", "pld,track_pld", "--json")
+    mean = json.loads(call("evaluate", tracked, files[1], *options).stdout)["mean"]
+    assert (mean["switch_count"], mean["inconsistency"]) == (0, 0)
+    assert mean["track_pld"] == mean["pld"] < 0.4
+    refused = call("evaluate", files[0], files[1], *options)
+    assert "track_pld needs tracks" in refused.stderr

@@ -5,6 +5,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from tests.graphs.drawn import three
 
 import mapgauge as mg
 from mapgauge.frames.graph import Graph
@@ -55,31 +56,31 @@ def test_wrong_settings_are_refused() -> None:
 
 def test_settings_change_the_scores() -> None:
     shifted = {"nodes": [[0, 0.8], [20, 0.8]], "edges": [[0, 1]]}
-    assert mg.graph_scores(shifted, LINE).geo == (0, 0, 0)
-    assert mg.graph_scores(shifted, LINE, settings=mg.GraphSettings(radius=1)).geo == (1, 1, 1)
+    assert mg.graph_scores(shifted, LINE).geo == three(0, 0, 0)
+    assert mg.graph_scores(shifted, LINE, settings=mg.GraphSettings(radius=1)).geo == three(1, 1, 1)
 
 
 def test_an_empty_side_scores_nothing_and_two_empty_sides_are_left_out() -> None:
     fork = {"nodes": [[0, 0], [10, 0], [20, 4], [20, -4]], "edges": [[0, 1], [1, 2], [1, 3]]}
     for scores in (mg.graph_scores(EMPTY, fork), mg.graph_scores(EMPTY, fork, parity="cgnet")):
-        assert scores.geo == scores.topo == scores.jtopo == scores.sda == (0, 0, 0)
+        assert scores.geo == scores.topo == scores.jtopo == scores.sda == three(0, 0, 0)
         assert scores.apls == 0
     other = mg.graph_scores(fork, EMPTY)
-    assert other.geo == other.topo == other.sda == other.landmark == other.reach == (0, 0, 0)
+    assert other.geo == other.topo == other.sda == other.landmark == other.reach == three(0, 0, 0)
     assert other.jtopo is None  # no true junctions
     assert other.apls == other.apls_directed == 0
     assert set(mg.graph_scores(EMPTY, EMPTY).to_dict().values()) == {None}
-    assert mg.graph_scores(EMPTY, {"nodes": [[0, 0, 0], [9, 0, 0]], "edges": [[0, 1]]}).geo == (0, 0, 0)
+    assert mg.graph_scores(EMPTY, {"nodes": [[0, 0, 0], [9, 0, 0]], "edges": [[0, 1]]}).geo == three(0, 0, 0)
 
 
 def test_isolated_nodes_count_as_landmarks_only() -> None:
     lonely = {"nodes": [*LINE["nodes"], [5, 5]], "edges": LINE["edges"]}
     scores = mg.graph_scores(lonely, LINE)
-    assert scores.geo == scores.topo == (1, 1, 1)
+    assert scores.geo == scores.topo == three(1, 1, 1)
     assert scores.landmark is not None
     assert scores.landmark.precision == pytest.approx(2 / 3)
     alone = mg.graph_scores({"nodes": [[5, 5]], "edges": []}, LINE)
-    assert alone.geo == (0, 0, 0)
+    assert alone.geo == three(0, 0, 0)
 
 
 def test_networkx_graphs_are_read_by_their_positions() -> None:
@@ -87,7 +88,7 @@ def test_networkx_graphs_are_read_by_their_positions() -> None:
     graph.add_node("a", pos=(0, 0))
     graph.add_node("b", pos=np.array([20.0, 0.0]))
     graph.add_edge("a", "b")
-    assert mg.graph_scores(graph, LINE).topo == (1, 1, 1)
+    assert mg.graph_scores(graph, LINE).topo == three(1, 1, 1)
     both = Graph.of(graph.to_undirected())
     assert both.edges.tolist() == [[0, 1], [1, 0]]
     assert mg.frames_from_graphs({"t": graph}).counts == {"centerline": 1}

@@ -1,13 +1,15 @@
 """The scores against the definitions in plain networkx, against scipy, and on cases that can be checked by hand."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks import plain_graphs
+from examples.graph_scores import table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
-from tests.graphs.drawn import moved, street
+from tests.graphs.drawn import moved, street, three
 
 import mapgauge as mg
 from mapgauge import kernels
@@ -59,8 +61,8 @@ def test_close_points_are_those_of_all_pairs() -> None:
 def test_a_shifted_line_is_matched_up_to_the_radius() -> None:
     for shift, expected in ((0.49, 1.0), (0.5, 0.0)):
         scores = mg.graph_scores({"nodes": [[0, shift], [20, shift]], "edges": [[0, 1]]}, LINE)
-        assert scores.geo == (expected, expected, expected)
-        assert scores.topo == (expected, expected, expected)
+        assert scores.geo == three(expected, expected, expected)
+        assert scores.topo == three(expected, expected, expected)
 
 
 def test_half_of_a_line_has_half_the_recall() -> None:
@@ -81,26 +83,26 @@ def test_a_missing_branch_halves_what_lies_around_the_junction() -> None:
     assert scores.jtopo.precision / scores.geo.precision == 1
     ends = int(8 / (np.hypot(10, 4) / 43)) + 1  # points within 8 m of the junction, with it
     assert scores.jtopo.recall / scores.geo.recall == pytest.approx(ends / (2 * ends - 1))
-    assert scores.sda == (0.0, 0.0, 0.0)
+    assert scores.sda == three(0.0, 0.0, 0.0)
     # Of five true ways, only the one along both lanes begins and ends at landmarks of a graph without a branch.
-    assert scores.reach == (1, 0.2, pytest.approx(1 / 3))
+    assert scores.reach == three(1, 0.2, pytest.approx(1 / 3))
 
 
 def test_direction_matters_to_topo_and_directed_paths_only() -> None:
     backward = {"nodes": LINE["nodes"], "edges": [[1, 0]]}
     scores = mg.graph_scores(backward, LINE)
-    assert scores.geo == (1, 1, 1)
+    assert scores.geo == three(1, 1, 1)
     assert scores.topo is not None
     assert scores.topo.f1 < 0.2
-    assert (scores.apls, scores.apls_directed) == (1, 0)
-    assert scores.landmark == (1, 1, 1)
-    assert scores.reach == (0, 0, 0)
+    assert [scores.apls, scores.apls_directed] == [1, 0]
+    assert scores.landmark == three(1, 1, 1)
+    assert scores.reach == three(0, 0, 0)
 
 
 def test_both_directions_of_a_road_are_kept() -> None:
     both = {"nodes": LINE["nodes"], "edges": [[0, 1], [1, 0]]}
     one_way = mg.graph_scores(LINE, both)
-    assert one_way.geo == (1, 1, 1)
+    assert one_way.geo == three(1, 1, 1)
     assert one_way.topo is not None
     assert one_way.topo.precision == pytest.approx(1)
     assert one_way.topo.recall < 0.7
@@ -129,10 +131,10 @@ def test_faults_of_cgnet_are_copied_only_on_request() -> None:
     other = {"nodes": [[0.09, -9], [0.09, 9]], "edges": [[0, 1]]}
     gone = {"nodes": [[0, -9], [0, 9], [0.05, 9], [0.05, -9]], "edges": [[0, 1], [2, 3]]}
     copied = mg.graph_scores(near_zero, other, parity="cgnet")
-    assert copied.geo == (1, 1, 1)  # both are cut off to 0
+    assert copied.geo == three(1, 1, 1)  # both are cut off to 0
     assert copied.apls == pytest.approx(1)
     both = mg.graph_scores(gone, other, parity="cgnet")
-    assert both.geo == (1, 1, 1)  # one direction is dropped
+    assert both.geo == three(1, 1, 1)  # one direction is dropped
     corrected = mg.graph_scores(gone, other)
     assert corrected.geo is not None
     assert corrected.geo.precision == pytest.approx(0.5)
@@ -159,9 +161,14 @@ def test_split_points_take_the_nearest_first() -> None:
             np.concatenate([np.array(edges) + 4 * k for k in range(len(x))]),
         )
 
-    assert mg.graph_scores(at(0.0), at(0.9)).sda == (1, 1, 1)
-    assert mg.graph_scores(at(0.0), at(1.1)).sda == (0, 0, 0)
-    assert mg.graph_scores(at(0.0, 0.0), at(0.9)).sda == (0.5, 1, pytest.approx(2 / 3))
+    assert mg.graph_scores(at(0.0), at(0.9)).sda == three(1, 1, 1)
+    assert mg.graph_scores(at(0.0), at(1.1)).sda == three(0, 0, 0)
+    assert mg.graph_scores(at(0.0, 0.0), at(0.9)).sda == three(0.5, 1, pytest.approx(2 / 3))
+
+
+def test_the_page_shows_the_table_of_the_example() -> None:
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "graph-scores.md"
+    assert "\n".join(table()) in page.read_text(encoding="utf-8")
 
 
 def test_scores_can_be_written_as_json() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.graphs.drawn import three
 
 import mapgauge as mg
 from mapgauge.frames.graph_lanes import graph_of_lanes, paths_of
@@ -16,6 +17,12 @@ def graph(nodes: list[list[float]], edges: list[list[int]]) -> mg.Graph:
 def test_paths_end_at_junctions() -> None:
     found = paths_of(graph([[0, 0], [1, 0], [2, 0], [3, 1], [3, -1], [9, 9]], [[0, 1], [1, 2], [2, 3], [2, 4]]))
     assert found == [[0, 1, 2], [2, 3], [2, 4], [5]]
+
+
+def test_a_road_of_two_ways_has_a_path_for_each() -> None:
+    road = graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 0], [1, 2], [2, 1]])
+    assert paths_of(road, two_way=True) == [[0, 1, 2], [2, 1, 0]]
+    assert paths_of(road) == [[0, 1], [1, 0], [1, 2], [2, 1]]  # lanes share no inner points
 
 
 def test_a_cycle_is_one_lane_that_follows_itself() -> None:
@@ -38,7 +45,7 @@ def test_nodes_that_coincide_stay_apart_in_lanes() -> None:
     assert len(mg.graphs_from_frames(frames)["a"].nodes) == 4
     assert [(finding.code, finding.count) for finding in frames.findings] == [("nodes-coincide", 1)]
     merge = graph([[0, 0], [5, 0], [0, 1]], [[0, 1], [2, 1]])
-    assert mg.graph_scores(given, merge).sda == (1, 1, 1)  # scores take them as one
+    assert mg.graph_scores(given, merge).sda == three(1, 1, 1)  # scores take them as one
 
 
 def test_findings_count_what_a_graph_cannot_use() -> None:
@@ -57,7 +64,7 @@ def test_links_join_lanes_whose_ends_are_apart_if_they_are_strong() -> None:
 
 
 def test_graphs_of_different_dimensions_are_refused() -> None:
-    flat, high = graph([[0, 0], [1, 0]], [[0, 1]]), graph([[0, 0, 0], [1, 0, 0]], [[0, 1]])  # type: ignore[list-item]
+    flat, high = graph([[0, 0], [1, 0]], [[0, 1]]), graph([[0, 0, 0], [1, 0, 0]], [[0, 1]])
     with pytest.raises(mg.InvalidInput, match=r"graphs\['b'\] has 3 coordinates per node, and graphs before it have 2"):
         mg.frames_from_graphs({"a": flat, "b": high})
     assert mg.frames_from_graphs({"a": graph([], []), "b": high}).dimension == 3

@@ -1,7 +1,5 @@
 """What must hold for every pair of graphs, by the corrected rules."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,12 +40,8 @@ def test_exchanging_the_sides_exchanges_precision_and_recall(x: Graph, y: Graph)
             assert first == pytest.approx((second.recall, second.precision, second.f1), abs=1e-12), name
     for name in ("apls", "apls_directed"):
         assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
-
-
-@given(graphs(), graphs())
-def test_scores_are_shares(x: Graph, y: Graph) -> None:
-    for value in mg.graph_scores(x, y).to_dict().values():
-        assert value is None or (math.isfinite(value) and -1e-12 <= value <= 1 + 1e-12)
+    for value in one.to_dict().values():
+        assert value is None or -1e-12 <= value <= 1 + 1e-12
 
 
 @given(graphs(largest=9))
@@ -69,13 +63,11 @@ def test_lanes_give_back_the_graph(graph: Graph) -> None:
     assert degrees[0] == degrees[1]  # also where nodes coincide
 
 
-@given(st.integers(0, 10**6))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_point_in_the_middle_of_an_edge_changes_little(seed: int) -> None:
     rng = np.random.default_rng(seed)
     truth = street(rng)
     found = moved(rng, truth)
-    if not found["edges"]:
-        return
     start, end = found["edges"][0]
     middle = (np.array(found["nodes"][start]) + found["nodes"][end]) / 2
     more = {

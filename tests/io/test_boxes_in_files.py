@@ -90,8 +90,17 @@ def test_bad_boxes_are_refused_with_the_place(tmp_path: Path) -> None:
     mg.write(replace(frames(), boxes=()).resample(count=3), tmp_path / "f.geojson")
     document = json.loads((tmp_path / "f.geojson").read_text())
     (tmp_path / "f.geojson").write_text(json.dumps(document | {"boxes": ["red"]}))
-    with pytest.raises(mg.InvalidInput, match=r"f.geojson: frame a, instance 1 \(red\) has 3 points, expected a box"):
+    with pytest.raises(mg.UnreadableFile, match=r"f.geojson: \$.features\[1\] is a box in an image, expected two"):
         mg.read(tmp_path / "f.geojson")
+    mg.write(frames(), tmp_path / "f.parquet")
+    table = pq.read_table(tmp_path / "f.parquet")
+    turned = [line[::-1] for line in table["geometry"].to_pylist()]
+    geometry = pa.array(turned, table.schema.field("geometry").type)
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("geometry"), "geometry", geometry), tmp_path / "f.parquet"
+    )
+    with pytest.raises(mg.UnreadableFile, match=r"f.parquet: row 1 \(frame a\) is a box in an image, expected two"):
+        mg.read(tmp_path / "f.parquet")
     (tmp_path / "f.geojson").write_text(json.dumps(document | {"boxes": [1]}))
     with pytest.raises(mg.UnreadableFile, match=r"\$.boxes is not a list of names"):
         mg.read(tmp_path / "f.geojson")

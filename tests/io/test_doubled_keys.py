@@ -12,7 +12,8 @@ from mapgauge.cli.reading import read_scenes
 from mapgauge.io import FORMATS
 from mapgauge.io import _json as fast
 
-JSON = [name for name, row in FORMATS.items() if row.write and name not in ("parquet", "streammapnet-truth")]
+NOT_JSON = ("parquet", "streammapnet-truth", "openlanev2", "openlanev2-truth")
+JSON = [name for name, row in FORMATS.items() if row.write and name not in NOT_JSON]
 LINE = [[0.0, 1.5], [9.25, -2.0]]
 WORLD = mg.MapFrames.of(
     {"t0": {"divider": [LINE, LINE], "boundary": [LINE]}, "t1": {}, "t2": {"ped_crossing": [LINE]}},

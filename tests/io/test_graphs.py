@@ -32,7 +32,7 @@ def test_a_file_is_recognised_and_read(tmp_path: Path) -> None:
 
 
 def test_a_file_whose_first_frames_are_empty_is_recognised(tmp_path: Path) -> None:
-    document = {f"t{k}": {"nodes": [], "edges": []} for k in range(9)}
+    document: Any = {f"t{k}": {"nodes": [], "edges": []} for k in range(9)}
     assert mg.read(save(document, tmp_path / "graphs.json")).counts == {"centerline": 0}
 
 
@@ -55,8 +55,9 @@ def test_a_pickle_of_networkx_graphs_is_refused_with_the_way_out(tmp_path: Path)
     advice = caught.value.remedy.python.partition(": ")[2]
     # The advice is code that works.
     target = tmp_path / "graphs.json"
-    code = advice.replace('open("graphs.json", "w")', "open(target, 'w')")
-    exec(code, {"graphs": {"t0": graph}, "json": json, "mapgauge": mg, "target": target})
+    with target.open("w") as file:
+        code = advice.replace('open("graphs.json", "w")', "file")
+        exec(code, {"graphs": {"t0": graph}, "json": json, "mapgauge": mg, "file": file})
     assert mg.graphs_from_frames(mg.read(target))["t0"].to_dict() == FORK
 
 

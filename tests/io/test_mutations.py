@@ -25,7 +25,7 @@ def world() -> mg.MapFrames:
 
 
 def _pickled(name: str) -> bytes:
-    """Files of the formats that are only read."""
+    """Files of the formats that are only read, or that hold other classes."""
     line = np.array(LINE)
     instance = {"pts": line, "pts_num": 3, "type": 1, "confidence_level": 0.5}
     high = np.column_stack([line, line[:, 0]]).astype(np.float32)
@@ -41,9 +41,11 @@ def _pickled(name: str) -> bytes:
                 ("val", "00001", "315"): {
                     "predictions": {
                         "lane_centerline": [{"id": 1, "points": high, "confidence": np.float32(0.5)}],
-                        "traffic_element": [],
+                        "traffic_element": [
+                            {"id": 2, "category": 1, "attribute": 3, "points": high[:2, :2], "confidence": 0.5}
+                        ],
                         "topology_lclc": np.zeros((1, 1), np.float32),
-                        "topology_lcte": np.zeros((1, 0), np.float32),
+                        "topology_lcte": np.ones((1, 1), np.float32),
                     }
                 }
             },
@@ -63,9 +65,12 @@ def _pickled(name: str) -> bytes:
                     ],
                     "area": [{"id": 8, "category": 1, "points": high}],
                     "traffic_element": [],
+                    "topology_lsls": np.ones((1, 1), np.int8),
+                    "topology_lste": np.zeros((1, 0), np.int8),
                 },
             }
         },
+        "graph-json": {"t0": {"nodes": LINE, "edges": [[0, 1]]}, "t1": {"nodes": [], "edges": []}},
         "maptracker-tracks": [
             {
                 "vectors": np.array([np.ravel(LINE)]),
@@ -85,7 +90,7 @@ def _pickled(name: str) -> bytes:
 def sound(name: str) -> bytes:
     """A small file of each format."""
     write = FORMATS[name].write
-    if write is None:
+    if write is None or name.startswith("openlanev2"):
         return _pickled(name)
     return write(world() if "truth" in name else world().with_confidence(0.5), None)
 

@@ -1,5 +1,7 @@
 """Made-up frames of lanes, areas and traffic elements, and their scores by the plain definitions."""
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +126,27 @@ def plain_scores(predictions: Document, truth: Document, version: str) -> dict[s
 def both(sides: tuple[Document, Document]) -> tuple[mg.MapFrames, mg.MapFrames]:
     """Return predictions and truth as frames."""
     return lane_frames(sides[0], predicted=True), lane_frames(sides[1], predicted=False)
+
+
+def write_pickles(folder: Path, good: str, poor: str, truth: str) -> Path:
+    """Write two submissions and the truth of 12 frames as OpenLane-V2's pickles, and return the folder."""
+    predictions, annotations = world(8, "1.1", frames=12)
+    others, _ = world(8, "1.1", frames=12)
+    rng = np.random.default_rng(0)
+    for frame in others.values():
+        for lane in frame["lane_centerline"]:
+            lane["points"] = lane["points"] + rng.normal(0, 0.8, lane["points"].shape)
+
+    def keyed(document: Document, member: str) -> dict[Any, Any]:
+        for frame in document.values():
+            frame.pop("area")
+            lists = (frame["lane_centerline"], frame["traffic_element"])
+            for number, one in enumerate(one for some in lists for one in some):
+                one |= {"id": number} | ({"category": 1} if "attribute" in one else {})
+        return {("val", f"segment{int(token) // 4}", token): {member: frame} for token, frame in document.items()}
+
+    (folder / truth).write_bytes(pickle.dumps(keyed(annotations, "annotation")))
+    for name, document in ((good, predictions), (poor, others)):
+        submission = {"method": name, "results": keyed(document, "predictions")}
+        (folder / name).write_bytes(pickle.dumps(submission))
+    return folder

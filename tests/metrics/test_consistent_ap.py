@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.metrics.scenes import scene
+from tests.metrics.scenes import Line, scene
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
-from mapgauge.frames.joining import join_frames
-from mapgauge.metrics.consistent_ap import keeps_owner
+from mapgauge.frames.groups import group
+from mapgauge.frames.joining import add_instances, join_frames
+from mapgauge.metrics.consistent_ap import keeps_owner, track_codes
 
 PROTOCOL = mg.protocol("maptracker-c-60x30", classes=["divider"])
 TRUE = [[("g", 0.0, 1.0)]] * 30
@@ -48,6 +49,50 @@ def test_an_id_twice_in_a_frame_takes_the_match_of_its_last_occurrence() -> None
     # Here "c" owns "no match", so the true positive of "a" in frame 0 is lost.
     lost = c_map(scene([[("c", 12.0, 0.1), *twice], [("b", 0.0, 0.8)]]), truth)
     assert lost == pytest.approx(0.25)  # one hit at precision 1/2, recall 1/2
+
+
+def test_frames_without_truth_have_no_owner_of_no_match() -> None:
+    truth = scene([[], [("g", 0.0, 1.0)]], truth=True)
+    # "y" has no match in frame 1, because its last occurrence has none. It is the first such id in frames with truth.
+    lines = [[("x", 0.0, 0.9)], [("y", 0.0, 0.8), ("y", 9.0, 0.7)]]
+    assert c_map(scene(lines), truth) == 1.0
+    assert c_map(scene([[], [("x", 12.0, 0.1), *lines[1]]]), truth) == 0.0
+
+
+def test_numbers_of_tracks_are_equal_for_equal_names_of_a_class(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        frames = [[(str(rng.choice(["", "a", "b", "c"])), float(y), 0.9) for y in range(4)] for _ in range(3)]
+        x = add_instances(scene(frames), scene(frames[::-1], classes=("boundary",)))
+        y = add_instances(scene(frames, truth=True), scene(frames, truth=True, classes=("boundary",)))
+        groups = group(*mg.align(x, y), PROTOCOL)
+        codes = track_codes(groups)
+        assert groups.track is not None
+        names = groups.track.tolist()
+        own = [(i if not name else -1, name) for i, name in enumerate(names)]
+        of = list(zip(groups.label[groups.side // 2].tolist(), own, strict=True))
+        assert len(set(codes.tolist())) == len(set(of)) == len(set(zip(codes.tolist(), of, strict=True)))
+        assert codes.min() >= 0
+
+
+def test_each_class_has_its_own_owner_of_no_match() -> None:
+    classes = ("divider", "ped_crossing", "boundary")
+
+    def of(*lines: tuple[list[list[Line]], str], truth: bool = False) -> mg.MapFrames:
+        first, *others = (scene(frames, truth=truth, classes=(name,)) for frames, name in lines)
+        for other in others:
+            first = add_instances(first, other)
+        return first
+
+    none: list[list[Line]] = [[], []]
+    far = [[("z", 12.0, 0.6)], []], [[("h", -12.0, 1.0)], []]
+    near = [[], [("a", 0.0, 0.9)]], [[], [("g", 0.0, 1.0)]]
+    twice = [[], [("a", 0.0, 0.9), ("a", 9.0, 0.2)]], near[1]
+    for divider, crossing, boundary in ((near, (none, none), far), (twice, far, (none, none)), (far, twice, far)):
+        sides = [of(*zip((divider[k], crossing[k], boundary[k]), classes, strict=True), truth=k == 1) for k in (0, 1)]
+        found = mg.evaluate(sides[0], sides[1], PROTOCOL.replace(classes=classes))
+        assert [one["c_map"] for one in found.classes.values() if one["truth"]] == [
+            0.0 if side is far else 1.0 for side in (divider, crossing, boundary) if side[1] is not none
+        ]
 
 
 def test_false_positives_in_frames_without_truth_are_free() -> None:

@@ -98,6 +98,19 @@ def test_absent_attributes_score_one_and_no_attributes_have_no_score() -> None:
         assert bare.mean[name] == results.mean[name]
 
 
+def test_lanes_and_elements_can_be_left_out() -> None:
+    sides = both(world(1, "1.1"))
+    results = mg.evaluate(*sides, V11)
+    elements = mg.evaluate(*sides, V11.replace(classes=TRAFFIC_ELEMENTS))
+    assert {name for name, value in elements.mean.items() if value is not None} == {"det_t", "det_t@0.75"}
+    assert elements.mean["det_t"] == results.mean["det_t"]
+    assert "top_lt" not in chosen_metrics(V11.replace(overlaps=()), None)
+    flat = mg.evaluate(sides[0].planar(), sides[1].planar(), V11)  # as the files of CGNet are
+    assert flat.mean["top_ll"] is not None
+    assert flat.mean["det_t"] == results.mean["det_t"]
+    assert (flat.mean["f_lane"] or 0) >= (results.mean["f_lane"] or 0)
+
+
 def test_overall_scores_are_means_with_roots_of_topology() -> None:
     mean = {name: value or 0.0 for name, value in mg.evaluate(*both(world(2, "2.1")), "openlanev2-v2.1").mean.items()}
     terms = [mean["det_ls"], mean["det_a"], mean["det_t"], mean["top_ll"] ** 0.5, mean["top_lt"] ** 0.5]

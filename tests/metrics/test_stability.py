@@ -6,9 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.metrics.scenes import Line, pose, scene
+from tests.metrics.stability_twin import profiles, slow_sums, turning
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.frames.groups import group
+from mapgauge.metrics import line_profiles
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.stability import MAS
 from mapgauge.report import write_report
 
 PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], intervals=(1,))
@@ -156,3 +162,75 @@ def test_intervals_and_presence_are_checked() -> None:
             PROTOCOL.replace(intervals=intervals)
     with pytest.raises(mg.InvalidInput, match="presence"):
         PROTOCOL.replace(presence=1.5)
+
+
+@pytest.mark.parametrize("region", [None, (60.0, 30.0), (24.0, 12.0)])
+@pytest.mark.parametrize("block", [1, 7, 256])
+def test_many_pairs_at_once_give_the_numbers_of_one_after_the_other(
+    region: tuple[float, float] | None, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only rounding differs: the twin moves lines by a matrix product, whose rounding depends on the machine."""
+    monkeypatch.setattr(line_profiles, "_BLOCK", block)
+    predictions, truth = demo_world(10, predictions=14)
+    few = predictions.keep(np.arange(len(predictions.polylines)) % 5 > 0)  # lines that appear and disappear
+    groups = group(*mg.align(few, truth), PROTOCOL.replace(region=region))
+    assert isinstance(MAS.rows, SumRows)
+    for interval in (1, 3):
+        found = MAS.rows.score(groups, PROTOCOL.replace(region=region), interval)
+        expected = slow_sums(groups, PROTOCOL.replace(region=region), interval)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        assert found[:, 5].sum() > 10
+
+
+@pytest.mark.parametrize(("width", "places"), [(40.0, 20), (6.0, 3), (4.0, 2), (2.0, 1)])
+def test_few_common_places_are_enough(width: float, places: int) -> None:
+    """Both lines are 40 m long, so places are 2 m apart. The region leaves the ones in its middle."""
+    straight = np.array([[-20.0, 0.0], [20.0, 0.0]])
+    x = np.array([20.0, *np.arange(19.0, -20.0, -2.0), 0.0, -20.0])  # backwards, with corners at all places
+    bent = np.sort(x)[::-1, None] * [1, 0]
+    bent[:, 1] = np.maximum(bent[:, 0], 0)
+    pairs, motion = np.array([[0, 1]]), np.eye(4)[None]
+    # Places lie at odd numbers. The region begins and ends beside them.
+    region = (-width / 2 + 0.5 * (places % 2), -30.0, width / 2 + 0.5 * (places % 2), 30.0)
+    distance, turning, common = line_profiles.compare_lines(mg.Polylines.of([straight, bent]), pairs, motion, region)
+    at = np.arange(-19.0, 20.0, 2.0)
+    at = at[(at >= region[0]) & (at <= region[2])]
+    assert len(at) == places
+    assert common.tolist() == [True]
+    assert distance[0] == pytest.approx(np.maximum(at, 0).mean())
+    slopes = np.arctan(np.diff(np.maximum(at, 0)) / 2)
+    assert turning[0] == pytest.approx(np.abs(np.diff(slopes)).mean() if places > 2 else 0.0)
+
+
+def test_the_edge_belongs_to_the_region() -> None:
+    lines = mg.Polylines.of([[[-20.0, 0.0], [20.0, 0.0]]] * 2)  # with places at -1 and 1
+    for region, common in (((-1.0, 0.0, 1.0, 0.0), True), ((-0.9, 0.0, 0.9, 0.0), False)):
+        found = line_profiles.compare_lines(lines, np.array([[0, 1]]), np.eye(4)[None], region)
+        assert found[2].tolist() == [common]
+
+
+def test_lines_after_any_motion_are_compared_as_by_the_twin(rng: np.random.Generator) -> None:
+    region = (-9.0, -4.0, 9.0, 5.0)
+    for _ in range(40):
+        lines = [rng.normal(0, 5, (int(rng.integers(2, 9)), 2)) for _ in range(2)]
+        motion = pose(rng.normal(0, 3), rng.normal(0, 3), rng.uniform(0, 360))
+        lines[0] = (lines[0] - motion[:2, 3]) @ motion[:2, :2]  # where the later line is
+        found = line_profiles.compare_lines(mg.Polylines.of(lines), np.array([[0, 1]]), motion[None], region)
+        both = profiles(lines[0] @ motion[:2, :2].T + motion[:2, 3], lines[1], motion, region)
+        assert found[2].tolist() == [both is not None]
+        if both is not None:
+            at, heights = both
+            assert found[0][0] == pytest.approx(np.abs(heights[1] - heights[0]).mean(), rel=1e-9)
+            assert found[1][0] == pytest.approx(abs(turning(at, heights[1]) - turning(at, heights[0])), abs=1e-9)
+
+
+def test_height_does_not_matter() -> None:
+    predictions, truth = drive()
+    sides = []
+    for side in (predictions, truth):
+        high = np.column_stack([side.polylines.coords, np.linspace(0, 5, len(side.polylines.coords))])
+        sides.append(replace(side, polylines=mg.Polylines(high, side.polylines.offsets)))
+    assert sides[0].dimension == 3
+    protocol = PROTOCOL.replace(spacing=None)
+    expected = mg.evaluate(predictions, truth, protocol)
+    assert mg.evaluate(sides[0], sides[1], protocol).mean["mas"] == expected.mean["mas"]

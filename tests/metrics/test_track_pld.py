@@ -19,8 +19,10 @@ from tests.metrics.track_cases import (
 )
 
 import mapgauge as mg
+from mapgauge.frames.groups import group
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.track_result import Change, Stretch, TrackMatch
+from mapgauge.metrics.track_scene import number_tracks
 
 
 def as_frames(side: Side, *, truth: bool = False) -> mg.MapFrames:
@@ -150,6 +152,25 @@ def test_a_large_cost_gives_one_assignment_of_tracks(rng: np.random.Generator) -
         assert result.parts.switches == 0
 
 
+def test_tracks_are_numbered_by_their_lines_and_not_by_their_names() -> None:
+    found = []
+    for names in ("ab", "ba"):
+        frames: Frames = [{names[0]: line(0.0), names[1]: line(1.0)} for _ in range(3)]
+        side = frames, [dict.fromkeys(frame, 0.9) for frame in frames]
+        groups = group(as_frames(side), as_frames(side, truth=True), mg.protocol("paper-60x30", spacing=None))
+        rows = np.flatnonzero(groups.is_prediction)
+        found.append(number_tracks(groups, rows, groups.side[rows] // 2).tolist())
+    assert found[0] == found[1]
+    assert sorted(set(found[0])) == [0, 1]
+    assert found[0][:2] == found[0][2:4] == found[0][4:]
+
+
+def test_switches_are_counted_even_if_they_cost_nothing() -> None:
+    x, y = one_prediction(str, 6), one_truth(6)
+    result = mg.track_pld(x[0], y, confidence=x[1], switch_cost=0, closed=False)
+    assert (result.switch_count, result.fragmentations, result.parts.switches) == (5, 0, 0.0)
+
+
 def test_more_switch_cost_never_lowers_the_value(rng: np.random.Generator) -> None:
     x, y = random_side(rng, 6, 6, "p"), random_side(rng, 6, 4, "t")
     values = [distance(x, y, switch_cost=cost).value for cost in (0, 0.1, 0.25, 0.5, 1, 10)]
@@ -198,7 +219,7 @@ def test_the_solver_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = sure([{"a": line(0.0), "b": line(0.5)} for _ in range(3)])
     monkeypatch.setitem(sys.modules, "highspy", None)
     assert distance(truth, truth, switch_cost=0).value == 0
-    with pytest.raises(mg.MissingDependency, match=r"needs highspy. Install it with: pip install 'mapgauge\[tracks\]'"):
+    with pytest.raises(mg.MissingDependency, match=r"needs highspy. Install it with: pip install 'mapgauge\[links\]'"):
         distance(truth, truth, switch_cost=0.5)
 
 

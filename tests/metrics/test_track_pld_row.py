@@ -225,6 +225,19 @@ def test_scenes_that_share_tracks_are_counted_and_kept_apart(tracked: World) -> 
     )
 
 
+def test_the_same_id_in_another_class_or_on_the_other_side_is_another_track(tracked: World) -> None:
+    short = []
+    for side in tracked:
+        assert side.track is not None
+        number = [np.unique(side.track[side.label == c], return_inverse=True)[1] for c in range(len(side.classes))]
+        place = np.empty(len(side.track), np.int64)
+        for c, numbers in enumerate(number):
+            place[side.label == c] = numbers
+        short.append(replace(side, track=place.astype(np.str_)))
+    found = [mg.evaluate(x, y, PROTOCOL, metrics=["track_pld"]) for x, y in (tracked, short)]
+    assert found[0].classes == found[1].classes
+
+
 def test_tokens_decide_the_order_of_frames_with_the_same_time(tracked: World) -> None:
     predictions, truth = tracked
     assert truth.timestamps is not None

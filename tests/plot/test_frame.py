@@ -47,6 +47,16 @@ def legend(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
+def test_boxes_are_not_drawn_but_counted() -> None:
+    frames = mg.MapFrames.of({"a": {"centerline": [FIVE], "red": [[[900, 100], [950, 180]]]}})
+    truth = replace(frames, boxes=("red",))
+    settings = mg.protocol("paper-60x30", classes=["red", "centerline"], boxes=["red"])
+    found = mg.evaluate(truth.with_confidence(0.5), truth, settings).assignment("a")
+    assert ([line.class_name for line in found.truth], found.boxes, len(found.matches)) == (["centerline"], (1, 1), 1)
+    assert "2 boxes in the image are not drawn" in legend(plot.frame(found))
+    assert not [label for label in legend(plot.frame(assigned())) if "boxes" in label]
+
+
 def test_every_instance_is_a_line() -> None:
     (axes,) = plot.frame(assigned()).axes
     assert sorted(named(axes, "truth")) == ["truth-0-0", "truth-1-0"]

@@ -113,8 +113,8 @@ def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[
     assert hashes_of(mg.evaluate(predictions, truth, protocol, metrics=["pld"])) == hashes
     results = mg.evaluate(predictions, truth, protocol, metrics=["track_pld"])
     assert not set(hashes_of(results)) & set(hashes)
-    folders = [write_folder(side, tmp_path / name) for side, name in ((predictions, "x"), (truth, "y"))]
-    assert hashes_of(mg.evaluate(*folders, protocol, metrics=["track_pld"])) == hashes_of(results)
+    x, y = write_folder(predictions, tmp_path / "x"), write_folder(truth, tmp_path / "y")
+    assert hashes_of(mg.evaluate(x, y, protocol, metrics=["track_pld"])) == hashes_of(results)
     results.save(tmp_path / "new.mg")
     loaded = mg.load_results(tmp_path / "new.mg", predictions, truth)
     assert loaded.mean == results.mean

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mapgauge.checks import classes as class_names
-from mapgauge.checks import confidence, coordinates, counts, degenerate, height, shapes, tokens, tracks
+from mapgauge.checks import confidence, coordinates, counts, degenerate, height, links, shapes, tokens, tracks
 from mapgauge.checks import region as regions
 from mapgauge.checks.context import Context
 from mapgauge.frames.findings import Finding
@@ -41,6 +41,8 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     tracks.one_side_only,
     tracks.ids,
     tracks.shared,
+    links.one_side_only,
+    links.ends,
     degenerate.points,
     degenerate.duplicates,
     shapes.shares,

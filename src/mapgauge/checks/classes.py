@@ -8,6 +8,7 @@ from mapgauge.checks.context import Context, Counts
 from mapgauge.errors import Remedy
 from mapgauge.frames.batches import ORDERS
 from mapgauge.frames.findings import Finding
+from mapgauge.protocols import LANE
 
 # Names of the same class in different projects and maps.
 _ALIASES = {
@@ -47,6 +48,8 @@ def names(context: Context) -> Iterator[Finding]:
     if nowhere:
         text = f"neither side has the class {', '.join(nowhere)}; available: {', '.join(known) or 'none'}"
         remedy = Remedy("Choose among these with classes=", "Choose among these with --classes")
+        if LANE in known and LANE not in asked:
+            remedy = Remedy('For lanes, choose the protocol "openlanev2-v1.1"', "For lanes: --protocol openlanev2-v1.1")
         yield Finding("error", "classes-unknown", text, len(nowhere), remedy=remedy)
     renamed = _renaming(x, y, asked)
     if any(renamed):

@@ -12,7 +12,7 @@ from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.track_findings import findings_of_times, findings_of_tracks, track_findings
-from mapgauge.frames.tracks import frames_by_scene, in_time
+from mapgauge.frames.tracks import codes_of, frames_by_scene, in_time
 from mapgauge.typing import Indices
 
 _JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap
@@ -79,8 +79,8 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     for frames in frames_by_scene(side).values():
         rank[frames[np.argsort(place[frames])]] = np.arange(len(frames))
     low, high = _boxes(side, rows, poses)
-    scene = _codes(np.array(side.scenes, np.str_))[side.frame[rows]]
-    keys = np.stack([rank[side.frame[rows]], _codes(track[rows]), side.label[rows], scene])
+    scene = codes_of(side.scenes)[side.frame[rows]]
+    keys = np.stack([rank[side.frame[rows]], codes_of(track[rows]), side.label[rows], scene])
     order = np.lexsort(keys)
     a, b = order[:-1], order[1:]
     next_to = (keys[1:, a] == keys[1:, b]).all(axis=0) & (keys[0, b] == keys[0, a] + 1)
@@ -103,10 +103,10 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
 def _boxes(side: MapFrames, rows: Indices, poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return the corners of the boxes around instances, in world coordinates."""
     lines = side.polylines.pick(rows)
-    frame = np.repeat(side.frame[rows], np.diff(lines.offsets))
-    points = np.zeros((len(lines.coords), 3))
-    points[:, : side.dimension] = lines.coords
-    world = np.einsum("nij,nj->ni", poses[frame, :2, :3], points) + poses[frame, :2, 3]
+    world = np.empty((len(lines.coords), 2))
+    first = lines.offsets[np.searchsorted(side.frame[rows], np.arange(len(side) + 1))].tolist()
+    for pose, begin, end in zip(poses, first, first[1:], strict=False):  # points are sorted by frame
+        world[begin:end] = lines.coords[begin:end] @ pose[:2, : side.dimension].T + pose[:2, 3]
     return tuple(end.reduceat(world, lines.offsets[:-1], axis=0) for end in (np.minimum, np.maximum))
 
 
@@ -135,7 +135,8 @@ def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
 def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
     """Return the instances of a frame and class that have a track and points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
-    rows = rows[(side.label[rows] == label) & (np.diff(side.polylines.offsets)[rows] > 0)]
+    sizes = side.polylines.offsets[rows + 1] - side.polylines.offsets[rows]
+    rows = rows[(side.label[rows] == label) & (sizes > 0)]
     tracked: Indices = rows if side.track is None else rows[side.track[rows] != ""]
     return tracked
 
@@ -146,8 +147,3 @@ def _poses_of(context: Context, side: MapFrames) -> NDArray[np.float64] | None:
         if other.poses is not None and all(token in other.index for token in side.tokens):
             return other.poses[[other.index[token] for token in side.tokens]]
     return None
-
-
-def _codes(names: NDArray[np.str_]) -> Indices:
-    """Return a number for each name."""
-    return np.asarray(np.unique(names, return_inverse=True)[1], np.int64)

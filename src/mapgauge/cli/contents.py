@@ -1,6 +1,6 @@
 """Prints what was read: files, frames, instances, confidences and extents."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.output import paint, say
 from mapgauge.cli.words import printable
@@ -46,6 +46,26 @@ def in_words(frames: "MapFrames") -> list[str]:
     known += [name for name, there in (("time stamps", found["timestamps"]), ("poses", found["poses"])) if there]
     return [
         f"{found['frames']} frames{empty}, {found['instances']} instances" + (f": {counts}" if counts else ""),
+        *_boxes_and_links(found),
         "; ".join([confidence, *measured]),
         *([", ".join(known)] if known else []),
     ]
+
+
+def _boxes_and_links(found: dict[str, Any]) -> list[str]:
+    """Return the number of boxes of each class, and of links of each kind."""
+    lines = []
+    if found["boxes"]:
+        counts = printable(", ".join(f"{count} {name}" for name, count in found["boxes"].items()))
+        lines.append(f"{sum(found['boxes'].values())} boxes in an image: {counts}")
+    if found["links"] is not None:
+        kinds, lanes = found["links"]["kinds"], found["links"]["lanes"]
+        counts = printable(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+        text = f"{sum(kinds.values())} links" + (f": {counts}" if counts else "")
+        if lanes:
+            share = 100 * found["links"]["lanes_with_successor"] / lanes
+            text += f"; {share:.3g} % of {lanes} lanes have a successor with a weight above 0.5"
+        lines.append(text)
+    if found["intersection"] is not None:
+        lines.append(f"{found['intersection']} lanes in intersections")
+    return lines

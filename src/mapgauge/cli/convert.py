@@ -18,6 +18,7 @@ from mapgauge.frames.findings import Finding
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.io._format import Format
     from mapgauge.io.dataset_write import DatasetWriter
 
 
@@ -57,6 +58,15 @@ def convert(
             show_default=False,
         ),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Option of the format to write, such as points=float16 for openlanev2. Repeat it for several.",
+            show_default=False,
+        ),
+    ] = None,
     format: o.FormatOption = None,
     rotate: o.RotateOption = 0.0,
     rename: o.RenameOption = None,
@@ -87,14 +97,17 @@ def convert(
     from mapgauge.io import format_to_write, write
 
     reading = Reading.of(context)
+    given: dict[str, str] = {}
     folder = is_folder_target(target)
     if not folder:
         check_targets([Path(target)], [*sources, scenes])
         if len(sources) > 1:
             refuse("OUT", f"several files become a data set, which is a folder: {target}/")
-        format_to_write(Path(target), to)
+        given = _settings(settings, format_to_write(Path(target), to))
     elif to not in (None, "parquet"):
         refuse("--to", f"a folder is a Parquet data set, got {to}")
+    elif settings:
+        refuse("--set", "a Parquet data set has no options")
     elif not is_url(target):
         check_targets([], [*sources, scenes], folders=[Path(target) / UNFINISHED])
     reading.check(*sources)
@@ -103,7 +116,7 @@ def convert(
         done = _convert_all(sources, target, reading, scene_of, workers)
     else:
         frames = _with_scenes(reading.predictions(sources[0]), scene_of)
-        write(frames, target, to)
+        write(frames, target, to, **given)
         done = [_written(frames)]
     for source, written in zip(sources, done, strict=True):
         if quiet:
@@ -118,6 +131,16 @@ def convert(
         )
     inform(f"written to {target}")
     exit_on(fail_on, [finding for written in done for finding in written.findings])
+
+
+def _settings(texts: Sequence[str] | None, row: "Format") -> dict[str, str]:
+    """Return the options of the format to write, given as ``NAME=VALUE``."""
+    split = [text.partition("=") for text in texts or ()]
+    for name, sign, _ in split:
+        if not sign or name not in row.write_options:
+            known = ", ".join(row.write_options) or "none"
+            refuse("--set", f"must be NAME=VALUE with an option of {row.name} ({known}), got {name + sign!r}")
+    return {name: value for name, _, value in split}
 
 
 @dataclass(frozen=True, slots=True)

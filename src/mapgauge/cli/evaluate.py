@@ -33,6 +33,7 @@ def evaluate(
     frechet: o.FrechetOption = None,
     sospa: o.SospaOption = None,
     switch_cost: o.SwitchCostOption = None,
+    link_cost: o.LinkCostOption = None,
     spacing: o.SpacingOption = None,
     count: o.CountOption = None,
     classes: o.ClassesOption = None,
@@ -119,7 +120,14 @@ def evaluate(
     thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
     protocols = [
         settings_of(
-            one, **thresholds, switch_cost=switch_cost, spacing=spacing, count=count, classes=classes, crop=crop
+            one,
+            **thresholds,
+            switch_cost=switch_cost,
+            link_cost=link_cost,
+            spacing=spacing,
+            count=count,
+            classes=classes,
+            crop=crop,
         )
         for one in given
     ]

@@ -76,13 +76,15 @@ def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
 
 
 def _findings(found: "Results | MapFrames") -> "list[Finding]":
-    """Return the findings of results, or of the reader and of the checks of tracks."""
-    from mapgauge.checks.tracks import of_side
+    """Return the findings of results, or of the reader and of the checks of tracks and links."""
+    from mapgauge.checks import links, tracks
+    from mapgauge.frames.boxes import without_boxes
     from mapgauge.results.results import Results
 
     if isinstance(found, Results):
         return list(found.findings)
-    return [*found.findings, *of_side("truth" if found.confidence is None else "predictions", found)]
+    side, lines = "truth" if found.confidence is None else "predictions", without_boxes(found)
+    return [*found.findings, *tracks.of_side(side, lines), *links.of_side(side, lines)]
 
 
 def _tell(found: "Results | MapFrames", file: Path) -> None:

@@ -121,6 +121,7 @@ def settings_of(
     frechet: Texts = None,
     sospa: Texts = None,
     switch_cost: float | None = None,
+    link_cost: float | None = None,
     spacing: float | None = None,
     count: int | None = None,
     classes: Texts = None,
@@ -138,6 +139,7 @@ def settings_of(
     for option, settings in (
         *((f"--{field.removesuffix('s')}", _setting(field, given)) for field, given in lists.items()),
         ("--switch-cost", {} if switch_cost is None else {"switch_cost": switch_cost}),
+        ("--link-cost", {} if link_cost is None else {"link_cost": link_cost}),
         ("--spacing", {} if spacing is None else {"spacing": spacing}),
         ("--count", {} if count is None else {"count": count}),
         ("--classes", {"classes": tuple(listed(classes))} if classes else {}),

@@ -27,7 +27,7 @@ from mapgauge.scoring.scores import Scores
 SIDES = ("predictions", "targets")
 _NOTHING = np.empty(0, np.str_)
 _ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # columns of ``MapFrames``
-_TEXTS = ("track", "scenes", "forward")
+_TEXTS = ("track", "scenes", "forward", "boxes")
 _LENGTH = 8  # bytes that hold the number of bytes of a part
 
 
@@ -61,7 +61,7 @@ class SceneFrames:
         for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
             # A side without instances has no tracks. With None, joined frames would have none either.
             track = (_NOTHING if side.track is None else side.track) if tracked else None
-            columns: dict[str, Any] = {"links": None, "findings": (), "history": None}
+            columns: dict[str, Any] = {"links": None, "intersection": None, "findings": (), "history": None}
             sides.append(replace(side, track=track, poses=poses, **columns))
         return cls(*sides)
 
@@ -147,6 +147,7 @@ def _frames(columns: dict[str, NDArray[Any]], classes: tuple[str, ...]) -> MapFr
         polylines=Polylines(columns["coords"], columns["offsets"]),
         track=np.array(texts["track"], np.str_) if "track" in texts else None,
         scenes=tuple(texts["scenes"]),
+        boxes=tuple(texts["boxes"]),
         forward=texts["forward"][0] if "forward" in texts else None,  # type: ignore[arg-type]
         **{name: columns.get(name) for name in _ARRAYS},  # type: ignore[arg-type]
     )

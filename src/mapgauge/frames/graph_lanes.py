@@ -28,35 +28,41 @@ LINK_SCORE = 0.5  # a link with at most this weight is not an edge
 _EXAMPLES = 10
 
 
-def paths_of(graph: Graph) -> list[list[int]]:
+def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
     """Return the paths between junctions as lists of nodes, in the order of their first nodes.
 
-    A junction is a node that has not exactly one edge to it and one from it. A cycle without a junction begins and ends
-    at its first node. A node without edges is a path of one node. The graph must be free of repeated edges.
+    Every edge is part of one path. A path goes on at a node that has one edge to it and one from it, and does not turn
+    back. A cycle without a junction begins and ends at its first node. A node without edges is a path of one node.
+
+    Args:
+        graph: A graph without repeated edges.
+        two_way: Whether paths also go on at nodes inside a road that is open in both directions.
     """
     count = len(graph.nodes)
     after: list[list[int]] = [[] for _ in range(count)]
+    before: list[list[int]] = [[] for _ in range(count)]
     for start, end in graph.edges.tolist():
         after[start].append(end)
-    before = np.bincount(graph.edges[:, 1], minlength=count)
-    plain = [before[node] == 1 and len(after[node]) == 1 for node in range(count)]
-    passed = [False] * count
-
-    def walk(start: int, step: int) -> list[int]:
-        path = [start, step]
-        while plain[path[-1]] and path[-1] != start:
-            passed[path[-1]] = True
-            path.append(after[path[-1]][0])
-        return path
-
-    paths = []
-    for node in range(count):
-        if not plain[node]:
-            paths += [walk(node, step) for step in after[node]] or ([[node]] if before[node] == 0 else [])
-    for node in range(count):
-        if plain[node] and not passed[node]:
-            passed[node] = True
-            paths.append(walk(node, after[node][0]))
+        before[end].append(start)
+    edges = [(start, end) for start in range(count) for end in after[start]]
+    following: dict[tuple[int, int], tuple[int, int]] = {}
+    for start, node in edges:
+        ways = [end for end in after[node] if end != start]
+        through = two_way or len(after[node]) == len(before[node]) == 1
+        if through and len(ways) == 1 and [other for other in before[node] if other != ways[0]] == [start]:
+            following[start, node] = node, ways[0]
+    begun = set(following.values())
+    done: set[tuple[int, int]] = set()
+    paths = [[node] for node in range(count) if not after[node] and not before[node]]
+    for first in [*(edge for edge in edges if edge not in begun), *edges]:  # then cycles, which begin anywhere
+        if first not in done:
+            path, edge = list(first), first
+            done.add(edge)
+            while edge in following and following[edge] not in done:
+                edge = following[edge]
+                done.add(edge)
+                path.append(edge[1])
+            paths.append(path)
     return sorted(paths, key=lambda path: path[0])
 
 
@@ -126,10 +132,13 @@ def graphs_from_frames(frames: MapFrames) -> dict[str, Graph]:
 
     A successor link joins the end of a lane to the start of another if its weight is above 0.5.
 
+    Args:
+        frames: The frames.
+
     >>> import mapgauge as mg
-    >>> lanes = mg.MapFrames.of({"4b2f": {"centerline": [[[0, 0], [5, 0]], [[5, 0], [9, 3]]]}})
-    >>> mg.graphs_from_frames(lanes)["4b2f"]
-    <Graph: 3 nodes, 2 edges, 2-D>
+    >>> fork = {"nodes": [[0, 0], [5, 0], [9, 3], [9, -3]], "edges": [[0, 1], [1, 2], [1, 3]]}
+    >>> mg.graphs_from_frames(mg.frames_from_graphs({"4b2f": fork}))["4b2f"]
+    <Graph: 4 nodes, 3 edges, 2-D>
     """
     lanes = frames.as_classes([LANE])
     graphs = {}

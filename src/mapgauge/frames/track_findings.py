@@ -6,8 +6,8 @@ import numpy as np
 
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames, Names
-from mapgauge.frames.tracks import frames_by_scene
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import codes_of, frames_by_scene
 from mapgauge.typing import Indices
 
 _EXAMPLES = 3  # examples per finding
@@ -37,16 +37,16 @@ def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
         text = f"{name}: {len(without)} of {len(side.track)} instances have no track, and each counts as its own"
         yield Finding("note", "tracks-incomplete", text, len(without), _tokens(side, without))
     rows = np.flatnonzero(side.track != "")
-    track = side.track[rows]
-    yield from _repeated(name, side, rows, track)
-    yield from _across_scenes(name, side, rows, track)
+    code = codes_of(side.track[rows])
+    yield from _repeated(name, side, rows, code)
+    yield from _across_scenes(name, side, rows, code)
 
 
-def _repeated(name: str, side: MapFrames, rows: Indices, track: Names) -> Iterator[Finding]:
+def _repeated(name: str, side: MapFrames, rows: Indices, code: Indices) -> Iterator[Finding]:
     """Find tracks that occur more than once in a frame and class."""
-    keys = np.stack([side.frame[rows], side.label[rows], _codes(track)])
+    group = side.frame[rows] * len(side.classes) + side.label[rows]
     again = np.ones(len(rows), np.bool_)
-    again[np.unique(keys, axis=1, return_index=True)[1]] = False
+    again[np.unique(group * (code.max(initial=0) + 1) + code, return_index=True)[1]] = False
     if not again.any():
         return
     more = rows[again]
@@ -60,20 +60,20 @@ def _repeated(name: str, side: MapFrames, rows: Indices, track: Names) -> Iterat
         yield Finding("warning", "tracks-repeated", text, len(more), _tokens(side, more), remedy)
 
 
-def _across_scenes(name: str, side: MapFrames, rows: Indices, track: Names) -> Iterator[Finding]:
+def _across_scenes(name: str, side: MapFrames, rows: Indices, code: Indices) -> Iterator[Finding]:
     """Find tracks that occur in several scenes."""
-    if side.scenes is None:
+    if side.scenes is None or not len(rows):
         return
-    known, code = np.unique(track, return_inverse=True)
-    scene = _codes(np.array(side.scenes, np.str_))[side.frame[rows]]
-    both = np.unique(np.stack([code, scene]), axis=1)
-    several = known[np.bincount(both[0], minlength=len(known)) > 1]
-    if len(several):
-        text = (
-            f"{name}: {len(several)} of {len(known)} tracks occur in several scenes. They are different tracks in each "
-            "scene"
-        )
-        yield Finding("note", "tracks-across-scenes", text, len(several), tuple(several[:_EXAMPLES].tolist()))
+    assert side.track is not None
+    scene = codes_of(side.scenes)[side.frame[rows]]
+    known = int(code.max()) + 1
+    both = np.unique(scene * known + code) % known
+    several = np.bincount(both, minlength=known) > 1
+    if several.any():
+        count = int(several.sum())
+        names = dict.fromkeys(side.track[rows[several[code]]].tolist())
+        text = f"{name}: {count} of {known} tracks occur in several scenes. They are different tracks in each scene"
+        yield Finding("note", "tracks-across-scenes", text, count, tuple(names)[:_EXAMPLES])
 
 
 def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
@@ -135,8 +135,3 @@ def _first(scenes: list[str]) -> tuple[str, ...]:
 def _tokens(side: MapFrames, instances: Indices) -> tuple[str, ...]:
     """Return the tokens of the first frames that contain some of the instances."""
     return tuple(side.tokens[i] for i in np.unique(side.frame[instances])[:_EXAMPLES].tolist())
-
-
-def _codes(names: Names) -> Indices:
-    """Return a number for each name."""
-    return np.asarray(np.unique(names, return_inverse=True)[1], np.int64)

@@ -30,7 +30,7 @@ def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: boo
         host.csr(directed=directed),
         np.arange(len(samples.points)),
         place,
-        settings.shortest,
+        settings.shortest - kernels.snapping.SAME,
         False,
     )
     return 1 - total / count if count else None

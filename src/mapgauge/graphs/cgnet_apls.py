@@ -5,6 +5,8 @@
   that falls on a node takes its place, and the point that had the place before is lost.
 - Paths below 5 m are left out, except those from a lost point.
 
+For graphs of more than 1000 nodes, CGNet searches only the edges of the 20 nearest nodes. This is not copied.
+
 CGNet uses the geometry of shapely. The kernel has the same operations. A rounding difference can change which node a
 point takes, so a frame may differ by some thousandths.
 """

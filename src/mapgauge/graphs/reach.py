@@ -17,7 +17,7 @@ from mapgauge import kernels
 from mapgauge.frames.graph import Graph
 from mapgauge.frames.graph_lanes import paths_of
 from mapgauge.graphs.matching import match
-from mapgauge.graphs.sampling import ways_on
+from mapgauge.graphs.sampling import pieces_of, ways_on
 from mapgauge.graphs.settings import GraphSettings, Score, mean_score, share
 from mapgauge.typing import Flags, Indices, Points
 
@@ -47,7 +47,7 @@ class Ways:
     @cached_property
     def lanes(self) -> list[list[int]]:
         """The paths between junctions."""
-        return paths_of(self.graph)
+        return paths_of(self.graph, two_way=True)
 
     @cached_property
     def landmarks(self) -> Indices:
@@ -98,7 +98,7 @@ class Ways:
 def _sampled(line: Points, spacing: float) -> Points:
     parts = [line[:1]]
     for start, end in pairwise(line):
-        pieces = max(1, math.floor(math.dist(start, end) / spacing))
+        pieces = int(pieces_of(np.array(math.dist(start, end)), spacing))
         share_of = np.arange(1, pieces + 1)[:, None] / pieces
         parts.append(start * (1 - share_of) + end * share_of)
     return np.concatenate(parts)

@@ -54,7 +54,7 @@ class Samples:
     @classmethod
     def of(cls, roads: Roads, spacing: float) -> "Samples":
         """Place points on all edges, at least ``spacing`` apart and less than twice that."""
-        pieces = np.maximum(1, np.floor(roads.lengths / spacing)).astype(np.int64)
+        pieces = pieces_of(roads.lengths, spacing)
         edge = np.repeat(np.arange(len(pieces)), pieces - 1)
         part = ranges(np.ones_like(pieces), pieces - 1) / pieces[edge]
         return cls.at(roads, edge, part)
@@ -89,6 +89,12 @@ class Samples:
         """Which points have more than one way on, not counting the way back."""
         forward, back = self.edges[self.ways[:, 0]], self.edges[self.ways[:, 1]][:, ::-1]
         return ways_on(len(self.points), np.concatenate([forward, back]))
+
+
+def pieces_of(lengths: Floats, spacing: float) -> Indices:
+    """Return the number of pieces of edges. A length that is a multiple of the spacing may be rounded to less."""
+    pieces: Indices = np.maximum(1, np.floor(lengths / spacing + 1e-9)).astype(np.int64)
+    return pieces
 
 
 def csr(count: int, edges: Edges, lengths: Floats, ways: Ways) -> Csr:

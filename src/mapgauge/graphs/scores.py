@@ -5,12 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.graph import Graph, GraphLike
-from mapgauge.graphs import cgnet, cgnet_apls
-from mapgauge.graphs.apls import apls
-from mapgauge.graphs.reach import Ways, landmark_score, reach_score, split_score
-from mapgauge.graphs.sampling import Roads, Samples
+from mapgauge.graphs.pair import GraphPair, pair_of
 from mapgauge.graphs.settings import GraphSettings, Score
-from mapgauge.graphs.topo import Neighbourhoods
 
 Parity: TypeAlias = Literal["cgnet"]
 
@@ -62,56 +58,18 @@ def graph_scores(
     >>> straight = {"nodes": [[0, 0.2], [10, 0.2], [20, 5.2]], "edges": [[0, 1], [1, 2]]}
     >>> scores = mg.graph_scores(straight, fork)
     >>> round(scores.geo.precision, 3), round(scores.geo.recall, 3), scores.sda.recall
-    (0.977, 0.652, 0.0)
+    (1.0, 0.659, 0.0)
     """
     predicted, true = Graph.of(predictions, "predictions"), Graph.of(truth, "truth")
-    check_pair(predicted, true)
     if parity == "cgnet":
         if settings is not None:
             raise InvalidInput("settings cannot be changed with parity='cgnet'", remedy="Leave out one of the two")
-        return _parity(predicted, true)
+        return scores_of(pair_of(predicted, true, cgnet_rules=True))
     if parity is not None:
         raise InvalidInput(f"parity must be 'cgnet' or None, got {parity!r}")
-    settings = settings or GraphSettings()
-    near = neighbourhoods(predicted, true, settings)
-    roads = Roads.of(predicted.tidy()), Roads.of(true.tidy())
-    ways = [Ways(side.tidy(), settings.control_spacing, settings.hops) for side in (predicted, true)]
-    return GraphScores(
-        geo=near.geo(),
-        topo=near.topo(),
-        jtopo=near.jtopo(),
-        apls=apls(*roads, settings, directed=False),
-        apls_directed=apls(*roads, settings, directed=True),
-        sda=split_score(predicted.tidy(), true.tidy(), settings),
-        landmark=landmark_score(ways[0], ways[1], settings),
-        reach=reach_score(ways[0], ways[1], settings),
-    )
+    return scores_of(pair_of(predicted, true, cgnet_rules=False, settings=settings))
 
 
-def neighbourhoods(predicted: Graph, true: Graph, settings: GraphSettings) -> Neighbourhoods:
-    """Return what GEO, TOPO and JTOPO are computed from."""
-    x, y = (Samples.of(Roads.of(side.tidy()), settings.spacing) for side in (predicted, true))
-    return Neighbourhoods(x, y, settings)
-
-
-def check_pair(predicted: Graph, true: Graph) -> None:
-    """Refuse two graphs of different dimensions."""
-    if predicted.dimension != true.dimension and len(predicted.nodes) and len(true.nodes):
-        raise InvalidInput(
-            f"nodes have {predicted.dimension} coordinates in predictions and {true.dimension} in truth",
-            remedy="Leave out the height: Graph(nodes[:, :2], edges)",
-        )
-
-
-def _parity(predicted: Graph, true: Graph) -> GraphScores:
-    near = cgnet.Neighbourhoods(predicted, true)
-    return GraphScores(
-        geo=near.geo(),
-        topo=near.topo(),
-        jtopo=near.jtopo(),
-        apls=cgnet_apls.apls(predicted, true),
-        apls_directed=None,
-        sda=cgnet.split_score(predicted, true),
-        landmark=None,
-        reach=None,
-    )
+def scores_of(pair: GraphPair) -> GraphScores:
+    """Return all scores of a pair of graphs."""
+    return GraphScores(**{field.name: getattr(pair, field.name)() for field in fields(GraphScores)})

@@ -2,7 +2,8 @@
 
 Both graphs are sampled. GEO matches their points one to one. TOPO walks from both points of a matched pair along the
 edges, and matches the points that it meets. Precision is the share of predicted points that are matched, averaged over
-all pairs and multiplied by the precision of GEO; recall likewise. JTOPO takes only pairs whose true point is a split.
+all pairs and multiplied by the precision of GEO; recall likewise. JTOPO starts at true splits and the nearest predicted
+points, if there are any within the radius.
 """
 
 from functools import cached_property
@@ -13,7 +14,7 @@ from mapgauge import kernels
 from mapgauge.graphs.matching import Near, match
 from mapgauge.graphs.sampling import Samples
 from mapgauge.graphs.settings import GraphSettings, Score, score, share
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Floats, Pairs
 
 _ROUNDING = 1e-9  # metres: a point at the end of a walk belongs to it
 
@@ -38,22 +39,25 @@ class Neighbourhoods:
 
     def topo(self) -> Score | None:
         """Return the share of points that are matched around all matched pairs; None if neither graph has points."""
-        return self._around(np.arange(len(self.near.accepted)))
+        return self._around(self.near.pairs)
 
     def jtopo(self) -> Score | None:
-        """Return the same around true splits only; None if there are none."""
+        """Return the same around true splits and the predicted points nearest to them; None without true splits."""
         if not self.true.splits.any():
             return None
-        return self._around(np.flatnonzero(self.true.splits[self.near.pairs[:, 1]]))
+        first, second = self.near.first, self.near.second
+        _, nearest = np.unique(np.where(self.true.splits[second], second, -1), return_index=True)
+        nearest = nearest[self.true.splits[second[nearest]]]
+        return self._around(np.stack([first[nearest], second[nearest]], axis=1))
 
-    def _around(self, chosen: Indices) -> Score | None:
+    def _around(self, pairs: Pairs) -> Score | None:
         geo = self.geo()
-        if geo is None or not len(chosen):
+        if geo is None or not len(pairs):
             return None if geo is None else score(0.0, 0.0)
-        precision, recall = self._shares(chosen)
+        precision, recall = self._shares(pairs)
         return score(geo.precision * precision, geo.recall * recall)
 
-    def _shares(self, chosen: Indices) -> tuple[float, float]:
+    def _shares(self, pairs: Pairs) -> tuple[float, float]:
         """Return the mean shares of points that are matched around some pairs."""
         near = self.near
         ranks = np.argsort(near.first, kind="stable")
@@ -61,7 +65,7 @@ class Neighbourhoods:
         counts = kernels.walks.matches_within(
             self.predicted.csr(directed=True),
             self.true.csr(directed=True),
-            np.ascontiguousarray(near.pairs[chosen]),
+            np.ascontiguousarray(pairs),
             self.settings.walk + _ROUNDING,
             near.first,
             near.second,

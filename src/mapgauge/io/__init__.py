@@ -30,7 +30,6 @@ FORMATS: Mapping[str, Format] = {
     for row in (
         parquet.PARQUET,
         geojson.GEOJSON,
-        graphs.GRAPHS,
         maptr.RESULTS,
         maptr.TRUTH,
         streammapnet.RESULTS,
@@ -40,6 +39,7 @@ FORMATS: Mapping[str, Format] = {
         openlanev2.TRUTH,
         maptracker.TRACKS,
         maptracker.TRUTH_TRACKS,
+        graphs.GRAPHS,
         streammapnet.TRUTH,
     )
 }

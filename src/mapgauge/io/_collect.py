@@ -11,7 +11,7 @@ from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._columns import EXAMPLES, InstanceColumns
+from mapgauge.io._columns import EXAMPLES, InstanceColumns, check_corners
 from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
 from mapgauge.typing import Confidences, Flags, Forward, Indices, Points
@@ -207,6 +207,7 @@ class Collector:
 
         self._check_names()
         columns, dropped = columns.without_degenerate(self.name, self.options.degenerate, place)
+        check_corners(columns, [name in self.boxes for name in self.codes], self.error, place)
         findings = [*self.findings, *dropped]
         if self._wrong_counts:
             count, examples = len(self._wrong_counts), tuple(self._wrong_counts[:EXAMPLES])

@@ -1,12 +1,13 @@
 """The instances of a file as columns, and the rule for degenerate instances."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.files.errors import MakeError
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, kept_links
 from mapgauge.frames.map_frames import Names
@@ -99,6 +100,30 @@ class InstanceColumns(NamedTuple):
             "links": self.links,
             "intersection": self.intersection,
         }
+
+
+def check_corners(
+    columns: InstanceColumns, boxes: Sequence[bool], error: MakeError, locate: Callable[[int], str]
+) -> None:
+    """Refuse boxes that are not two corners, the smallest first.
+
+    Args:
+        columns: The instances.
+        boxes: Whether the instances of each class are boxes.
+        error: Creates the exception to raise.
+        locate: Returns the place of an instance in the file.
+    """
+    if not any(boxes):
+        return
+    rows = np.flatnonzero(np.array([*boxes, False])[columns.label])
+    two = columns.sizes[rows] == 2
+    first = (columns.sizes.cumsum() - columns.sizes)[rows[two]]
+    rising = (columns.coords[first, :2] <= columns.coords[first + 1, :2]).all(axis=1)
+    wrong = [*rows[~two].tolist(), *rows[two][~rising].tolist()]
+    if wrong:
+        raise error(
+            f"{locate(min(wrong))} is a box in an image, expected two points: the smallest and the largest corner"
+        )
 
 
 DROP = Remedy(

@@ -117,8 +117,8 @@ class _Lists:
         self._of_kind = {} if frames.links is None else {kind: frames.links.is_kind(kind) for kind in both}
         coords = frames.polylines.coords
         corners = coords[np.repeat(is_box(frames), np.diff(frames.polylines.offsets)), :2]
-        self._corners = coords[:, :2].astype(smallest_type(corners))
         with np.errstate(over="ignore"):
+            self._corners = coords[:, :2].astype(smallest_type(corners))
             self._coords = coords.astype(points or smallest_type(coords))
         if not np.isfinite(self._coords).all():
             raise InvalidInput(f"{frames.name or 'frames'}: a coordinate is too large for points={points!r}")

@@ -20,7 +20,6 @@ all frames of a segment, so ids become tracks named ``segment_id/class/id``. Ids
 lines are ignored. Coordinates are metres in the frame of the ego vehicle.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +94,7 @@ def _read(content: Content, options: ReadOptions, document: Any, part: str) -> M
         return wheres[frame] + place_of(lists[frame], instance)
 
     format_name = RESULTS.name if predicted else TRUTH.name
-    classes = [name for key in kinds for name in LISTS[key]]
+    classes = [*(name for key in kinds for name in LISTS[key]), *_attributes(lists)]
     collector = Collector(content, format_name, options, locate, classes, confidence=predicted)
     if options.classes is None:
         collector.table = dict(AREAS)
@@ -111,9 +110,9 @@ def _read(content: Content, options: ReadOptions, document: Any, part: str) -> M
     if extra:
         text = f"{collector.name}: {len(extra)} frames have inter_points, which are not read"
         collector.findings.append(Finding("note", "inter-points-ignored", text, len(extra), tuple(extra[:EXAMPLES])))
-    frames = _in_order(collector.finish())
     if keys and all(_is_number(key.timestamp) for key in keys):
-        frames = replace(frames, timestamps=np.array([int(key.timestamp) for key in keys], np.int64))
+        collector.timestamps = [int(key.timestamp) for key in keys]
+    frames = collector.finish()
     poses = [frame.get("pose") for frame in document.values()]
     return with_poses(
         frames,
@@ -177,13 +176,13 @@ def _kinds(lists: list[Lists], wheres: list[str], content: Content) -> list[str]
     return [key for key in LISTS if key != idle and any(key in instances for instances in lists)]
 
 
-def _in_order(frames: MapFrames) -> MapFrames:
-    """Return the frames with the classes of traffic elements in the order of their numbers."""
-    boxes = [name for name in frames.classes if name in frames.boxes]
-    lines = [name for name in frames.classes if name not in frames.boxes]
-    classes = (*lines, *sorted(boxes, key=TRAFFIC_ELEMENTS.index))
-    code = np.array([*(classes.index(name) for name in frames.classes), -1])
-    return replace(frames, classes=classes, label=code[frames.label])
+def _attributes(lists: list[Lists]) -> list[str]:
+    """Return the classes of traffic elements that occur, in the order of their numbers."""
+    entries = [
+        entry for instances in lists for entry in instances.get("traffic_element", ()) if isinstance(entry, dict)
+    ]
+    found = {entry.get("attribute") for entry in entries if isinstance(entry.get("attribute"), int | np.integer)}
+    return [name for number, name in enumerate(TRAFFIC_ELEMENTS) if number in found]
 
 
 RESULTS = Format(

@@ -13,7 +13,7 @@ import numpy as np
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._columns import InstanceColumns
+from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import Format
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import ParquetColumns
@@ -204,6 +204,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track, links, inside)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about
+    check_corners(sound, [name in (about.boxes if about else ()) for name in classes], columns.error, locate)
     return MapFrames(
         tokens,
         classes,

@@ -135,7 +135,7 @@ def _problem(
         len(low),
     )
     once = [_once(columns, tracks, frames) for tracks in (first, second)]
-    rows = _stacked([*once, below])
+    rows = Sparse.stack([*once, below])
     limit = np.concatenate([np.ones(len(once[0]) + len(once[1])), np.zeros(len(low))])
     links = int(np.count_nonzero(plain))
     terms = Sparse.of(
@@ -179,15 +179,3 @@ def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
     covering = np.searchsorted(columns.pair * frames + columns.start, pair * frames + at, "right") - 1
     assert pairs == len(by_track)
     return Sparse(np.concatenate([[0], sizes.cumsum()]), covering, np.ones(len(covering)))
-
-
-def _stacked(parts: list[Sparse]) -> Sparse:
-    starts, total = [np.zeros(1, np.int64)], 0
-    for part in parts:
-        starts.append(part.start[1:] + total)
-        total += len(part.column)
-    return Sparse(
-        np.concatenate(starts),
-        np.concatenate([part.column for part in parts]),
-        np.concatenate([part.value for part in parts]),
-    )

@@ -31,6 +31,19 @@ class Sparse:
         counts = np.bincount(row, minlength=rows)
         return cls(np.concatenate([[0], counts.cumsum()]), column[order], value[order])
 
+    @classmethod
+    def stack(cls, parts: "list[Sparse]") -> "Sparse":
+        """Return the rows of several matrices, one below the other."""
+        starts, total = [np.zeros(1, np.int64)], 0
+        for part in parts:
+            starts.append(part.start[1:] + total)
+            total += len(part.column)
+        return cls(
+            np.concatenate(starts),
+            np.concatenate([part.column for part in parts]),
+            np.concatenate([part.value for part in parts]),
+        )
+
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.start) - 1

@@ -14,6 +14,7 @@ false positives. Two rules of the public code matter if an id occurs twice in a 
 import numpy as np
 
 from mapgauge.frames.groups import Groups
+from mapgauge.frames.tracks import codes_of
 from mapgauge.metrics.matching import chamfer_distances, matches_by
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
@@ -40,14 +41,13 @@ def _score(groups: Groups, protocol: Protocol) -> Bits:
 def track_codes(groups: Groups) -> Indices:
     """Return a number for the class and the track of each instance. An instance without a track is a track of its own.
 
-    A prediction and a true instance never have the same number.
+    Predictions and true instances are numbered together: a number says nothing across the sides.
     """
-    names = np.full(len(groups.confidence), "") if groups.track is None else groups.track
-    _, code = np.unique(names, return_inverse=True)
-    count = len(names) + 1
-    code = np.where(names == "", count + np.arange(len(names)), code)
-    kind = 2 * groups.label[groups.side // 2] + groups.side % 2
-    return np.asarray(np.unique(kind * 2 * count + code, return_inverse=True)[1], np.int64)
+    count = len(groups.confidence)
+    names = np.full(count, "") if groups.track is None else groups.track
+    code = np.where(names == "", count + np.arange(count), codes_of(names))
+    codes: Indices = groups.label[groups.side // 2] * 2 * count + code
+    return codes
 
 
 def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:
@@ -62,8 +62,9 @@ def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:
     >>> keeps_owner(np.array([0, 0, 1, 1]), np.array([5, 6, 6, 5]), np.array([1, 2, 1, -1])).tolist()
     [True, True, False, True]
     """
-    entry = np.unique(np.stack([frame, track]), axis=1, return_index=True, return_inverse=True)
-    (_, ids), first, of = entry[0], entry[1], entry[2].ravel()
+    count = track.max(initial=0) + 1
+    entries, first, of = np.unique(frame * count + track, return_index=True, return_inverse=True)
+    ids = entries % count
     last = np.zeros(len(ids), np.int64)
     np.maximum.at(last, of, np.arange(len(of)))
     matched = match[last]

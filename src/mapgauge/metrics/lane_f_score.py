@@ -9,7 +9,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
-from mapgauge.metrics.lane_matching import of_frames
+from mapgauge.metrics.lane_matching import at_lanes, of_frames
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats
@@ -28,9 +28,7 @@ def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
         points = np.ascontiguousarray(points[[1, 0, *range(2, len(points))]])
     counts = np.zeros((len(lanes.bounds), len(_COLUMNS)))
     kernels.lanes.matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, APART, SHARE, counts)
-    block = np.zeros((len(groups.bounds), len(_COLUMNS)))
-    block[groups.of_classes((LANE,))] = counts
-    return block
+    return at_lanes(groups, counts)
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

@@ -69,6 +69,14 @@ def of_frames(groups: Groups, names: Sequence[str]) -> tuple[Groups, Indices]:
     return merged, rows
 
 
+def at_lanes(groups: Groups, numbers: Floats) -> Floats:
+    """Return the rows of all groups: those of the lanes have the numbers of their frame, the others zeros."""
+    block = np.zeros((len(groups.bounds), numbers.shape[1]))
+    if LANE in groups.names:
+        block[groups.of_classes((LANE,))] = numbers
+    return block
+
+
 def lane_matches(groups: Groups, protocol: Protocol) -> Matches:
     """Return the matches of lanes, by the distance of lane segments if the protocol has thresholds for them."""
     field = "segments" if protocol.segments else "lanes"

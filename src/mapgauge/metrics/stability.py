@@ -16,23 +16,21 @@ missing line has the presence alone. A pair without lines, or without a common p
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.poses import check_poses
+from mapgauge.metrics.line_profiles import compare_lines
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Bounds, Floats, Indices, Points
+from mapgauge.typing import Bounds, Floats, Indices
 
 BETA = 15.0  # metres of mean difference at which localisation is 0
 OMEGA = 0.7  # weight of localisation; shape has the rest
 APPEARED = 0.5  # presence of a line that appears or disappears
-PLACES = 20  # places at which two lines are compared
 
 _COLUMNS = ("stability", "presence", "localisation", "shape", "pairs", "compared")
 
@@ -44,20 +42,61 @@ def _score(groups: Groups, protocol: Protocol, interval: int) -> Floats:
         return sums
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
     region = None if protocol.region is None else check_region(protocol.region, groups.forward)
+    anchor, pairs, motions = _pairs(groups, poses, interval)
+    rows = _rows(groups, pairs, motions, region, protocol.presence)
+    for a, first, end in zip(*_runs(anchor), strict=True):
+        # Each sum is rounded once, so the order of instances has no effect.
+        sums[a] = [math.fsum(column) for column in rows[first:end].T.tolist()]
+    return sums
+
+
+def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indices, Floats]:
+    """Return all pairs of predictions of a scene that are assigned to the same true track, by anchor.
+
+    Returns:
+        The anchor group ``(pairs,)``; the earlier and the later prediction ``(pairs, 2)``, -1 for a missing one; the
+        motion from the earlier frame to the later one ``(pairs, 4, 4)``.
+    """
     found = assigned(groups)
     names = [_tracks(groups, g) for g in range(len(groups.bounds))]
+    anchor, pairs, motions = [], [], []
     for label in np.unique(groups.label).tolist():
         places = np.flatnonzero(groups.label == label).tolist()
         for t, a in enumerate(places[: max(len(places) - interval, 0)]):
-            rows = []
             for b in places[t + 1 : t + 1 + interval]:
-                motion = np.linalg.inv(poses[b]) @ poses[a]
                 shared = [(row, names[b][name]) for name, row in names[a].items() if name in names[b]]
-                pairs = [(int(found[i]), int(found[j])) for i, j in shared]
-                rows += [_pair(groups, pair, motion, region, protocol.presence) for pair in pairs]
-            # Each sum is rounded once, so the order of instances has no effect.
-            sums[a] = [math.fsum(column) for column in zip(*rows, strict=True)] or 0.0
-    return sums
+                if shared:
+                    anchor += [a] * len(shared)
+                    pairs += shared
+                    motions += [np.linalg.inv(poses[b]) @ poses[a]] * len(shared)
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return np.array(anchor, np.int64), found[rows], np.array(motions).reshape(-1, 4, 4)
+
+
+def _runs(values: Indices) -> tuple[list[int], list[int], list[int]]:
+    """Return each run of equal values: the value, where it begins, and where it ends."""
+    begin = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if len(values) else values
+    return values[begin].tolist(), begin.tolist(), [*begin[1:].tolist(), len(values)][: len(begin)]
+
+
+def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None, threshold: float) -> Floats:
+    """Return the numbers of ``_COLUMNS`` for each pair of an earlier and a later prediction."""
+    there = pairs >= 0
+    sure = there & (np.append(groups.confidence, 0.0)[pairs] >= threshold)
+    presence = np.where(sure[:, 0] == sure[:, 1], 1.0, APPEARED)
+    rows = np.zeros((len(pairs), len(_COLUMNS)))
+    one = there.sum(axis=1) == 1
+    rows[one, 0] = rows[one, 1] = presence[one]
+    rows[one, 4] = 1.0
+    both = np.flatnonzero(there.all(axis=1))
+    distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region)
+    both, distance, turning = both[common], distance[common], turning[common]
+    localisation = np.maximum(0.0, 1 - distance / BETA)
+    shape = 1 - turning / math.pi
+    stability = presence[both] * (OMEGA * localisation + (1 - OMEGA) * shape)
+    ones = np.ones(len(both))
+    rows[both] = np.stack([stability, presence[both], localisation, shape, ones, ones], axis=1)
+    return rows
 
 
 def _tracks(groups: Groups, group: int) -> dict[tuple[str, int], int]:
@@ -92,83 +131,6 @@ def assigned(groups: Groups) -> Indices:
             rows, _ = kernels.assignment.cheapest_columns(np.ascontiguousarray(cost.T))
             found[true + np.arange(shape[1])] = first + rows
     return found
-
-
-def _pair(
-    groups: Groups, pair: tuple[int, int], motion: NDArray[np.float64], region: Bounds | None, threshold: float
-) -> tuple[float, ...]:
-    """Return the row of a pair of an earlier and a later prediction, -1 for a missing one."""
-    if max(pair) < 0:
-        return (0.0,) * len(_COLUMNS)
-    sure = [k >= 0 and bool(groups.confidence[k] >= threshold) for k in pair]
-    presence = 1.0 if sure[0] == sure[1] else APPEARED
-    if min(pair) < 0:
-        return presence, presence, 0.0, 0.0, 1.0, 0.0
-    earlier, later = (groups.polylines[k][:, :2] for k in pair)
-    moved = earlier @ motion[:2, :2].T + motion[:2, 3]
-    both = profiles(moved, later, motion, region)
-    if both is None:
-        return (0.0,) * len(_COLUMNS)
-    at, heights = both
-    localisation = max(0.0, 1 - float(np.abs(heights[1] - heights[0]).mean()) / BETA)
-    angles = [_turning(at, height) for height in heights]
-    shape = 1 - abs(angles[1] - angles[0]) / math.pi
-    return presence * (OMEGA * localisation + (1 - OMEGA) * shape), presence, localisation, shape, 1.0, 1.0
-
-
-def profiles(
-    earlier: Points, later: Points, motion: NDArray[np.float64], region: Bounds | None
-) -> tuple[Floats, Floats] | None:
-    """Return two lines as functions along an axis, at places that both have; None if there are none.
-
-    Args:
-        earlier: The earlier line, in the later frame.
-        later: The later line.
-        motion: The motion from the earlier frame to the later one.
-        region: The region of each frame.
-
-    Returns:
-        The places along the axis, and the values of both lines ``(2, places)``.
-    """
-    axis = int(np.argmax(np.ptp(later, axis=0)))
-    low = max(line[:, axis].min() for line in (earlier, later))
-    high = min(line[:, axis].max() for line in (earlier, later))
-    if not low < high:
-        return None
-    at = low + (np.arange(PLACES) + 0.5) / PLACES * (high - low)
-    heights = np.stack([_heights(line, axis, at, motion, region) for line in (earlier, later)])
-    there = np.isfinite(heights).all(axis=0)
-    return (at[there], heights[:, there]) if there.any() else None
-
-
-def _heights(line: Points, axis: int, at: Floats, motion: NDArray[np.float64], region: Bounds | None) -> Floats:
-    """Return the mean value of a line at each place, over its points there inside both regions; NaN without any."""
-    start, end = line[:-1], line[1:]
-    u, v = start[:, axis, None], end[:, axis, None]
-    crosses = ((u <= at) & (at < v)) | ((v <= at) & (at < u))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = (at - u) / (v - u)
-        value = start[:, 1 - axis, None] + share * (end[:, 1 - axis] - start[:, 1 - axis])[:, None]
-        if region is not None:
-            points = np.stack(np.broadcast_arrays(at, value)[:: 1 if axis == 0 else -1], axis=-1)
-            for seen in _in_both(points, motion):
-                crosses &= ((seen >= region[:2]) & (seen <= region[2:])).all(axis=-1)
-        number = crosses.sum(axis=0)
-        return np.asarray(np.where(crosses, value, 0.0).sum(axis=0) / np.where(number, number, np.nan))
-
-
-def _in_both(points: Points, motion: NDArray[np.float64]) -> Iterator[Points]:
-    """Yield points of the later frame in the later and in the earlier frame."""
-    yield points
-    yield (points - motion[:2, 3]) @ motion[:2, :2]
-
-
-def _turning(at: Floats, height: Floats) -> float:
-    """Return the mean turning angle of a function, in radians; 0 for fewer than three places."""
-    if len(at) < 3:
-        return 0.0
-    angle = np.arctan(np.diff(height) / np.diff(at))
-    return float(np.abs(np.diff(angle)).mean())
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

@@ -10,6 +10,7 @@ from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.graph_scores import GRAPH_SCORES
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.lane_f_score import F_LANE
+from mapgauge.metrics.lane_graph_pld import LANE_GRAPH_PLD
 from mapgauge.metrics.lane_matching import DET_A, DET_L, DET_L_CH, DET_LS, DET_T
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
@@ -18,17 +19,19 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.stability import MAS
 from mapgauge.metrics.topology import TOP_LL, TOP_LT
 from mapgauge.metrics.track_pld import TRACK_PLD
-from mapgauge.protocols import SWITCH_COST, Protocol
+from mapgauge.protocols import LINK_COST, SWITCH_COST, Protocol
 
 # Results, tables and files list the metrics in this order.
 METRICS: dict[str, Metric] = {
     row.name: row
     for row in (
-        *(PLD, COMPLETENESS, PLD_BY_CAUSE, TRACK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
+        *(PLD, COMPLETENESS, PLD_BY_CAUSE, TRACK_PLD, LANE_GRAPH_PLD),
+        *(AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
         *(DET_L, DET_L_CH, DET_LS, DET_A, DET_T, TOP_LL, TOP_LT, OLS, OLUS, OLS_L, F_LANE),
         *GRAPH_SCORES,
     )
 }
+_RECOMMENDED = {"switch_cost": SWITCH_COST, "link_cost": LINK_COST}  # fields that metrics require
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 
@@ -56,10 +59,10 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
                 raise InvalidInput(
                     f"the protocol {protocol.name} has no {field} for {name}",
                     remedy=Remedy(
-                        f'Set it: mg.protocol("{protocol.name}", {field}={SWITCH_COST:g})',
-                        f"Give one: --{field.replace('_', '-')} {SWITCH_COST:g}",
+                        f'Set it: mg.protocol("{protocol.name}", {field}={_RECOMMENDED[field]:g})',
+                        f"Give one: --{field.replace('_', '-')} {_RECOMMENDED[field]:g}",
                     )
-                    if field == "switch_cost"
+                    if field in _RECOMMENDED
                     else _CHOOSE,
                 )
         setting = METRICS[name].setting

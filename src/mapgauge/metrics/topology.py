@@ -17,9 +17,9 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
-from mapgauge.metrics.lane_matching import Matches, element_matches, lane_matches
+from mapgauge.metrics.lane_matching import Matches, at_lanes, element_matches, lane_matches
 from mapgauge.metrics.metric import Metric, SumRows, Value
-from mapgauge.protocols import LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices
 
 FILLER = {"v1.0": 1.0, "v1.1": 0.5 + 2.0**-23}  # score of a false link that stands for a missed vertex
@@ -50,9 +50,7 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
             *(lanes.groups.bounds, columns.groups.bounds + shift, same, protocol.topology == "v1.0"),
             *(confidence, order, nearest, hit, from_truth, scored, FILLER[protocol.topology or "v1.1"], sums),
         )
-    block = np.zeros((len(groups.bounds), 2))
-    block[groups.of_classes((LANE,))] = sums
-    return block
+    return at_lanes(groups, sums)
 
 
 def _links(groups: Groups, kind: str, parts: list[Matches]) -> tuple[Indices, Indices, Floats]:
@@ -75,7 +73,7 @@ def _values(name: str, sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         return {name: sums[..., 0] / sums[..., 1]}
 
 
-def _row(name: str, title: str, kind: str) -> Metric:
+def _row(name: str, title: str, kind: str, requires: tuple[str, ...]) -> Metric:
     return Metric(
         name=name,
         title=title,
@@ -83,7 +81,7 @@ def _row(name: str, title: str, kind: str) -> Metric:
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
         rows=SumRows(_COLUMNS, partial(_score, kind), partial(_values, name)),
-        requires=("topology",),
+        requires=requires,
         needs=frozenset({"confidences", "links"}),
         stated=lambda protocol: f"rules of {_RELEASES[protocol.topology or 'v1.1']}, mean over vertices and thresholds",
         limits=(0.0, 1.0),
@@ -92,5 +90,5 @@ def _row(name: str, title: str, kind: str) -> Metric:
     )
 
 
-TOP_LL = _row("top_ll", "TOP_ll", SUCCESSOR)
-TOP_LT = _row("top_lt", "TOP_lt", CONTROLLED_BY)
+TOP_LL = _row("top_ll", "TOP_ll", SUCCESSOR, ("topology",))
+TOP_LT = _row("top_lt", "TOP_lt", CONTROLLED_BY, ("topology", "overlaps"))

@@ -51,7 +51,7 @@ def solve_scene(
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
     frame = groups.side // 2 // groups.classes
-    track = np.zeros(len(groups.confidence), np.int64)
+    track = np.empty(len(groups.confidence), np.int64)
     for side in range(2 * groups.classes):  # predictions and truth of each class
         mine = np.flatnonzero(groups.side % (2 * groups.classes) == side)
         track[mine] = number_tracks(groups, mine, frame[mine])
@@ -84,7 +84,7 @@ def _with_switches(
     pairs, numbers = pairs[numbers[:, 0] > 0], numbers[numbers[:, 0] > 0]
     label = groups.side[pairs[:, 0]] // 2 % groups.classes
     frames = len(groups.bounds) // groups.classes
-    weight = np.zeros(len(pairs))
+    weight = np.empty(len(pairs))
     order = np.lexsort((frame[pairs[:, 0]], track[pairs[:, 1]], track[pairs[:, 0]], label))
     pairs, numbers, label = pairs[order], numbers[order], label[order]
     for c in range(groups.classes):

@@ -18,6 +18,7 @@ from mapgauge.display.colours import colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.plot.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
+from mapgauge.plot.links import link_handles
 from mapgauge.plot.panel import (
     CAR,
     Paint,
@@ -57,8 +58,11 @@ def frame(
 
     Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
     Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
-    written beside it if it is at least 0.1. In an SVG, every instance is an element of its own: ``prediction-7-2`` is
-    prediction 7 in panel 2, both counted from 0.
+    written beside it if it is at least 0.1. If the protocol has a link cost, arrows are links between lanes: right
+    ones are grey, false ones red, missing ones dashed, and those to a lane without a match pale.
+
+    In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
+    from 0.
 
     Args:
         assignment: From ``Results.assignment``; one for each method to draw them in columns.
@@ -241,6 +245,7 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) ->
     missed = any(len(p.assignment.matches) < len(p.assignment.truth) for p in panels if p.truth and p.marks)
     false = any(len(p.assignment.matches) < len(p.assignment.predictions) for p in panels if p.predictions and p.marks)
     pairs = any(len(match.pairs) for panel in both if panel.detail for match in panel.assignment.matches)
+    boxes = panels[0].assignment.boxes[1] + sum(panel.assignment.boxes[0] for panel in panels if panel.predictions)
     car = Line2D([], [], linestyle="none", marker="^", markersize=4, color=GREY, markeredgecolor="none")
     entries = [
         *((word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in colours.items()),
@@ -253,7 +258,9 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) ->
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
+        *link_handles([(panel.assignment, panel.predictions, panel.truth) for panel in panels]),
         ("ego", car),
+        (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]
     there: list[Artist] = []
     for label, handle in entries:

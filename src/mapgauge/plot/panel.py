@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mapgauge.display.tables import number
 from mapgauge.frames.instance import Instance
+from mapgauge.plot.links import draw_links
 from mapgauge.plot.numbers import Box, place_beside
 from mapgauge.plot.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 from mapgauge.results.assignment import Assignment
@@ -129,6 +130,12 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
             axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
     if panel.marks and panel.detail:
         _mark_unmatched(axes, view, panel, place)
+    draw_links(
+        *(axes, found, view.drawn, place),
+        predictions=panel.predictions,
+        truth=panel.truth,
+        confidence=view.confidence,
+    )
     car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
     axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
     if panel.predictions and panel.detail:

@@ -14,6 +14,7 @@ from mapgauge.arguments import (
     check_cutoff,
     check_flag,
     check_length,
+    check_link_floor,
     check_not_mean,
     check_order,
     check_switch_cost,
@@ -38,6 +39,8 @@ PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``metr
 TOPOLOGY = ("v1.0", "v1.1")  # versions of the rules of TOP
 GRAPH_RULES = ("corrected", "cgnet")  # of the graph scores
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
+LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
+LINK_FLOOR = 0.1  # networks give every pair of lanes a score above 0; scores up to this are no links
 _THRESHOLDS = ("chamfer", "frechet", "sospa", "consistent", "lanes", "segments", "areas", "overlaps")
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 
@@ -66,6 +69,8 @@ class Protocol:
     order: float = 1.0  # order p of SOSPA and PLD
     cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
     switch_cost: float | None = None  # cost of a switch of tracks; T-PLD is computed only if it is set
+    link_cost: float | None = None  # cost of a wrong link of lanes; lane-graph PLD is computed only if it is set
+    link_floor: float = 0.0  # the score up to which there is no link; higher scores are stretched to 0 .. 1
     chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
     frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
     sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
@@ -132,11 +137,14 @@ class Protocol:
         object.__setattr__(self, "closed", check_closed(self.closed))
         object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
         object.__setattr__(self, "order", check_order(self.order))
-        if self.switch_cost is not None:
-            object.__setattr__(self, "switch_cost", check_switch_cost("switch_cost", self.switch_cost))
+        object.__setattr__(self, "link_floor", check_link_floor("link_floor", self.link_floor))
+        for name in ("switch_cost", "link_cost"):
+            if getattr(self, name) is None:
+                continue
+            object.__setattr__(self, name, check_switch_cost(name, getattr(self, name)))
             if self.order != 1 or not self.cutoffs:
                 raise InvalidInput(
-                    f"switch_cost needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
+                    f"{name} needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
                     remedy=Remedy("Set order=1 and cutoffs=", "Pass --cutoff"),
                 )
         for name in ("crop", "directed", "strict", "relaxed", "drop_closing", "skip_without_truth"):

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from mapgauge.errors import InvalidInput
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.protocols.protocol import (
+    AREAS,
+    LANE,
+    LANE_LINES,
+    LINK_COST,
+    LINK_FLOOR,
+    PARTS,
+    TRAFFIC_ELEMENTS,
+    Protocol,
+)
 
 _PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
 _NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
@@ -101,6 +110,18 @@ PROTOCOLS: Mapping[str, Protocol] = {
         ),
         _LANES.replace(
             name="cgnet-graph", about="graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
+        ),
+        Protocol(
+            "lane-graph",
+            "lane-graph PLD of centrelines, their links and traffic elements, and PLD of the centrelines",
+            classes=(LANE, *TRAFFIC_ELEMENTS),
+            boxes=TRAFFIC_ELEMENTS,
+            closed=False,
+            directed=True,
+            spacing=0.5,
+            cutoffs=(1.5,),
+            link_cost=LINK_COST,
+            link_floor=LINK_FLOOR,
         ),
     )
 }

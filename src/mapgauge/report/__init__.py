@@ -30,6 +30,7 @@ from mapgauge.report.selection import choose
 from mapgauge.report.strips import StripData, strip_data, worst_scenes
 from mapgauge.report.summary import summary
 from mapgauge.results.comparison import compare
+from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.scoring.threads import Progress
@@ -109,6 +110,7 @@ def write_report(
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
+        "linkStates": STATES if first.protocol.link_cost is not None else [],
         "region": first.protocol.region,
         "arrays": directory,
         **strips.meta,

@@ -113,5 +113,16 @@ function sceneOf(method, place) {
     match.truth.match = match;
     matches.push(match);
   }
-  return { predictions, truth, matches };
+  return { predictions, truth, matches, links: linksOf(method, place, predictions, truth) };
+}
+
+// The links between lanes of a drawn frame. States are in the order of drawing.
+function linksOf(method, place, predictions, truth) {
+  const of = (name) => arrays[`${method}.links.${name}`];
+  const found = [];
+  for (let i = of("frames")[place]; i < of("frames")[place + 1]; i++) {
+    const side = of("predicted")[i] === 1 ? predictions : truth;
+    found.push({ state: meta.linkStates[of("state")[i]], source: side[of("source")[i]], target: side[of("target")[i]], score: of("score")[i] });
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
 // Draws the chosen frame in bird's-eye view, forward up, in one panel per method. All panels show the same view.
 
 const METRE = 100; // coordinates are in centimetres
-const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points" };
+const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes" };
 const panels = []; // one per method: { figure, values, svg, tip, scale, none, save, size, nodes, instances }
 let pointed = null; // the instance under the pointer or with focus: { panel, instance }
 
@@ -51,6 +51,39 @@ function pairsPath({ prediction, truth, pairs }) {
     path += `L${truth.line.x[j] / METRE} ${-truth.line.y[j] / METRE}`;
   }
   return path;
+}
+
+const INSIDE = 2.5; // metres: an arrow begins so far before the end of a lane, and ends so far behind the start of the next
+
+// The point so far behind the start of a line, or its middle if the line is short.
+function inside({ x, y }, backward) {
+  const at = Array.from(x, (value, i) => [value / METRE, -y[i] / METRE]);
+  if (backward) at.reverse();
+  const walked = [0];
+  for (let i = 1; i < at.length; i++) walked.push(walked[i - 1] + Math.hypot(at[i][0] - at[i - 1][0], at[i][1] - at[i - 1][1]));
+  const far = Math.min(INSIDE, walked.at(-1) / 2);
+  const i = Math.max(1, walked.findIndex((value) => value >= far));
+  if (at.length < 2) return at[0];
+  const share = (far - walked[i - 1]) / (walked[i] - walked[i - 1] || 1);
+  return [0, 1].map((k) => at[i - 1][k] + share * (at[i][k] - at[i - 1][k]));
+}
+
+// An arrow from the end of a lane to the start of the next one.
+function linkNode({ state, source, target, score }) {
+  const [from, to] = [inside(source.line, true), inside(target.line, false)];
+  const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+  const bend = [(from[0] + to[0]) / 2 + 0.15 * dy, (from[1] + to[1]) / 2 - 0.15 * dx];
+  const angle = Math.atan2(to[1] - bend[1], to[0] - bend[0]);
+  const head = [2.7, -2.7].map((turn) => [to[0] + 0.9 * Math.cos(angle + turn), to[1] + 0.9 * Math.sin(angle + turn)]);
+  const side = source.side === "truth" ? "truth" : "prediction";
+  const said = `${state} link from ${side} ${source.number} to ${side} ${target.number}${side === "truth" ? "" : `, score ${score.toFixed(3)}`}`;
+  return svgElement(
+    "g",
+    { class: `link ${state}` },
+    svgElement("path", { class: "shaft", d: `M${from.join(" ")}Q${bend.join(" ")} ${to.join(" ")}` }),
+    svgElement("path", { class: "head", d: `M${to.join(" ")}L${head[0].join(" ")}L${head[1].join(" ")}Z` }),
+    svgElement("title", {}, said),
+  );
 }
 
 function background() {
@@ -128,6 +161,7 @@ function drawScene(panel, frame) {
     match.node = svgElement("path", { class: "pairs", d: pairsPath(match) });
     return add("pairs", match.prediction, match.node);
   });
+  const links = scene.links.map((link) => add("links", link.source, linkNode(link)));
   const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most confident on top
   panel.svg.replaceChildren(
     ...background(),
@@ -136,13 +170,14 @@ function drawScene(panel, frame) {
     ...lines(weak),
     ...marks(scene.truth),
     ...marks(weak),
+    ...links,
   );
   panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
 }
 
 function applyLayers(panel, state) {
   for (const { layer, label, confidence, instance, node } of panel.nodes) {
-    const side = layer === "dots" && state.off.has(instance.side);
+    const side = (layer === "dots" || layer === "links") && state.off.has(instance.side);
     const hidden = state.off.has(layer) || side || (state.of !== "" && meta.classes[label] !== state.of) || confidence < state.least;
     node.style.display = hidden ? "none" : "";
   }

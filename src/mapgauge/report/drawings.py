@@ -10,6 +10,7 @@ from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.report.pack import steps
 from mapgauge.results.assignment import Assignment, Match, match_frame
+from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
 from mapgauge.typing import Forward, Points
 
@@ -37,6 +38,7 @@ def drawings(results: Results, frames: list[int], advance: Callable[[], None]) -
     for side in ("predictions", "truth"):
         arrays |= {f"{side}.{key}": column for key, column in _columns(found, side, labels).items()}
     arrays |= {f"matches.{key}": column for key, column in _match_columns(found, protocol).items()}
+    arrays |= {f"links.{key}": column for key, column in _link_columns(found).items()}
     return arrays | {"scale": _scale(results, frames)}
 
 
@@ -78,6 +80,18 @@ def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
         "costs": np.array(costs, np.float32).reshape(-1, 3),
         "points": offsets.astype(np.int32),
         "pairs": steps(pairs.astype(np.int32), offsets),
+    }
+
+
+def _link_columns(frames: list[Assignment]) -> Arrays:
+    links = [link for frame in frames for link in frame.links]
+    return {
+        "frames": _offsets([len(frame.links) for frame in frames]).astype(np.int32),
+        "state": np.array([STATES.index(link.state) for link in links], np.uint8),
+        "predicted": np.array([link.predicted for link in links], np.uint8),
+        "source": np.array([link.source for link in links], np.int32),
+        "target": np.array([link.target for link in links], np.int32),
+        "score": np.array([link.score for link in links], np.float32),
     }
 
 

@@ -33,10 +33,12 @@ function showFrame(frame) {
   $$("frame-values").replaceChildren(region);
 }
 
-// A value and its headline values: "PLD 0.877 = localisation 0.200 + detection 0.677".
+// A value and its headline values: "PLD 0.877 = localisation 0.200 + detection 0.677". Brackets if they do not add up.
 function sentenceOf(metric, values) {
   const parts = metric.headlines.map((key) => `${labelOf(key)} ${shown(key, values[key])}`);
-  return `${metric.title} ${shown(metric.key, values[metric.key])}${parts.length ? ` = ${parts.join(" + ")}` : ""}`;
+  const main = `${metric.title} ${shown(metric.key, values[metric.key])}`;
+  const rest = metric.headlines.reduce((left, key) => left - values[key], values[metric.key]);
+  return !parts.length ? main : Math.abs(rest) < 1e-4 ? `${main} = ${parts.join(" + ")}` : `${main} (${parts.join(", ")})`;
 }
 
 function barOf(metric, values) {

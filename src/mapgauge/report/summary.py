@@ -97,7 +97,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             rows = [
                 [escape(name), *(_difference(found[name].get(key)) for key in keys)]
                 for name in (*first.class_names, "mean")
-                if name in found
+                if name in found and any(found[name].get(key) for key in keys)
             ]
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
             tables.append(_table(caption, ["class", *map(title_of, keys)], rows))
@@ -154,7 +154,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     )
     rows = [
         (name, called, result.mean if name == "mean" else result.classes[name])
-        for name in (*first.class_names, "mean")
+        for name, _ in first.summary.rows_of(metric.name)
         for called, result in zip(names, methods, strict=True)
     ]
     cells = [

@@ -7,11 +7,13 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.distances.sospa import align_two_lines
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.instance import Instance
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.markup.html import shortened
 from mapgauge.protocols import Protocol
+from mapgauge.results.frame_links import FrameLink, links_of_frame
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Pairs
 
@@ -46,6 +48,8 @@ class Assignment:
     predictions_closed: list[bool] = field(default_factory=list)  # which predictions were compared as closed lines
     truth_closed: list[bool] = field(default_factory=list)
     forward: Forward | None = None  # the axis that points forward; None if it is unknown
+    boxes: tuple[int, int] = (0, 0)  # number of predicted and true boxes in an image, which are left out
+    links: list[FrameLink] = field(default_factory=list)  # between lanes, if the protocol has a link cost
 
     def __repr__(self) -> str:
         """Summary in one line."""
@@ -73,8 +77,14 @@ def match_frame(
     groups = group(x, y, protocol)
     ends = groups.polylines.offsets[1:] - groups.repeats
     points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
-    found = Assignment(truth.tokens[frame], [], [], [], [], [], truth.forward or predictions.forward)
+    boxes = int(np.count_nonzero(is_box(x))), int(np.count_nonzero(is_box(y)))
+    found = Assignment(truth.tokens[frame], [], [], [], [], [], truth.forward or predictions.forward, boxes)
+    index = np.full(len(points), -1)
     for c, (class_name, (begin, split, end)) in enumerate(zip(truth.classes, groups.bounds.tolist(), strict=True)):
+        if class_name in truth.boxes:
+            continue
+        index[begin:split] = len(found.predictions) + np.arange(split - begin)
+        index[split:end] = len(found.truth) + np.arange(end - split)
         if cutoff is not None:
             found.matches.extend(_matches(found, class_name, groups.pick(np.array([c])), protocol, cutoff))
         for instances, closed, frames, rows in (
@@ -88,6 +98,8 @@ def match_frame(
                 for i, track in zip(rows, tracks, strict=True)
             )
             closed.extend(groups.closed[rows.start : rows.stop].tolist())
+    if cutoff is not None:
+        found.links.extend(links_of_frame(x, y, protocol, cutoff, index))
     return found
 
 

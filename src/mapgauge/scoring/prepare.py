@@ -89,10 +89,11 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
 def findings_of(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks, and those about tracks and times for metrics of scenes.
+    """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
-    Equal confidences are left out if no metric uses them, as those of graphs, which have none.
+    So are links that one side lacks, unless a metric uses them, and equal confidences if no metric uses them, as those
+    of graphs, which have none.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
@@ -100,11 +101,13 @@ def findings_of(
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}
+    if not any("links" in METRICS[name].needs for name in metrics):
+        unused.add("links-one-side")
     found = tuple(finding for finding in found if finding.code not in unused)
-    if not any(METRICS[name].level == "scene" for name in metrics):
-        return found
-    known = {finding.code for finding in found}
-    return (*found, *(finding for finding in track_findings(predictions, truth) if finding.code not in known))
+    of_scenes = any(METRICS[name].level == "scene" for name in metrics)
+    if not of_scenes or (predictions.track is not None and truth.track is not None):
+        return found  # with tracks on both sides, the checks have looked at them
+    return (*found, *track_findings(predictions, truth))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
@@ -199,7 +202,10 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 if side.links is None and len(side.polylines):
                     raise InvalidInput(
                         f"{side.name or called}: {name} needs links between lanes, and these frames have none",
-                        remedy="Use files with links, such as those of OpenLane-V2, or Parquet and GeoJSON with links",
+                        remedy=Remedy(
+                            "Use files with links (OpenLane-V2), or name other metrics with metrics=",
+                            "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
+                        ),
                     )
         if "every track" in metric.needs:
             for side, called in ((predictions, "predictions"), (truth, "truth")):
