@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes bench-anatomy clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -69,6 +69,9 @@ bench-lanes: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_lanes
 	.venv-bench/bin/python -m benchmarks.bench_lane_graph_pld
 	.venv-bench/bin/python -m benchmarks.bench_graphs
+
+bench-anatomy: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_anatomy
 
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
