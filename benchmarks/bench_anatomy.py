@@ -37,8 +37,8 @@ def main(frames: int) -> None:
     print(
         f"| `mg.anatomy`, with the causes of all instances | {seconds(lambda: mg.anatomy(results, workers=1)):.1f} |\n"
     )
-    part = results.of_frames(range(min(frames, 200)))
-    part = replace(part, sides=tuple(side.at(range(min(frames, 200))) for side in results.data or ()))
+    some = range(min(frames, 200))
+    part = mg.evaluate(x.at(some), y.at(some), metrics=["pld"], workers=1)
     before = mg.anatomy(part, workers=1).mean
     print("| threshold | from | to | largest changes of parts of mean PLD |\n| --- | ---: | ---: | --- |")
     for name, values in OTHERS.items():
