@@ -128,7 +128,7 @@ def anatomy(
     ... )
     >>> found = mg.anatomy(mg.evaluate(halves, truth))
     >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
-    ('most of the PLD is fragments (100%)', {'fragment': 0.8})
+    ('most of the PLD is fragments (100%)', {'fragment': 0.794})
     """
     check_settings(results.protocol)
     chosen = THRESHOLDS if thresholds is None else thresholds
