@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.band import make_band
 from mapgauge.kernels.lines import (
     BLOCK,
@@ -11,6 +11,7 @@ from mapgauge.kernels.lines import (
     STOP,
     blocks_in,
     box_distance_squared,
+    gap_between,
     length_of,
     square_between,
 )
@@ -45,6 +46,17 @@ def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner
 
 
 @jit
+def _is_far(lines, block, y, limit):
+    """Whether the box of a block and the box of line y are so far apart that no squared distance is below a limit."""
+    square, dimension = 0.0, U(lines.line_box.shape[0]) // TWO
+    for k in range(dimension):
+        low, high = lines.block_box[k, block], lines.block_box[dimension + k, block]
+        apart = gap_between(low, high, lines.line_box[k, y], lines.line_box[dimension + k, y])
+        square += apart * apart
+    return square >= limit
+
+
+@jit
 def nearest_points(lines, x, y, limit, gap, nearest, at_x, at_y):
     """Write the squared distance of each point of x to the nearest point of y, and of each point of y to x.
 
@@ -62,12 +74,12 @@ def nearest_points(lines, x, y, limit, gap, nearest, at_x, at_y):
         lines.span[x, STOP],
         lines.span[y, STOP],
     )
+    x_block, y_block = lines.span[x, FIRST_BLOCK], lines.span[y, FIRST_BLOCK]
     for a in range(blocks_in(n)):
+        if _is_far(lines, x_block + a, y, limit):
+            continue
         for b in range(blocks_in(m)):
-            if (
-                box_distance_squared(lines.block_box, lines.span[x, FIRST_BLOCK] + a, lines.span[y, FIRST_BLOCK] + b)
-                >= limit
-            ):
+            if box_distance_squared(lines.block_box, x_block + a, y_block + b) >= limit:
                 continue
             for i in range(x_start + a * BLOCK, min(x_start + (a + ONE) * BLOCK, x_stop)):
                 p = at_x + (i - x_start)

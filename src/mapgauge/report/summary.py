@@ -164,7 +164,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     words = {value.key: escape(value.words) for value in metric.values}
     legend = "".join(
         f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
-        f'fill="{colour}"/></svg> {words[part]}</li>'
+        f'fill="{colour}"/></svg> <a href="#sort=-{part}" title="Frames with most of it">{words[part]}</a></li>'
         for part, colour in colours.items()
     )
     rows = [
