@@ -154,8 +154,9 @@ def test_the_difference_between_methods_splits_by_cause() -> None:
     poor = mg.demo.demo_world(60, quality="poor")[0]
     one, other = mg.evaluate(x, y), mg.evaluate(poor, y)
     found = mg.compare_causes(one, other)
+    apart = mg.compare([one, other], names=["a", "b"]).differences["a", "b"]
     for name, causes in found.items():
-        whole = mg.compare([one, other], names=["a", "b"]).differences["a", "b"][name]["pld"]
+        whole = apart[name]["pld"]
         assert math.fsum(causes[cause].value for cause in CAUSES) == pytest.approx(whole.value, abs=1e-12)
         assert causes["pld"].value == pytest.approx(whole.value, abs=1e-12)
     assert found["mean"]["localisation"].low < found["mean"]["localisation"].value

@@ -49,7 +49,7 @@ def test_values_that_do_not_exist_are_none() -> None:
 
 
 def test_values_of_many_frames_are_those_of_all_matched_points() -> None:
-    results = mg.evaluate(*mg.demo.demo_world(20), metrics=METRICS)
+    results = mg.evaluate(*mg.demo.demo_world(8), metrics=METRICS)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in results.class_names}
     for token in results.tokens:
         assignment = results.assignment(token)
