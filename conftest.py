@@ -2,5 +2,11 @@
 
 from importlib.util import find_spec
 
-_NEEDS = {"src/mapgauge/torch.py": ("torch", "torchmetrics"), "src/mapgauge/mmengine.py": ("torch", "mmengine")}
+_NEEDS = {
+    "src/mapgauge/torch": ("torch",),
+    "src/mapgauge/torch/metrics.py": ("torch", "torchmetrics"),
+    "src/mapgauge/torch/fast.py": ("torch", "triton"),
+    "src/mapgauge/torch/triton_kernels.py": ("torch", "triton"),
+    "src/mapgauge/mmengine.py": ("torch", "mmengine"),
+}
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]

@@ -37,7 +37,7 @@ def test_its_values_are_those_of_the_frames(lanes: World) -> None:
     results = mg.evaluate(*lanes, PROTOCOL)
     assert results.metrics == ("pld", "lane_graph_pld")
     x, y = (side.resample(spacing=0.5) for side in lanes)
-    each = [mg.lane_graph_pld(x.at([k]), y.at([k])) for k in range(len(y))]
+    each = [mg.lane_graph_pld(x.at([k]), y.at([k]), link_floor=0.1) for k in range(len(y))]
     pooled = sum(each)
     assert isinstance(pooled, mg.LaneGraphPldResult)
     values = results.classes["centerline"]

@@ -49,7 +49,9 @@ def show(
     frame: Annotated[
         str,
         typer.Option(
-            "--frame", metavar="TOKEN|worst|best|median", help="Frame to draw. Ranks are by PLD of the first file."
+            "--frame",
+            metavar="TOKEN|worst|best|median",
+            help="Frame to draw. Ranks are by the first value of frames in the first file, usually PLD.",
         ),
     ] = "worst",
     scene: Annotated[
@@ -284,9 +286,7 @@ def _chosen(methods: Sequence["Results"], frame: str) -> str:
     """Return the token of the frame to draw, which may be given by its rank. All methods must have it."""
     token = frame
     if frame in RANKS:
-        from mapgauge.metrics.pld import PLD
-
-        rows = methods[0].frames(sort=PLD.main.key)
+        rows = methods[0].frames()
         token = str(rows[{"worst": 0, "median": len(rows) // 2, "best": -1}[frame]]["token"])
     for method in methods:
         if token not in method.tokens:

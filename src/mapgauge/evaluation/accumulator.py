@@ -125,7 +125,9 @@ class Accumulator:
             predictions: One dictionary per frame: ``polylines``, a sequence of ``(n, 2 or 3)`` arrays in metres or one
                 ``(polylines, n, 2 or 3)`` array; ``labels``, names or whole numbers; ``scores``, confidences in [0, 1].
                 For metrics that need tracks also ``tracks``, whole numbers or texts: an object has the same id in all
-                frames of its scene. Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
+                frames of its scene. For metrics of lane graphs also ``links``, an array ``(polylines, polylines)`` of
+                scores in [0, 1]: entry ``[i, j]`` says that lane i leads into lane j, or that traffic element j applies
+                to lane i. Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
             targets: The truth of the same frames in the same order, without scores. Or ``MapFrames``, which are aligned
                 by token.
             tokens: The name of each frame. With tokens, repeated frames are detected, and results can be compared frame

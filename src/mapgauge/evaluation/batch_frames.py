@@ -11,10 +11,11 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.batch_rows import TALLIES, ScoringSettings, hashes_of
 from mapgauge.evaluation.scene_frames import SIDES, uses_tracks
 from mapgauge.frames.alignment import align
-from mapgauge.frames.batches import Batch, as_array, frames_from_batch
+from mapgauge.frames.batch_values import as_array
+from mapgauge.frames.batches import Batch, frames_from_batch
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import check_poses
-from mapgauge.scoring.prepare import check_sides
+from mapgauge.scoring.prepare import check_boxes_of, check_linked, check_sides
 from mapgauge.typing import Degenerate, Indices
 
 
@@ -74,6 +75,8 @@ def checked_batch(
             poses=None if given.poses is None else _poses(given.poses, len(y)),
         )
     aligned = align(x, y, classes=settings.classes)
+    check_boxes_of(settings.protocol, *aligned)
+    check_linked(settings.metrics, *aligned)
     return BatchFrames(*aligned, tally, names, places, hashes_of(x, y, names, uses_tracks(settings.metrics)))
 
 
@@ -86,8 +89,9 @@ def _frames(
 ) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
     """Return both sides of a batch of dictionaries, and the number of dropped instances."""
     classes = tuple(dict.fromkeys((*settings.classes, *(numbers or ()))))
-    x, less_x = frames_from_batch(predictions, SIDES[0], classes, numbers, degenerate, scored=True)
-    y, less_y = frames_from_batch(targets, SIDES[1], classes, numbers, degenerate, scored=False)
+    boxes = settings.protocol.boxes
+    x, less_x = frames_from_batch(predictions, SIDES[0], classes, numbers, degenerate, scored=True, boxes=boxes)
+    y, less_y = frames_from_batch(targets, SIDES[1], classes, numbers, degenerate, scored=False, boxes=boxes)
     if len(x) != len(y):
         raise InvalidInput(f"{len(x)} predictions for {len(y)} targets, expected a dict per frame on both sides")
     return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)

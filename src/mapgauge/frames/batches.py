@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.batch_links import batch_links
+from mapgauge.frames.batch_values import as_array, plain
+from mapgauge.frames.links import Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Degenerate, Indices, Points
@@ -29,17 +32,19 @@ def frames_from_batch(
     degenerate: Degenerate,
     *,
     scored: bool,
+    boxes: Sequence[str] = (),
 ) -> tuple[MapFrames, Indices]:
     """Convert a batch to frames.
 
     Args:
         batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``scores``. All or none of them
-            have ``tracks``, one id per polyline.
+            have ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``batch_links``).
         side: Its name in messages: ``predictions`` or ``targets``.
         classes: All class names that labels may have.
         numbers: The class names of integer labels 0, 1, ...; None if integer labels are not allowed.
         degenerate: Whether to refuse or to drop instances that are not valid polylines.
         scored: Whether instances have confidences.
+        boxes: Names of the classes whose polylines are boxes of traffic elements: two corners in pixels.
 
     Returns:
         The frames, with their positions in the batch as tokens, and the number of dropped instances of each frame.
@@ -54,7 +59,9 @@ def frames_from_batch(
     labels: list[Indices] = []
     confidences: list[Confidences] = []
     tracks: list[Names] = []
-    tracked = sum(isinstance(item, Mapping) and "tracks" in item for item in batch)
+    links: list[Links | None] = []
+    tracked, linked = (sum(isinstance(item, Mapping) and key in item for item in batch) for key in ("tracks", "links"))
+    is_box = np.array([name in boxes for name in classes])
     dropped = np.zeros(len(batch), np.int64)
     dimension: int | None = None
     for b, item in enumerate(batch):
@@ -65,17 +72,20 @@ def frames_from_batch(
         label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
         scores = _numbers(item["scores"], f"{where}['scores']", len(size)) if scored else np.ones(len(size))
         track = _tracks(item, where, len(size), tracked)
+        ends = batch_links(item, where, is_box[label], linked)
         sound = _sound(coords, size, scores, where, degenerate)
         confidence = check_confidence(f"{where}['scores']", np.where(sound, scores, 0.0), len(size), "polyline")
         if not sound.all():
             dropped[b] = np.count_nonzero(~sound)
             coords = coords[np.repeat(sound, size)]
             size, label, confidence, track = size[sound], label[sound], confidence[sound], track[sound]
+            ends = kept_links(ends, np.flatnonzero(sound), len(sound))
         blocks += [coords] if len(coords) else []
         sizes.append(size)
         labels.append(label)
         confidences.append(confidence)
         tracks.append(track)
+        links.append(ends)
     none = np.empty(0, np.int64)
     frames = MapFrames(
         tuple(str(b) for b in range(len(batch))),
@@ -88,6 +98,8 @@ def frames_from_batch(
         np.concatenate([np.empty(0), *confidences]) if scored else None,
         np.concatenate(tracks) if tracked else None,
         name=side,
+        links=joined_links(links, [len(label) for label in labels]) if links else None,
+        boxes=tuple(boxes),
     )
     return frames, dropped
 
@@ -106,24 +118,6 @@ def _check_keys(item: Any, where: str, scored: bool) -> None:
             f"{where} has scores, expected truth without scores",
             remedy="Check that predictions and targets are not swapped",
         )
-
-
-def _plain(value: Any) -> Any:
-    """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-    if hasattr(value, "cpu"):
-        value = value.cpu()
-    floating = getattr(value, "is_floating_point", None)
-    return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
-
-
-def as_array(value: Any, where: str) -> NDArray[Any]:
-    """Return numbers or names, which may be tensors on any device, as an array."""
-    try:
-        return np.asarray([_plain(one) for one in value] if isinstance(value, list | tuple) else _plain(value))
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InvalidInput(f"{where} is not an array: {error}") from error
 
 
 def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, Indices]:
@@ -153,7 +147,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
         lines = list(value)
     arrays = []
     for i, line in enumerate(lines):
-        points = as_points(_plain(line), f"{where}[{i}]", dimension)
+        points = as_points(plain(line), f"{where}[{i}]", dimension)
         if len(points) and points.shape[1] not in (2, 3):
             raise InvalidInput(f"{where}[{i}]: points have {points.shape[1]} coordinates, expected 2 or 3")
         dimension = points.shape[1] if len(points) else dimension

@@ -66,8 +66,8 @@ def worst_of(results: Results, count: int) -> Iterator[Picture]:
     if not count or metric is None or results.data is None or _is_empty(results):
         return
     key = metric.main.key
-    rows = results.frames(sort=key)
-    for k, row in enumerate((rows if metric.lower_is_better else rows[::-1])[:count], 1):
+    there = [row for row in results.frames(sort=key) if row[key] is not None]
+    for k, row in enumerate(there[:count], 1):
         token = row["token"]
         figure = frame(results.assignment(token), values={key: row[key]}, title=token, region=results.protocol.region)
         yield Picture(f"worst/{k}", f"{token}: {metric.title} {row[key]:.3f}", figure)

@@ -33,5 +33,5 @@ OLUS = _row(
     *("olus", "OLUS", ("det_ls", "det_a", "det_t", "top_ll", "top_lt")),
     "mean of DET_ls, DET_a, DET_t, √TOP_lsls, √TOP_lste",
 )
-# As in the tables of TopoMaskV3 (arXiv 2603.01558), which has this mean in every row.
+# The mean that gives the rows of the tables of TopoMaskV3 (arXiv 2603.01558) that were checked.
 OLS_L = _row("ols_l", "OLS_l", ("det_l", "det_l_ch", "top_ll"), "mean of DET_l, DET_l_ch, √TOP_ll")

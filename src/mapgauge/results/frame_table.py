@@ -12,7 +12,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.protocols import Protocol
 from mapgauge.results.rows import Rows
 from mapgauge.results.values import lists_of_frames
@@ -59,8 +59,17 @@ def _pooled(block: Floats) -> Floats:
     return np.array([math.fsum(terms) for terms in columns]).reshape(frames, width)
 
 
+def worst_first(metrics: Sequence[str]) -> str:
+    """Return the key by which the worst frames come first: the first value of single frames, or the token."""
+    return next((metric.main.key for metric, _ in lists_of_frames(metrics)), "token")
+
+
 def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
-    """Return the columns as sorted rows with token and scene: numbers in descending order, text in ascending order."""
+    """Return the columns as sorted rows with token and scene.
+
+    Text and values of which higher ones are better are in ascending order, other numbers in descending order. Frames
+    without the value come last.
+    """
     every: dict[str, Any] = {"token": rows.tokens}
     if rows.scenes is not None:
         every["scene"] = rows.scenes
@@ -68,5 +77,8 @@ def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int 
     if sort not in every:
         raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
     table = [dict(zip(every, values, strict=True)) for values in zip(*every.values(), strict=True)]
-    table.sort(key=lambda row: (row[sort] is not None, row[sort]), reverse=not isinstance(every[sort][0], str))
-    return table[:count]
+    of = value_named(sort)
+    rising = sort in ("token", "scene") or (of is not None and not of[0].lower_is_better)
+    there = [row for row in table if row[sort] is not None]
+    there.sort(key=lambda row: row[sort], reverse=not rising)
+    return (there + [row for row in table if row[sort] is None])[:count]

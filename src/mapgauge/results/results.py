@@ -16,7 +16,7 @@ from mapgauge.frames.scenes import scenes_from_tokens
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, match_frame
 from mapgauge.results.data_frames import Level, columns_of, to_arrow, to_pandas, to_polars
-from mapgauge.results.frame_table import frame_columns, frame_rows
+from mapgauge.results.frame_table import frame_columns, frame_rows, worst_first
 from mapgauge.results.geometry import KINDS, Geometry, Sides, geometry_arrays
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.replay import read_again
@@ -169,14 +169,15 @@ class Results:
         return replace(self, sides=None)
 
     def frames(
-        self, sort: str = "pld", *, class_name: str | None = None, count: int | None = None
+        self, sort: str | None = None, *, class_name: str | None = None, count: int | None = None
     ) -> list[dict[str, Any]]:
-        """Return one row per frame, sorted. By default, the worst frames by PLD come first.
+        """Return one row per frame, sorted. By default, the worst frames come first.
 
         Args:
             sort: A key of the rows: ``token``, ``scene``, ``predictions``, ``truth``, ``pld``, ``localisation``,
                 ``detection``, a part, or a key such as ``hits:ap_chamfer@1.0``. Numbers are sorted in descending order,
-                text in ascending order.
+                text and values of which higher ones are better in ascending order. If None, the first metric that has
+                values of single frames, such as PLD.
             class_name: Only this class. If None, counts are added over classes and values pool the classes of a frame.
             count: Largest number of rows.
         """
@@ -186,7 +187,7 @@ class Results:
                 raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}")
             classes = range((place := self.class_names.index(class_name)), place + 1)
         columns = frame_columns(self.scores, self.metrics, self.protocol, classes)
-        return frame_rows(columns, self.rows, sort, count)
+        return frame_rows(columns, self.rows, worst_first(self.metrics) if sort is None else sort, count)
 
     def of_frames(self, frames: Sequence[int]) -> "Results":
         """Return the results of some frames.

@@ -173,7 +173,8 @@ def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
 
 
 def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
-    """Refuse metrics that need scenes, tracks or poses if the data have none."""
+    """Refuse metrics that need scenes, tracks, links or poses if the data have none."""
+    check_linked(metrics, predictions, truth)
     for name in metrics:
         metric = METRICS[name]
         for side, called in ((predictions, "predictions"), (truth, "truth")):
@@ -197,16 +198,6 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                     "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
                 ),
             )
-        if "links" in metric.needs:
-            for side, called in ((predictions, "predictions"), (truth, "truth")):
-                if side.links is None and len(side.polylines):
-                    raise InvalidInput(
-                        f"{side.name or called}: {name} needs links between lanes, and these frames have none",
-                        remedy=Remedy(
-                            "Use files with links (OpenLane-V2), or name other metrics with metrics=",
-                            "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
-                        ),
-                    )
         if "every track" in metric.needs:
             for side, called in ((predictions, "predictions"), (truth, "truth")):
                 check_tracks(side, called, name)
@@ -215,6 +206,20 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
                 remedy="Use files with poses, such as pos_predictions.pkl of MapTracker",
             )
+
+
+def check_linked(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse metrics that need links if the data have none."""
+    for name in metrics:
+        for side, called in ((predictions, "predictions"), (truth, "truth")):
+            if "links" in METRICS[name].needs and side.links is None and len(side.polylines):
+                raise InvalidInput(
+                    f"{side.name or called}: {name} needs links between lanes, and these frames have none",
+                    remedy=Remedy(
+                        "Use files with links (OpenLane-V2), or name other metrics with metrics=",
+                        "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
+                    ),
+                )
 
 
 def check_times(metrics: Sequence[str], truth: MapFrames) -> None:

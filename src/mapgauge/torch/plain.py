@@ -1,0 +1,256 @@
+"""SOSPA of many pairs of lines in plain torch operations, for any device.
+
+All pairs advance together. The gain of the best matching of the first i points of x and the first j of y needs the
+cells (i - 1, j), (i, j - 1) and (i - 1, j - 1) only. So the cells with equal i + j are one step. Gains are in units of
+the cutoff: a matched pair gains ``1 - d / c``, and ``sospa / c`` is half the number of points less the gain.
+
+A reading is ``2 * shift + backward``: x is read from its shift-th point (counted in the direction of reading), forwards
+or backwards. The points of padding gain nothing, wherever they are read. So all shifts of the padded line are tried.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+NOTHING = -1  # the partner of an unmatched point
+_CELLS = {"cpu": 2**18}  # numbers in one state of the recurrence; small enough for the cache of a processor
+_MANY_CELLS = 2**25
+
+
+class Problem(NamedTuple):
+    """All pairs of a batch of lines x and y, with the settings of SOSPA."""
+
+    x: Any  # (batch, queries, points, dimension), float32 or float64
+    y: Any  # (batch, truths, points, dimension)
+    x_points: Any  # (batch, queries) numbers of points, or None if no line is padded
+    y_points: Any  # (batch, truths), or None
+    closed: Any  # bool, or (batch, truths)
+    undirected: Any  # bool, or (batch, truths)
+    cutoff: float
+    normalised: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Batch, queries, truths."""
+        return self.x.shape[0], self.x.shape[1], self.y.shape[1]
+
+
+class _Chunk(NamedTuple):
+    """Some of the pairs, with the pair as the last dimension."""
+
+    index: Any  # of the pairs
+    x_line: Any  # of each pair, in the flat batch
+    y_line: Any
+    gain: Any  # (points of x, points of y, pairs): 1 - d / c, at least 0
+
+
+def costs(problem: Problem) -> tuple[Any, Any]:
+    """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
+    best, reading = [], []
+    places = []
+    for pairs, closed in _parts(problem):
+        for chunk in _chunks(problem, pairs, closed):
+            flags = [_flags_of(flag, chunk.y_line) for flag in (closed, problem.undirected)]
+            gain, read = _best_reading(chunk.gain, *flags)
+            best.append(gain)
+            reading.append(read)
+            places.append(chunk.index)
+    gain, read = _together(best, places, problem), _together(reading, places, problem)
+    return cost_of(problem, gain) + _poison(problem), read.to(torch.int32)
+
+
+def matchings(problem: Problem, reading: Any) -> Any:
+    """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
+    found = [_match(chunk.gain, reading.reshape(-1)[chunk.index]) for chunk in _chunks(problem, _pairs(problem), False)]
+    return torch.cat(found, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
+
+
+def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+    """Return the gradients for x and y (None unless ``of_y``), given the gradient ``weight`` of the costs.
+
+    A matched point moves towards its partner, or away from it, by a unit vector. A point at the place of its partner
+    does not move.
+    """
+    x, y = problem.x.flatten(0, 1), problem.y.flatten(0, 1)
+    grad_x, grad_y = torch.zeros_like(x), torch.zeros_like(y)
+    pull = pull_of(problem, cost, weight).reshape(-1)
+    for chunk in _chunks(problem, _pairs(problem), False):
+        partner = _match(chunk.gain, reading.reshape(-1)[chunk.index]).T  # (pairs, points of x)
+        place = partner.clamp(min=0)[..., None].expand(*partner.shape, x.shape[-1])
+        apart = x[chunk.x_line] - y[chunk.y_line].gather(1, place)
+        distance = apart.square().sum(-1, keepdim=True).sqrt()
+        moved = (partner >= 0)[..., None] & (distance > 0)
+        unit = torch.where(moved, apart / torch.where(moved, distance, 1.0), 0.0)
+        force = unit * pull[chunk.index][:, None, None]
+        force = torch.where(moved, force, 0.0)
+        grad_x = grad_x.index_add(0, chunk.x_line, force)
+        if of_y:
+            back = torch.zeros_like(y[chunk.y_line]).scatter_add(1, place, -force)
+            grad_y = grad_y.index_add(0, chunk.y_line, back)
+    grad_x = grad_x.view_as(problem.x) + _masked(problem.x, problem.x_points) * 0.0
+    return grad_x, grad_y.view_as(problem.y) + _masked(problem.y, problem.y_points) * 0.0 if of_y else None
+
+
+def cost_of(problem: Problem, gain: Any) -> Any:
+    """Return SOSPA from the gain of the best matching."""
+    most = _half_points(problem)
+    left = (most - gain).clamp(min=0)
+    if problem.normalised:
+        return 2 * left / torch.where(most + left > 0, most + left, 1.0)
+    return problem.cutoff * left
+
+
+def pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
+    """Return the gradient of the distance of each matched point of a pair, from the gradient of its cost."""
+    if not problem.normalised:
+        return weight
+    most = _half_points(problem)
+    left = most * cost / (2 - cost)  # in units of the cutoff
+    total = torch.where(most > 0, most + left, 1.0)
+    return weight * 2 * most / (total * total * problem.cutoff)
+
+
+def _half_points(problem: Problem) -> Any:
+    """Return half the number of points of each pair, ``(batch, queries, truths)``."""
+    counts = []
+    for points, given in ((problem.x, problem.x_points), (problem.y, problem.y_points)):
+        full = points.new_full((1, 1), float(points.shape[2]))
+        counts.append(full if given is None else given.to(points.dtype))
+    return ((counts[0][:, :, None] + counts[1][:, None, :]) / 2).expand(problem.shape)
+
+
+def _poison(problem: Problem) -> Any:
+    """Return NaN for pairs with a coordinate that is not finite, and 0 for others."""
+    x = (_masked(problem.x, problem.x_points) * 0.0).sum((-1, -2))
+    y = (_masked(problem.y, problem.y_points) * 0.0).sum((-1, -2))
+    return x[:, :, None] + y[:, None, :]
+
+
+def _masked(points: Any, given: Any) -> Any:
+    """Return the points, with 0 in place of the padding."""
+    if given is None:
+        return points
+    place = torch.arange(points.shape[2], device=points.device)
+    return torch.where((place < given[..., None])[..., None], points, 0.0)
+
+
+def _pairs(problem: Problem) -> Any:
+    batch, queries, truths = problem.shape
+    return torch.arange(batch * queries * truths, device=problem.x.device)
+
+
+def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs and their flag ``closed``. On a CPU, open pairs are separated: they need one shift only."""
+    pairs, closed = _pairs(problem), problem.closed
+    if isinstance(closed, bool) or closed.device.type != "cpu" or torch.compiler.is_compiling():
+        yield pairs, closed
+        return
+    flags = _flags_of(closed, _lines(problem, pairs)[1])
+    for flag in (False, True):
+        some = pairs[flags == flag]
+        if len(some) or not flag:
+            yield some, flag
+
+
+def _lines(problem: Problem, pairs: Any) -> tuple[Any, Any]:
+    """Return the line of x and the line of y of pairs, in the flat batch."""
+    _, queries, truths = problem.shape
+    return pairs // max(truths, 1), pairs // max(queries * truths, 1) * truths + pairs % max(truths, 1)
+
+
+def _flags_of(flag: Any, y_line: Any) -> Any:
+    return flag if isinstance(flag, bool) else flag.reshape(-1)[y_line]
+
+
+def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[_Chunk]:
+    """Yield pairs in chunks that bound the memory, with their gains."""
+    x, y = (line.flatten(0, 1).permute(2, 1, 0) for line in (problem.x, problem.y))
+    n, m = x.shape[1], y.shape[1]
+    width = n * max(m, n if closed is not False else 1, 1)
+    step = max(_CELLS.get(x.device.type, _MANY_CELLS) // max(width, 1), 1)
+    for start in range(0, max(len(pairs), 1), step):
+        index = pairs[start : start + step]
+        x_line, y_line = _lines(problem, index)
+        square = x.new_zeros(n, m, len(index))
+        for u, v in zip(x, y, strict=True):
+            apart = u[:, None, x_line] - v[None, :, y_line]
+            square = square + apart * apart
+        gain = (1 - square.sqrt() / problem.cutoff).clamp(min=0)
+        for count, line, dim in ((problem.x_points, x_line, 0), (problem.y_points, y_line, 1)):
+            if count is not None:
+                place = torch.arange(gain.shape[dim], device=gain.device)[:, None]
+                gain = torch.where((place < count.reshape(-1)[line]).unsqueeze(1 - dim), gain, 0.0)
+        yield _Chunk(index, x_line, y_line, gain)
+
+
+def _best_reading(gain: Any, closed: Any, undirected: Any) -> tuple[Any, Any]:
+    """Return the largest gain of pairs over their readings, and that reading. The first of equal readings wins."""
+    best, shift = _best_shift(gain, closed)
+    if undirected is False:
+        return best, 2 * shift
+    other, other_shift = _best_shift(gain.flip(0), closed)
+    better = other > best if undirected is True else (other > best) & undirected
+    return torch.where(better, other, best), torch.where(better, 2 * other_shift + 1, 2 * shift)
+
+
+def _best_shift(gain: Any, closed: Any) -> tuple[Any, Any]:
+    gains = heaviest(gain, gain.shape[0] if closed is not False else 1)
+    if not isinstance(closed, bool):
+        first = torch.arange(len(gains), device=gain.device)[:, None] == 0
+        gains = torch.where(first | closed, gains, -1.0)
+    best, shift = gains.max(0)
+    return best, shift
+
+
+def heaviest(gain: Any, shifts: int) -> Any:
+    """Return the gain of the best matching, ``(shifts, pairs)``, if x is read from its first, second, ... point."""
+    n, m, pairs = gain.shape
+    if n == 0 or m == 0:
+        return gain.new_zeros(1, pairs)
+    twice = torch.cat([gain, gain[: shifts - 1]]).flip(1)
+    windows = twice.unfold(0, n, 1)  # (shifts, points of y from the last, pairs, points of x)
+    before, last, this = (gain.new_zeros(n + 1, shifts, pairs) for _ in range(3))
+    for both in range(2, n + m + 1):  # cells with i + j = both
+        start, stop = max(1, both - m), min(n, both - 1) + 1
+        matched = torch.diagonal(windows, m - both + 1, 3, 1).permute(2, 0, 1)
+        # Rows from ``stop`` on are still 0. Rows before ``start`` are not needed any more, and hold anything.
+        before, last, this = last, this, before
+        here = torch.maximum(last[start - 1 : stop - 1], last[start:stop])
+        this[start:stop] = torch.maximum(here, before[start - 1 : stop - 1] + matched)
+    return this[n]
+
+
+def _match(gain: Any, reading: Any) -> Any:
+    """Return the partner of each point of x in the best matching of a reading, or -1: ``(points of x, pairs)``."""
+    n, m, pairs = gain.shape
+    order = _reading_order(n, reading)
+    gain = gain.gather(0, order[:, None, :].expand(n, m, pairs))
+    rows = [gain.new_zeros(m + 1, pairs)]
+    for i in range(n):
+        row = torch.maximum(rows[-1][1:], rows[-1][:-1] + gain[i])
+        rows.append(torch.cat([rows[-1][:1], torch.cummax(row, 0).values if m else row]))
+    column = torch.full_like(reading, m, dtype=torch.int64)  # points of y that are still free
+    partner = []
+    for i in range(n, 0, -1):
+        value = rows[i].gather(0, column[None])[0]
+        used = value > rows[i - 1].gather(0, column[None])[0]
+        first = (rows[i] < value).sum(0)  # the first column at which the row reaches the value
+        partner.append(torch.where(used, first - 1, NOTHING))
+        column = torch.where(used, first - 1, column)
+    found = torch.stack(partner[::-1]) if partner else gain.new_zeros((0, pairs), dtype=torch.int64)
+    return torch.zeros_like(found).scatter(0, order, found)
+
+
+def _reading_order(n: int, reading: Any) -> Any:
+    """Return the points of x in the order in which they are read: ``(points, pairs)``."""
+    place = (torch.arange(n, device=reading.device)[:, None] + reading // 2) % max(n, 1)
+    return torch.where(reading % 2 == 1, n - 1 - place, place).to(torch.int64)
+
+
+def _together(values: list[Any], places: list[Any], problem: Problem) -> Any:
+    """Return the values of all chunks in the order of the pairs."""
+    value = torch.cat(values)
+    if len(places) > 1:
+        value = torch.zeros_like(value).scatter(0, torch.cat(places), value)
+    return value.reshape(problem.shape)
