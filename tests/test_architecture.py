@@ -39,6 +39,7 @@ ROOMS = [
     "temporal",
     "truth",
     "evaluation",
+    "causes",
     "demo",
     "plot",
     "report",

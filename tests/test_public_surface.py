@@ -64,6 +64,8 @@ CONTRACT = {
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none",
+    "anatomy": "fixes=False thresholds=None workers=None progress=None",
+    "compare_causes": "samples=1000 level=0.95 seed=0",
     "load_results": "",
     "confidence": "cutoff=None hit=0.5 bins=10 samples=1000 level=0.95 seed=0 workers=None progress=None",
     "track": "poses=None scenes=None method=pld look_back=5 cutoff=1.5 spacing=0.5 region=(60.0, 30.0) workers=None "

@@ -6,6 +6,7 @@ mapgauge computes every pair, mark and number in them. They need only numpy and 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from docs.pictures.causes import draw_causes
 from docs.pictures.charts import draw_confidence, draw_frames, draw_offsets, draw_prices, draw_switches
 from docs.pictures.drawing import Drawing
 from docs.pictures.fragments import draw_fragments
@@ -17,6 +18,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 
 PICTURES: Mapping[str, Callable[[], Drawing]] = {
     "alignment": draw_alignment,
+    "causes": draw_causes,
     "chamfer-and-frechet": draw_chamfer_and_frechet,
     "confidence": draw_confidence,
     "cutoffs": draw_cutoffs,

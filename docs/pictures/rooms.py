@@ -39,6 +39,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),
         "evaluation": ("evaluate, engines, streaming,", "sweeps, accumulator"),
+        "causes": ("PLD by cause, and", "fixes of one cause"),
         "demo": ("a synthetic world and", "two detectors"),
     },
     "output": {

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mapgauge import truth as truth
     from mapgauge.calibration.confidence import confidence
     from mapgauge.calibration.result import Confidence
+    from mapgauge.causes.anatomy import Anatomy, anatomy
+    from mapgauge.causes.difference import compare_causes
     from mapgauge.checks import check
     from mapgauge.distances.chamfer import chamfer
     from mapgauge.distances.frechet import frechet
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Alignment",
+    "Anatomy",
     "Assignment",
     "Comparison",
     "Confidence",
@@ -83,10 +86,12 @@ __all__ = [
     "UnreadableFile",
     "__version__",
     "align",
+    "anatomy",
     "average_precision",
     "chamfer",
     "check",
     "compare",
+    "compare_causes",
     "confidence",
     "consistency",
     "evaluate",
@@ -115,6 +120,7 @@ __all__ = [
 _HOMES = {
     "Accumulator": "evaluation.accumulator",
     "Alignment": "distances.sospa",
+    "Anatomy": "causes.anatomy",
     "Assignment": "results.assignment",
     "Comparison": "results.comparison",
     "Confidence": "calibration.result",
@@ -140,10 +146,12 @@ _HOMES = {
     "TrackPldResult": "metrics.track_result",
     "UnreadableFile": "errors",
     "align": "frames.alignment",
+    "anatomy": "causes.anatomy",
     "average_precision": "metrics.average_precision",
     "chamfer": "distances.chamfer",
     "check": "checks",
     "compare": "results.comparison",
+    "compare_causes": "causes.difference",
     "confidence": "calibration.confidence",
     "consistency": "temporal.consistency",
     "evaluate": "evaluation.evaluate",

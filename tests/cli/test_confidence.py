@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.cli.confidence import rounding_in_words
+from mapgauge.cli.summary import in_words
 
 
 def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_the_line_about_rounding(world: Path, monkeypatch: pytest.MonkeyPatch) -
     results = mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"])
     common = mg.confidence(results, samples=1).common
     assert common is not None
-    assert rounding_in_words(results, None) == common.in_words()
-    assert rounding_in_words(results.without_data(), None) == ""
-    monkeypatch.setattr("mapgauge.cli.confidence.MOST", 10)
-    assert rounding_in_words(results, None) == ""
+    assert in_words(results).endswith(f"; {common.in_words()}")
+    assert "rounding" not in in_words(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["ap_chamfer"]))
+    monkeypatch.setattr("mapgauge.cli.summary.MOST", 10)
+    assert in_words(results) == ""
 
 
 def test_calibration_by_pld(call: Run, tmp_path: Path) -> None:

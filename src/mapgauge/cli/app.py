@@ -20,6 +20,7 @@ from mapgauge.cli.show import show
 from mapgauge.cli.sweep import sweep
 from mapgauge.cli.track import track
 from mapgauge.cli.truth import truth
+from mapgauge.cli.why import why
 from mapgauge.version import __version__
 
 # Help is plain text. Importing rich would take longer than everything else together.
@@ -49,7 +50,7 @@ def about(
 
 
 for _command in (
-    *(evaluate, compare, sweep, show, plot, report, paper, confidence, track, consistency),
+    *(evaluate, compare, why, sweep, show, plot, report, paper, confidence, track, consistency),
     *(inspect, convert, formats, protocols, demo),
 ):
     app.command()(_command)

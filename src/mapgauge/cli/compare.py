@@ -15,6 +15,7 @@ from mapgauge.cli.output import Table, say, show_table, warn
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.cli.summary import titled
+from mapgauge.cli.why import show_difference
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ def compare(
         raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
     verdicts = gate.judge(conditions, comparison, methods)
     show_comparison(form, comparison, shown, verdicts)
+    if form == "text" and "causes" in methods[0].metrics:
+        for called, method in zip(names[1:], methods[1:], strict=True):
+            show_difference(names[0], methods[0], called, method)
     units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
     if conditions and not gate.report(verdicts, names[0], units):
         raise typer.Exit(gate.FAILED)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mapgauge.calibration.result import Confidence
     from mapgauge.results.results import Results
 
-MOST = 50_000  # predictions for which the line after the tables of `evaluate` is computed; it takes about a second
-
 
 def confidence(
     context: typer.Context,
@@ -174,13 +172,3 @@ def _show(called: str, found: "Confidence", *, gap: bool) -> None:
     if found.common is not None:
         say()
         say(found.common.in_words())
-
-
-def rounding_in_words(results: "Results", workers: int | None) -> str:
-    """Return the line about rounding after the tables of `evaluate`; empty if it has no meaning or takes too long."""
-    from mapgauge.calibration.confidence import best_rounding
-
-    if results.data is None or not results.protocol.cutoffs or len(results.scores.confidence) > MOST:
-        return ""
-    found = best_rounding(results, workers=workers)
-    return "" if found is None else found.in_words()

@@ -14,7 +14,7 @@ from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, r
 from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
-from mapgauge.cli.summary import show_results
+from mapgauge.cli.summary import in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
@@ -101,6 +101,9 @@ def evaluate(
     by_class: Annotated[
         bool, typer.Option("--by-class", help="With --latex, a column for each class instead of the means only.")
     ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Leave out the lines after the tables that say what the values mean.")
+    ] = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -153,7 +156,7 @@ def evaluate(
         check_geometry(output)
     scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
-    brief = quiet or form != "text"  # stdout then has the document only
+    silent = quiet or form != "text"  # stdout then has the document only
     reading.check(*predictions, truth)
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
@@ -161,9 +164,10 @@ def evaluate(
     from mapgauge import evaluate as evaluate_frames
 
     y = None if streamed else reading.truth(truth)
-    if y is not None and not brief:
+    if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
     results: list[Results] = []
+    lines: list[str] = []
     told: set[Finding] = set()
     x = None
     for path, (k, settings) in product(predictions, enumerate(protocols)):
@@ -178,31 +182,35 @@ def evaluate(
                 degenerate=degenerate,
                 classes=classes,
             )
-            if not brief and k == 0:
+            if not silent and k == 0:
                 tell_inputs(found)
         else:
             if x is None or k == 0:
                 x = reading.beside(reading.predictions(path), y)
                 check_classes(classes, x.name, y.classes, x.classes)
-                if not brief:
+                if not silent:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
             with progress(f"evaluating {label}") as advance:
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
-        if brief:
+        if silent:
             warn_of(new)
         else:
             show_findings(new)
         if target is not None:
             found.save(target, geometry="original" if with_geometry else None)
+        wrong = any(finding.level == "error" for finding in found.findings)
+        if not (silent or brief or streamed or wrong):
+            lines.append(in_words(found, workers))
         results.append(found if page or streamed else found.without_data())
     if len(given) == 1:
         show_results(form, results, names, by_class=by_class)
     else:
         show_protocols(form, results, [called for called, _ in runs])
+    tell_each(labels, lines)
     errors = sum(finding.level == "error" for finding in told)
-    if errors and not brief:
+    if errors and not silent:
         warn(
             f"{errors} of the findings above {'is an error' if errors == 1 else 'are errors'}: do not trust the numbers"
         )

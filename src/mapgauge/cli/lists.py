@@ -44,7 +44,9 @@ def _settings(protocol: "Protocol") -> str:
     titles: dict[str, list[str]] = {}
     settings: dict[str, Setting] = {}
     for metric in METRICS.values():
-        if metric.setting is not None and metric.settings(protocol):
+        if metric.setting is None or not metric.settings(protocol):
+            continue
+        if metric.default or metric.setting.field not in titles:  # metrics that only look at others have their settings
             settings[metric.setting.field] = metric.setting
             titles.setdefault(metric.setting.field, []).append(metric.title)
     return "; ".join(

@@ -51,6 +51,9 @@ def report(
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Title of the page.", show_default=False)
     ] = None,
+    causes: Annotated[
+        bool, typer.Option("--causes", help="Also show the causes of PLD, and completeness. It needs the geometry.")
+    ] = False,
     format: o.FormatOption = None,
     truth_format: o.TruthFormatOption = None,
     rotate: o.RotateOption = 0.0,
@@ -83,7 +86,7 @@ def report(
     recorded = [path_or_url(one) for method in methods for read in method.inputs for one in _paths(read, method)]
     check_targets([output], recorded)
     with progress("writing the report") as advance:
-        write_report(methods, output, names=names, frames=frames, title=title, progress=advance)
+        write_report(methods, output, names=names, frames=frames, title=title, causes=causes, progress=advance)
     inform(f"report in {output}")
 
 

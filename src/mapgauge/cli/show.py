@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RANKS = ("worst", "best", "median")
 PANELS = 12  # frames of a scene
-_OF_EVALUATION = (
+OF_EVALUATION = (
     *(known.name for known in fields(Reading)),
     *("protocol", "cutoff", "chamfer", "frechet", "sospa", "spacing", "count", "classes", "crop", "ignore_unknown"),
 )
@@ -233,7 +233,7 @@ def loaded_results(context: typer.Context, files: Sequence[Path], names: Sequenc
     """Load results with their geometry. Options that change how files are read or compared are refused."""
     given = [
         option
-        for option in _OF_EVALUATION
+        for option in OF_EVALUATION
         if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT"
     ]
     if given:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
+MOST = 50_000  # predictions for which the line after the tables is computed; it takes about as long as the tables
+
 
 def titled(key: str) -> str:
     """Return the head of a column beside other metrics, with an arrow in the direction that is better."""
@@ -107,3 +109,39 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
     if by_class:
         return [Column(metric.main.key, name) for metric in metrics for name, _ in results.summary.rows_of(metric.name)]
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
+
+
+def in_words(results: "Results", workers: int | None = None) -> str:
+    """Return what the values mean, in words. It is empty if there is no PLD, or if it would take many seconds."""
+    protocol = results.protocol
+    if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
+        return ""
+    if len(results.scores.confidence) > MOST:
+        return ""
+    return "; ".join(filter(None, [_why(results, workers), _rounding(results, workers)]))
+
+
+def _rounding(results: "Results", workers: int | None) -> str:
+    """Return what rounding the confidences would bring."""
+    from mapgauge.calibration.confidence import best_rounding
+
+    found = None if results.data is None else best_rounding(results, workers=workers)
+    return "" if found is None else found.in_words()
+
+
+def _why(results: "Results", workers: int | None) -> str:
+    """Return how far off a method is, how much it finds, and the largest causes of PLD."""
+    from mapgauge import anatomy
+    from mapgauge.causes.felt import felt, with_metrics
+
+    if results.protocol.order != 1:
+        return ""
+    more = with_metrics(results, ["completeness", "causes"], workers)
+    return f"{felt(more)}; {anatomy(more).sentence()}"
+
+
+def tell_each(names: Sequence[str], lines: Sequence[str]) -> None:
+    """Print one line for each method, with its name if there are several. Empty lines are left out."""
+    for name, line in zip(names, lines, strict=False):
+        if line:
+            say((f"{name}: " if len(names) > 1 else "") + line, indent="  ")

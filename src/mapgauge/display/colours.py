@@ -8,7 +8,7 @@ from mapgauge.metrics.metric import Metric
 # Far from the colours of classes and from each other, with every kind of colour vision. Most are lighter or darker.
 PART_COLOURS = (
     *("#A3DDF2", "#5A2BE0", "#FBDD57", "#33122F", "#A8320A", "#B7C98A", "#6B6B6B"),
-    *("#DDFED5", "#651A05"),
+    *("#DDFED5", "#651A05", "#000000", "#8C6EFA", "#140A64"),
 )
 
 

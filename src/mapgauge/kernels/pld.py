@@ -46,7 +46,7 @@ def _comes_before(lines, confidence, a, b):
 
 
 @jit_allocating
-def _in_order(lines, confidence, begin, end):
+def in_order(lines, confidence, begin, end):
     """Instances ``begin .. end`` sorted by content, so that results do not depend on the order of the input."""
     order = np.empty(end - begin, np.uint64)
     for i in range(end - begin):
@@ -228,8 +228,8 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long
 
     Returns the five parts and the mass (unnormalised p-th powers), and for each prediction its true instance or -1.
     """
-    xs = _in_order(lines, confidence, ZERO, U(split))
-    ys = _in_order(lines, confidence, U(split), U(len(confidence)))
+    xs = in_order(lines, confidence, ZERO, U(split))
+    ys = in_order(lines, confidence, U(split), U(len(confidence)))
     band = make_band(lines, closed, all_pairs(xs, ys), cutoff, long)
     partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band, long)
     parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
@@ -249,8 +249,8 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, lo
     """
     band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     for g in range(len(bounds)):
-        xs = _in_order(lines, confidence, U(bounds[g, 0]), U(bounds[g, 1]))
-        ys = _in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2]))
+        xs = in_order(lines, confidence, U(bounds[g, 0]), U(bounds[g, 1]))
+        ys = in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2]))
         partner, matched, cost = _optimal_assignment(
             lines, closed, confidence, xs, ys, directed, cutoff, order, band, long
         )

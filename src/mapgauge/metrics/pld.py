@@ -235,8 +235,17 @@ def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) ->
     return sums, truth_of
 
 
+def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> tuple[Floats, Indices]:
+    """Return what ``score_groups`` does. Metrics of the same groups share it."""
+    key = f"pld@{cutoff}"
+    if key not in groups.shared:
+        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
+    found: tuple[Floats, Indices] = groups.shared[key]
+    return found
+
+
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    return score_groups(groups, protocol.directed, cutoff, protocol.order)[0]
+    return assign_groups(groups, protocol, cutoff)[0]
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.metrics.causes import PLD_BY_CAUSE
+from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.consistent_ap import C_MAP
 from mapgauge.metrics.graph_scores import GRAPH_SCORES
 from mapgauge.metrics.keys import ValueKey
@@ -24,7 +26,8 @@ from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol
 METRICS: dict[str, Metric] = {
     row.name: row
     for row in (
-        *(PLD, TRACK_PLD, LANE_GRAPH_PLD, NETWORK_PLD, AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
+        *(PLD, COMPLETENESS, PLD_BY_CAUSE, TRACK_PLD, LANE_GRAPH_PLD, NETWORK_PLD),
+        *(AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
         *(DET_L, DET_L_CH, DET_LS, DET_A, DET_T, TOP_LL, TOP_LT, OLS, OLUS, OLS_L, F_LANE),
         *GRAPH_SCORES,
     )

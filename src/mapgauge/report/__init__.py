@@ -18,9 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from mapgauge.causes.felt import with_metrics
 from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
+from mapgauge.metrics.causes import PLD_BY_CAUSE
+from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.report.columns import column_keys, frame_numbers
@@ -48,6 +51,7 @@ def write_report(
     names: Sequence[str] | None = None,
     frames: int = FRAMES,
     title: str | None = None,
+    causes: bool = False,
     progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
@@ -62,6 +66,8 @@ def write_report(
             frames. Drawing needs the geometry, which results from a file have only if they are
             loaded with predictions and truth.
         title: Title of the page.
+        causes: Also compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the causes
+            of PLD as bars, and lists frames by each cause.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
@@ -75,6 +81,8 @@ def write_report(
     methods = [results] if isinstance(results, Results) else list(results)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
+    if causes:
+        methods = [with_metrics(method, [COMPLETENESS.name, PLD_BY_CAUSE.name]) for method in methods]
     comparison = compare(methods, names=names)  # raises an error for results that cannot be compared
     first = methods[0]
     methods = [first, *(_in_order_of(first, method) for method in methods[1:])]

@@ -261,12 +261,14 @@ function restore() {
   refresh();
 }
 
-// Scrolls to the frame that the address names. The list is visible too if it is beside the drawing.
+// Scrolls to the frame that the address names, or to the list that it sorts. The list is visible too if it is beside the
+// drawing.
 function scrollToFrame() {
-  if (!new URLSearchParams(location.hash.slice(1)).has("frame")) return;
+  const said = new URLSearchParams(location.hash.slice(1));
+  if (!said.has("frame") && !said.has("sort")) return;
   const [bench, drawing] = [$$("workbench"), document.querySelector(".right")];
   const beside = drawing.offsetLeft > bench.offsetLeft + 50;
-  (state.absent ? $$("absent") : beside ? bench : drawing).scrollIntoView();
+  (state.absent ? $$("absent") : beside || !said.has("frame") ? bench : drawing).scrollIntoView();
 }
 
 function onKey(event, onView) {

@@ -9,6 +9,7 @@ from mapgauge.display.tables import number
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.metrics.metric import HitRows, Metric, SumRows
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
@@ -76,6 +77,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
         + (f" {escape(comparison.tests)}." if comparison.tests else "")
         + "</p>",
+        *_meaning(first),
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
     for metric in first.metrics:
@@ -102,6 +104,19 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
             tables.append(_table(caption, ["class", *map(title_of, keys)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
+
+
+def _meaning(results: Results) -> list[str]:
+    """Return a paragraph with values of PLD for maps with one simple error, if PLD was computed."""
+    if PLD.name not in results.metrics or results.protocol.order != 1:
+        return []
+    cutoff = results.protocol.cutoffs[0]
+    near = [metres for metres in (0.1, 0.3, 0.5) if metres < cutoff]
+    shifted = ", ".join(f"{4 * metres / (cutoff + 3 * metres):.2f} for {metres:g} m" for metres in near)
+    return [
+        "<p>What a PLD means: a map that is right but shifted sideways has the PLD "
+        f"{shifted} at the cutoff of {cutoff:g} m. A map of which 10 % or 30 % is missing has 0.10 or 0.30.</p>"
+    ] * bool(near)
 
 
 def _caption(metric: Metric) -> str:
@@ -149,7 +164,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     words = {value.key: escape(value.words) for value in metric.values}
     legend = "".join(
         f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
-        f'fill="{colour}"/></svg> {words[part]}</li>'
+        f'fill="{colour}"/></svg> <a href="#sort=-{part}" title="Frames with most of it">{words[part]}</a></li>'
         for part, colour in colours.items()
     )
     rows = [

@@ -1,0 +1,77 @@
+"""A picture of the causes of PLD: one small scene for each, whose cause is computed."""
+
+from typing import Any
+
+import numpy as np
+from docs.pictures.drawing import GREY, INK, PALE, PREDICTION, TRUTH, Drawing
+
+import mapgauge as mg
+from mapgauge.metrics.causes import CAUSES
+
+_LINE = [[0.0, 0.0], [14.0, 0.0]]
+_RING = [[3.0, -1.0], [11.0, -1.0], [11.0, 2.0], [3.0, 2.0], [3.0, -1.0]]
+
+# For each cause: true dividers, predicted dividers with confidences, predicted boundaries with confidences.
+SCENES: dict[str, tuple[list[Any], list[tuple[Any, float]], list[tuple[Any, float]]]] = {
+    "localisation": ([_LINE], [([[0, 0.6], [14, 0.4]], 1.0)], []),
+    "extent": ([_LINE], [([[0, 0], [9, 0]], 1.0)], []),
+    "wrong_shape": ([_RING], [(_RING[:4], 1.0)], []),
+    "displaced": ([_LINE], [([[0, 2.4], [14, 2.4]], 1.0)], []),
+    "fragment": ([_LINE], [([[0, 0], [7, 0]], 1.0), ([[7.5, 0], [14, 0]], 1.0)], []),
+    "merge": ([[[0, 0], [7, 0]], [[7.5, 0], [14, 0]]], [(_LINE, 1.0)], []),
+    "duplicate": ([_LINE], [(_LINE, 1.0), ([[0, 0.5], [14, 0.5]], 0.5)], []),
+    "wrong_class": ([_LINE], [], [(_LINE, 1.0)]),
+    "background": ([], [([[0, 0], [14, 0]], 0.2)], []),
+    "missed": ([_LINE], [], []),
+    "under_confident": ([_LINE], [(_LINE, 0.4)], []),
+    "over_confident": ([], [([[0, 0], [14, 0]], 0.9)], []),
+}
+ACROSS, WIDTH, HEIGHT, SCALE = 3, 280, 118, 15.0
+
+
+def largest_cause(name: str) -> str:
+    """Return the largest cause of a scene."""
+    true, dividers, boundaries = SCENES[name]
+    lines = {"divider": [points for points, _ in dividers], "boundary": [points for points, _ in boundaries]}
+    sure = {"divider": [r for _, r in dividers], "boundary": [r for _, r in boundaries]}
+    classes = ("divider", "boundary")
+    predictions = mg.MapFrames.of({"a": lines}, confidence={"a": sure}, classes=classes)
+    truth = mg.MapFrames.of({"a": {"divider": true}}, classes=classes)
+    found = mg.anatomy(mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=classes), metrics=["pld"]))
+    return max(found.mean, key=lambda cause: found.mean[cause])
+
+
+def draw_causes() -> Drawing:
+    """One card for each cause: truth in blue below, predictions in vermilion above it."""
+    rows = -(-len(CAUSES) // ACROSS)
+    drawing = Drawing(
+        *(24 + ACROSS * WIDTH, 64 + rows * HEIGHT),
+        "The causes of PLD",
+        "Twelve small scenes. Each has true lines and predictions, and shows one cause of PLD.",
+    )
+    drawing.text(
+        24,
+        34,
+        "wide: truth    thin: predictions, with their confidence if it is not 1; grey: another class",
+        13.5,
+        GREY,
+    )
+    for k, name in enumerate(CAUSES):
+        if largest_cause(name) != name:
+            raise ValueError(f"the scene of {name} has another cause")
+        left, top = 24 + (k % ACROSS) * WIDTH, 52 + (k // ACROSS) * HEIGHT
+        drawing.box(left, top, WIDTH - 24, HEIGHT - 14, PALE)
+        drawing.text(left + 12, top + 22, name.replace("_", " "), 14, INK, weight=700)
+        origin = np.array([left + 22.0, top + 74.0])
+        true, dividers, boundaries = SCENES[name]
+        for points in true:
+            drawing.curve(origin + np.array(points) * [SCALE, -SCALE], TRUTH, 7)
+        for colour, found in ((PREDICTION, dividers), (GREY, boundaries)):
+            for points, sure in found:
+                line = origin + np.array(points) * [SCALE, -SCALE]
+                drawing.curve(line, colour, 2.4)
+                for at in line[[0, -1]]:
+                    drawing.dot(at, 3.4, colour)
+                if sure < 1:
+                    drawing.text(line[-1][0] - 18, line[-1][1] + 18, f"{sure:g}", 12, colour)
+    return drawing

@@ -1,0 +1,174 @@
+"""``anatomy``: the split of PLD by cause, per class and on average, and the frames with most of each cause."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mapgauge.causes.fixes import Fix, fixes_of
+from mapgauge.causes.instances import Instances, check_settings, data_of, instances_of
+from mapgauge.display.tables import number, text_table
+from mapgauge.errors import InvalidInput
+from mapgauge.markup.html import shortened
+from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
+from mapgauge.results.results import Results
+from mapgauge.scoring.threads import Progress
+from mapgauge.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """PLD by cause. The causes of a class add up to its PLD, and their means to the mean PLD.
+
+    A class with neither predictions nor truth is left out.
+    """
+
+    classes: dict[str, dict[str, float]]  # by class and cause: the part of PLD
+    mean: dict[str, float]  # means over classes, by cause
+    pld: dict[str, float]  # PLD by class, and "mean"
+    thresholds: Thresholds
+    fixes: tuple[Fix, ...]  # what fixing one cause alone would bring; empty unless asked for
+    tokens: tuple[str, ...]
+    class_names: tuple[str, ...]
+    per_frame: Floats = field(repr=False)  # (frames, classes, causes): costs that are not normalised
+    instances: Instances | None = field(default=None, repr=False)  # None if the results had the metric already
+
+    def __repr__(self) -> str:
+        """Return the largest causes in one line."""
+        return f"<Anatomy: PLD {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+
+    def ranked(self, count: int | None = None) -> list[str]:
+        """Return the causes from the largest to the smallest mean, with their shares of PLD in words."""
+        total = self.pld["mean"]
+        there = sorted((name for name in self.mean if self.mean[name] > 0), key=lambda name: -self.mean[name])
+        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in there[:count]]
+
+    def sentence(self) -> str:
+        """Return the largest causes as a sentence."""
+        most = self.ranked(3)
+        if not most:
+            return "PLD is 0: there is no error to explain"
+        others = f"; then {', '.join(most[1:])}" if len(most) > 1 else ""
+        return f"most of the PLD is {most[0]}{others}"
+
+    def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
+        """Return the frames with most of a cause: their tokens, and the cost that is not normalised.
+
+        Args:
+            cause: The name of a cause.
+            class_name: Only this class. If None, all.
+            count: Largest number of frames.
+        """
+        if cause not in CAUSES:
+            raise InvalidInput(f"no cause {cause!r}. Available: {', '.join(CAUSES)}")
+        if class_name is not None and class_name not in self.class_names:
+            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}")
+        chosen = slice(None) if class_name is None else [self.class_names.index(class_name)]
+        costs = self.per_frame[:, chosen, list(CAUSES).index(cause)].sum(axis=1)
+        order = sorted(range(len(costs)), key=lambda i: (-costs[i], self.tokens[i]))
+        return [(self.tokens[i], float(costs[i])) for i in order[:count] if costs[i] > 0]
+
+    def table(self) -> str:
+        """Return the causes as text: one row per cause, one column per class, and the share of the mean PLD."""
+        names = [*self.classes, "mean"]
+        columns = [*self.classes.values(), self.mean]
+        total = self.pld["mean"]
+        rows = [
+            [cause.replace("_", " "), *(number(column[cause]) for column in columns), _share(self.mean[cause], total)]
+            for cause in CAUSES
+        ]
+        rows.append(["PLD", *(number(self.pld[name]) for name in names), _share(total, total)])
+        text = [text_table(["cause", *map(shortened, names), "share"], rows)]
+        if self.fixes:
+            keys = list(dict.fromkeys(key for fix in self.fixes for key in fix.gain))
+            rows = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in self.fixes]
+            text.append(text_table(["fix", *(f"change of {key}" for key in keys)], rows))
+        return "\n\n".join(text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the rows of frames as plain Python values."""
+        return {
+            "pld": self.pld,
+            "classes": self.classes,
+            "mean": self.mean,
+            "thresholds": {name: getattr(self.thresholds, name) for name in ("covered", "reach", "winding", "sure")},
+            "fixes": {fix.name: {"about": fix.about, "change": fix.gain} for fix in self.fixes},
+        }
+
+
+def _share(part: float, total: float) -> str:
+    return f"{part / total:.0%}" if total > 0 else "-"
+
+
+def anatomy(
+    results: Results,
+    *,
+    fixes: bool = False,
+    thresholds: Thresholds | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Anatomy:
+    """Split the PLD of results by cause: localisation, fragments, duplicates, missed truth and so on.
+
+    The causes exclude each other and add up to PLD. ``docs/explanation/anatomy.md`` defines them.
+
+    Args:
+        results: Results of a protocol with a cutoff and order 1. They need the geometry, unless the metric ``causes``
+            was computed and neither fixes nor other thresholds are asked for.
+        fixes: Also compute what fixing one cause alone would bring. This evaluates the predictions nine times.
+        thresholds: Other numbers in the definitions. PLD does not depend on them.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished frames and the number of all frames.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [20, 0]]]}})
+    >>> halves = mg.MapFrames.of(
+    ...     {"a": {"divider": [[[0, 0], [9.5, 0]], [[10, 0], [20, 0]]]}}, confidence={"a": {"divider": [1, 1]}}
+    ... )
+    >>> found = mg.anatomy(mg.evaluate(halves, truth))
+    >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
+    ('most of the PLD is fragments (100%)', {'fragment': 0.794})
+    """
+    check_settings(results.protocol)
+    chosen = THRESHOLDS if thresholds is None else thresholds
+    instances = None
+    if PLD_BY_CAUSE.name in results.metrics and chosen == THRESHOLDS and not fixes:
+        sums = sums_by_cause(results)
+    else:
+        instances = instances_of(results, chosen, workers, progress)
+        sums = _sums_of(results, instances)
+    pooled = np.array([[math.fsum(column) for column in one.T.tolist()] for one in sums.swapaxes(0, 1)])
+    parts = normalised_costs(pooled.reshape(len(results.class_names), len(CAUSES) + 1))
+    there = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
+    there = [(c, name) for c, name in there if PLD_BY_CAUSE.covers(name, results.protocol)]
+    classes = {name: dict(zip(CAUSES, parts[c].tolist(), strict=True)) for c, name in there}
+    mean = {cause: math.fsum(row[cause] for row in classes.values()) / max(len(classes), 1) for cause in CAUSES}
+    pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
+    found = () if not fixes or instances is None else fixes_of(results, instances, workers)
+    return Anatomy(classes, mean, pld, chosen, found, results.tokens, results.class_names, sums[..., :-1], instances)
+
+
+def sums_by_cause(results: Results) -> Floats:
+    """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``.
+
+    Results with the metric ``causes`` have them. Otherwise they are computed from the data.
+    """
+    check_settings(results.protocol)
+    if PLD_BY_CAUSE.name in results.metrics:
+        found: Floats = results.scores.sums[PLD_BY_CAUSE.name][0]
+        return found
+    return _sums_of(results, instances_of(results))
+
+
+def _sums_of(results: Results, instances: Instances) -> Floats:
+    """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``."""
+    data = data_of(results)
+    shape = (len(data[1]), len(results.class_names))
+    sums = np.zeros((shape[0] * shape[1], len(CAUSES) + 1))
+    for side, costs in zip(data, (instances.predicted, instances.true), strict=True):
+        place = side.frame * shape[1] + side.label
+        np.add.at(sums[:, :-1], place, costs)
+        np.add.at(sums[:, -1], place, np.full(len(place), 0.5) if side.confidence is None else 0.5 * side.confidence)
+    index = data[1].index
+    return sums.reshape(*shape, -1)[[index[token] for token in results.tokens]]

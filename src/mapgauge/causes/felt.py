@@ -1,0 +1,47 @@
+"""Results with further metrics, and the numbers of ``completeness`` in a sentence."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mapgauge.causes.instances import data_of
+from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.metrics.completeness import COMPLETENESS
+from mapgauge.metrics.table import METRICS
+from mapgauge.results.results import Results
+from mapgauge.results.rows import MemoryRows
+
+
+def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
+    """Return results with further metrics of frames, computed from the data. They share one assignment.
+
+    Args:
+        results: Results with data, or with all of the metrics.
+        metrics: Names of metrics.
+        workers: Number of threads. If None, the number of processors.
+    """
+    lacking = tuple(name for name in metrics if name not in results.metrics)
+    if not lacking:
+        return results
+    data = data_of(results)
+    scores = score_frames(*data, results.protocol, lacking, (), workers=workers)
+    if data[1].tokens != results.tokens:
+        scores = scores.at(np.array([data[1].index[token] for token in results.tokens], np.int64))
+    names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
+    both = results.scores.and_metrics(scores, names)
+    rows = MemoryRows(results.tokens, results.rows.scenes, both)
+    return replace(results, summary=replace(results.summary, metrics=names, source=both), rows=rows)
+
+
+def felt(results: Results) -> str:
+    """Return how far off a method is, and how much it finds, in words."""
+    mean = with_metrics(results, [COMPLETENESS.name]).mean
+    words = []
+    if (offset := mean["median_offset"]) is not None:
+        words.append(f"{offset:.2f} m off (median)")
+    if (found := mean["completeness"]) is not None:
+        words.append(f"{found:.0%} of the true length found")
+    if (right := mean["correctness"]) is not None:
+        words.append(f"{1 - right:.0%} of the predicted length not there")
+    return ", ".join(words) or "nothing to compare"

@@ -1,0 +1,139 @@
+"""The causes of the costs of every instance, as columns. All views of the anatomy are sums of these columns."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.groups import group
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
+from mapgauge.protocols import Protocol
+from mapgauge.results.results import Results
+from mapgauge.scoring.threads import Progress, in_threads
+from mapgauge.typing import Flags, Floats, Indices
+
+_BLOCK = 48  # frames that are processed together
+
+
+class Instances(NamedTuple):
+    """Costs of all predictions and of all truth, in the order of ``Results.data``."""
+
+    predicted: Floats  # (predictions, causes)
+    true: Floats  # (truth, causes)
+    truth_of: Indices  # (predictions,): index of the true instance that it is matched with, or -1
+    cause: Indices  # (predictions,): its cause if it is unmatched or in a loose pair, or -1
+    about: Indices  # (predictions,): index of the true instance that this cause is about, or -1
+    distance: Floats  # (predictions,): normalised SOSPA to the matched truth; 1 if it is unmatched
+
+    def caused_by(self, name: str) -> Flags:
+        """Return which unmatched predictions have a cause."""
+        flags: Flags = (self.cause == list(CAUSES).index(name)) & (self.truth_of < 0)
+        return flags
+
+    @property
+    def matched(self) -> Flags:
+        """Which predictions are matched, and not in a loose pair."""
+        return (self.truth_of >= 0) & (self.cause < 0)
+
+
+def data_of(results: Results) -> tuple[MapFrames, MapFrames]:
+    """Return predictions and truth of results, or raise an error that says how to get them."""
+    data = results.data
+    if data is None:
+        raise InvalidInput(
+            "the causes of errors need the geometry, and these results came from a file without it",
+            remedy=Remedy(
+                'Call with_data() to read the evaluated files again, save with geometry="original", or evaluate with '
+                'the metric "causes"',
+                "Evaluate with --with-geometry, or give the predictions and the truth",
+            ),
+        )
+    return data
+
+
+def check_settings(protocol: Protocol) -> float:
+    """Return the cutoff of the anatomy, or raise an error for a protocol without PLD of order 1."""
+    if not protocol.cutoffs:
+        raise InvalidInput(
+            f"the protocol {protocol.name} has no cutoff, so it has no PLD to explain",
+            remedy=Remedy("Evaluate with a protocol that has cutoffs=", "Evaluate with --cutoff 1.5"),
+        )
+    if protocol.order != 1:
+        raise InvalidInput(
+            f"PLD splits into causes for order 1 only, these results have order {protocol.order:g}",
+            remedy="Evaluate with order 1",
+        )
+    return protocol.cutoffs[0]
+
+
+def instances_of(
+    results: Results,
+    thresholds: Thresholds = THRESHOLDS,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Instances:
+    """Return the causes of all instances.
+
+    Args:
+        results: Results with data.
+        thresholds: The numbers in the definitions.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished frames and the number of all frames.
+    """
+    predictions, truth = data_of(results)
+    protocol, cutoff = results.protocol, check_settings(results.protocol)
+    blocks = [slice(start, min(start + _BLOCK, len(truth))) for start in range(0, len(truth), _BLOCK)] or [slice(0, 0)]
+
+    def work(block: slice) -> Instances:
+        x, y = predictions.between(block), truth.between(block)
+        offset = int(truth.offsets[block.start])
+        return _of_block(x, y, offset, protocol, cutoff, thresholds)
+
+    def advance(done: int, _: int) -> None:
+        if progress is not None:
+            progress(blocks[done - 1].stop, len(truth))
+
+    return Instances(
+        *(np.concatenate(column) for column in zip(*in_threads(work, blocks, workers, advance), strict=True))
+    )
+
+
+def _of_block(
+    x: MapFrames, y: MapFrames, offset: int, protocol: Protocol, cutoff: float, thresholds: Thresholds
+) -> Instances:
+    """Return the causes of a block of frames. Indices of truth start at ``offset``."""
+    groups = group(x, y, protocol)
+    places = [np.argsort(side.frame * max(len(y.classes), 1) + side.label, kind="stable") for side in (x, y)]
+    rows = np.arange(len(groups.confidence))
+    if groups.boxes:
+        groups, rows = groups.of_lines()
+    costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
+    mine = groups.is_prediction
+    all_mine = np.repeat(np.tile([True, False], len(x) * len(y.classes)), _sizes(x, y).ravel())
+    # From rows of the groups without boxes to instances of one side.
+    number = np.where(all_mine, np.cumsum(all_mine) - 1, np.cumsum(~all_mine) - 1)[rows]
+    side = [places[0][number[mine]], places[1][number[~mine]]]
+    place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
+    place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
+    predicted, true = np.zeros((len(x.polylines), len(CAUSES))), np.zeros((len(y.polylines), len(CAUSES)))
+    predicted[side[0]], true[side[1]] = costs.cost[mine], costs.cost[~mine]
+    truth_of, cause, about = np.full((3, len(x.polylines)), -1)
+    truth_of[side[0]], about[side[0]] = place_of_truth[found.truth_of[mine]], place_of_truth[costs.about[mine]]
+    cause[side[0]] = costs.cause[mine]
+    distance = np.ones(len(x.polylines))
+    points = (groups.lines.span[:, 1] - groups.lines.span[:, 0]).astype(np.float64)
+    both = points + points[found.truth_of]
+    total = found.cost + 0.5 * cutoff * (both - 2 * found.matched)
+    share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
+    distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
+    return Instances(predicted, true, truth_of, cause, about, distance)
+
+
+def _sizes(x: MapFrames, y: MapFrames) -> Indices:
+    """Return the numbers of predictions and truth of each frame and class, as ``(groups, 2)``."""
+    classes = len(y.classes)
+    return np.stack(
+        [np.bincount(side.frame * classes + side.label, minlength=len(y) * classes) for side in (x, y)], axis=1
+    )

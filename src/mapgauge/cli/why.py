@@ -1,0 +1,217 @@
+"""``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.documents import form_of, write_csv, write_json
+from mapgauge.cli.inputs import input_file
+from mapgauge.cli.output import Table, exit_on, progress, say, show_table, warn_of
+from mapgauge.cli.parsing import Texts, file_names, refuse, settings_of
+from mapgauge.cli.reading import Reading
+from mapgauge.cli.results_files import all_results, check_one_protocol, each_results, load_all
+from mapgauge.cli.show import OF_EVALUATION
+from mapgauge.cli.words import printable
+from mapgauge.display.tables import number
+
+if TYPE_CHECKING:
+    from mapgauge.causes.anatomy import Anatomy
+    from mapgauge.results.results import Results
+
+
+def why(
+    context: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Files of results. Or files of predictions and, as the last, the file of the truth.",
+            parser=input_file,
+            show_default=False,
+        ),
+    ],
+    fixes: Annotated[
+        bool, typer.Option("--fixes", help="Also say what fixing one cause alone would bring. It evaluates ten times.")
+    ] = False,
+    cause: Annotated[
+        str | None,
+        typer.Option(
+            "--cause", metavar="NAME", help="Also list the frames with most of this cause.", show_default=False
+        ),
+    ] = None,
+    worst: Annotated[int, typer.Option("--worst", metavar="N", help="Number of frames that --cause lists.")] = 10,
+    protocol: o.ProtocolOption = "paper-60x30",
+    cutoff: o.CutoffOption = None,
+    spacing: o.SpacingOption = None,
+    count: o.CountOption = None,
+    classes: o.ClassesOption = None,
+    crop: o.CropOption = False,
+    format: o.FormatOption = None,
+    truth_format: o.TruthFormatOption = None,
+    rotate: o.RotateOption = 0.0,
+    auto_axes: o.AutoAxesOption = False,
+    rename: o.RenameOption = None,
+    rename_truth: o.RenameTruthOption = None,
+    planar: o.PlanarOption = False,
+    certain: o.CertainOption = False,
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
+    degenerate: o.DegenerateOption = "strict",
+    ignore_unknown: o.IgnoreUnknownOption = False,
+    name: o.NamesOption = None,
+    workers: o.WorkersOption = None,
+    json: o.JsonOption = False,
+    csv: o.CsvOption = False,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Split PLD by cause.
+
+    The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
+    evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
+    """
+    from mapgauge.metrics.causes import CAUSES
+
+    form = form_of(json=json, csv=csv)
+    if cause is not None and cause not in CAUSES:
+        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
+    if worst < 1:
+        refuse("--worst", f"must be at least 1, got {worst}")
+    from_results = all_results(files)
+    if from_results:
+        files = each_results(files)
+    elif len(files) < 2:
+        refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+    names = file_names(files if from_results else files[:-1], name)
+    if from_results:
+        methods = _loaded(context, files, names, fixes)
+    else:
+        settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
+        methods = _evaluated(settings, Reading.of(context), files, names, classes, ignore_unknown, workers, fixes)
+
+    from mapgauge import anatomy
+
+    found = []
+    for called, method in zip(names, methods, strict=True):
+        with progress(f"splitting {called}") as advance:
+            found.append(anatomy(method, fixes=fixes, workers=workers, progress=advance))
+    if form == "json":
+        documents = [{"name": called} | one.to_dict() for called, one in zip(names, found, strict=True)]
+        write_json(documents[0] if len(documents) == 1 else documents)
+    elif form == "csv":
+        write_csv(_rows(names, found))
+    else:
+        for k, (called, one) in enumerate(zip(names, found, strict=True)):
+            _show(called if len(names) > 1 else "", one, cause, worst, gap=k > 0)
+        for called, method in zip(names[1:], methods[1:], strict=True):
+            show_difference(names[0], methods[0], called, method)
+    exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _loaded(context: typer.Context, files: Sequence[Path], names: Sequence[str], fixes: bool) -> list["Results"]:
+    """Load results. Options that change how files are read or compared are refused."""
+    from mapgauge.metrics.causes import PLD_BY_CAUSE
+
+    given = [
+        option
+        for option in OF_EVALUATION
+        if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT"
+    ]
+    if given:
+        options = ", ".join(f"--{option.replace('_', '-')}" for option in given)
+        refuse(options, "cannot be given with results, which have been read and compared already")
+    methods = load_all(files)
+    for method in methods:
+        warn_of(method.findings)
+    check_one_protocol(names, methods)
+    return [method if PLD_BY_CAUSE.name in method.metrics and not fixes else method.with_data() for method in methods]
+
+
+def _evaluated(
+    settings: Any,
+    reading: Reading,
+    files: Sequence[Path],
+    names: Sequence[str],
+    classes: Texts,
+    ignore_unknown: bool,
+    workers: int | None,
+    fixes: bool,
+) -> list["Results"]:
+    """Evaluate predictions by PLD, and for fixes also by the average precisions of the protocol."""
+    from mapgauge import evaluate
+    from mapgauge.metrics.table import chosen_metrics
+
+    if not settings.cutoffs:
+        refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
+    metrics = chosen_metrics(settings, None) if fixes else ("pld",)
+    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
+    methods = []
+    for called, x, y in reading.each(names, files[:-1], files[-1], classes):
+        with progress(f"evaluating {called}") as advance:
+            methods.append(
+                evaluate(x, y, settings, metrics=metrics, unknown=unknown, workers=workers, progress=advance)
+            )
+        warn_of(methods[-1].findings)
+    return methods
+
+
+def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:
+    """Return a row per method and class."""
+    return [
+        {"name": called, "class": class_name, "pld": one.pld[class_name]} | causes
+        for called, one in zip(names, found, strict=True)
+        for class_name, causes in [*one.classes.items(), ("mean", one.mean)]
+    ]
+
+
+def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: bool) -> None:
+    """Print the causes of one method, its fixes, and the frames with most of a cause."""
+    from mapgauge.metrics.causes import CAUSES
+
+    of = f" of {called}" if called else ""
+    names, total = [*found.classes, "mean"], found.pld["mean"]
+    columns = [*found.classes.values(), found.mean]
+    rows = [
+        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(found.mean[name], total)]
+        for name, about in CAUSES.items()
+    ]
+    rows.append(["PLD", "", *(number(found.pld[name]) for name in names), _share(total, total)])
+    show_table(Table(f"PLD{of} by cause", ["cause", "what it is", *names, "share"], rows, 2), gap=gap)
+    say(found.sentence())
+    if found.fixes:
+        from mapgauge.metrics.table import title_of
+
+        keys = list(found.fixes[0].gain)
+        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in found.fixes]
+        title = f"What fixing one cause alone would bring{of}: changes of means over classes"
+        show_table(Table(title, ["fix", *map(title_of, keys)], body))
+    if cause is not None:
+        body = [[token, f"{cost:.3f}"] for token, cost in found.frames(cause, count=worst)]
+        show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))
+
+
+def _share(part: float, total: float) -> str:
+    return f"{part / total:.0%}" if total > 0 else "-"
+
+
+def show_difference(first: str, one: "Results", second: str, other: "Results") -> None:
+    """Print the difference in PLD between two methods by cause, the largest first."""
+    from mapgauge import compare_causes
+    from mapgauge.results.intervals import bracket
+
+    found = compare_causes(one, other)["mean"]
+    causes = sorted((key for key in found if key != "pld"), key=lambda key: -abs(found[key].value))
+    rows = [
+        [
+            "PLD" if key == "pld" else key.replace("_", " "),
+            f"{(value := found[key]).value:+.3f} {bracket(value.low, value.high, '+.3f')}",
+            value.verdict,
+        ]
+        for key in [*causes, "pld"]
+        if abs(found[key].value) > 0 or key == "pld"
+    ]
+    title = f"{printable(second)} minus {printable(first)}, mean: causes of the difference in PLD"
+    show_table(Table(title, ["cause", "difference", ""], rows))

@@ -1,0 +1,107 @@
+"""Numbers in metres and per cent, from the matching of PLD: how far off, how much is found, how much is right.
+
+A point of a resampled line stands for half of the two pieces of the line beside it. The length of matched points is the
+matched length. A matched pair of points counts in offsets with the smaller of its two confidences, as it does in PLD.
+
+The median and the 95th percentile of offsets come from a histogram with ``BINS`` bins from 0 to the cutoff, 0.015 m
+wide for a cutoff of 1.5 m. Histograms of frames add up, so the values of many frames are those of all their points.
+They are interpolated within a bin.
+"""
+
+import numpy as np
+
+from mapgauge import kernels
+from mapgauge.frames.groups import Groups
+from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Floats
+
+BINS = 100
+SURE = 0.5  # confidence of predictions that count as sure
+COLUMNS = (
+    *("true", "found", "sure_found"),  # metres of true length
+    *("predicted", "right", "sure", "sure_right"),  # metres of predicted length; the first two weighted by confidence
+    *("weight", "offset", "cutoff"),  # weights of matched points; sum of their distances; weight times cutoff
+    *(f"offsets_{k}" for k in range(BINS)),
+)
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    found = assigned(groups, protocol, cutoff)
+    prediction_of = np.full(len(found.truth_of), -1)
+    matched = np.flatnonzero(found.truth_of >= 0)
+    prediction_of[found.truth_of[matched]] = matched
+    block = np.zeros((len(groups.bounds), len(COLUMNS)))
+    kernels.offsets.measure_groups(
+        *(groups.lines, groups.repeats, groups.confidence, groups.bounds, found.truth_of, prediction_of),
+        *(found.partner, cutoff, SURE, BINS, block),
+    )
+    return block
+
+
+def _quantile(sums: Floats, share: float) -> Floats:
+    """Return the offset below which a share of the weight lies, in bins. A bin spreads its weight evenly."""
+    below = np.cumsum(sums[..., -BINS:], axis=-1)
+    target = share * below[..., -1:]
+    k = np.minimum((below < target).sum(axis=-1, keepdims=True), BINS - 1)
+    here = np.take_along_axis(sums[..., -BINS:], k, -1)
+    inside = target - (np.take_along_axis(below, k, -1) - here)
+    place: Floats = (k + np.clip(inside / np.where(here > 0, here, 1.0), 0.0, 1.0))[..., 0]
+    return place
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Return a share, at most 1; NaN if the whole is 0."""
+    return np.where(whole > 0, np.minimum(part / np.where(whole > 0, whole, 1.0), 1.0), np.nan)
+
+
+def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """Return all values; NaN where there is no length or no match."""
+    true, found, sure_found, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(
+        sums[..., :10], -1, 0
+    )
+    there = weight > 0
+    per_weight = np.where(there, weight, 1.0)
+    width = np.where(there, cut / per_weight / BINS, np.nan)  # metres of a bin
+    width = np.where(there & (offset == 0), 0.0, width)  # all offsets are exactly 0
+    return {
+        "completeness": _ratio(found, true),
+        "correctness": _ratio(right, predicted),
+        "sure_completeness": _ratio(sure_found, true),
+        "sure_correctness": _ratio(sure_right, sure),
+        "median_offset": _quantile(sums, 0.5) * width,
+        "mean_offset": np.where(there, offset / per_weight, np.nan),
+        "p95_offset": _quantile(sums, 0.95) * width,
+        "true_length": true,
+        "found_length": found,
+        "predicted_length": predicted,
+        "sure_length": sure,
+    }
+
+
+_UNBOUNDED = (0.0, np.inf)
+COMPLETENESS = Metric(
+    name="completeness",
+    title="Completeness, correctness and offsets",
+    symbol="completeness",
+    lower_is_better=False,
+    values=(
+        Value("completeness", "", "completeness", "main"),
+        Value("correctness", "correctness", "correctness", "headline"),
+        Value("sure_completeness", "sure_completeness", "completeness, sure", "headline"),
+        Value("sure_correctness", "sure_correctness", "correctness, sure", "headline"),
+        Value("median_offset", "median_offset", "median offset m", "headline", _UNBOUNDED),
+        Value("mean_offset", "mean_offset", "mean offset m", "headline", _UNBOUNDED),
+        Value("p95_offset", "p95_offset", "95 % offset m", "headline", _UNBOUNDED),
+        Value("true_length", "true_length", "true length m", "other", _UNBOUNDED),
+        Value("found_length", "found_length", "found length m", "other", _UNBOUNDED),
+        Value("predicted_length", "predicted_length", "predicted length m", "other", _UNBOUNDED),
+        Value("sure_length", "sure_length", "sure length m", "other", _UNBOUNDED),
+    ),
+    rows=SumRows(COLUMNS, _score, _values),
+    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m; sure: confidence of at least {SURE:g}",
+    default=False,
+    limits=(0.0, 1.0),
+)

@@ -1,0 +1,218 @@
+"""The anatomy finds planted errors, adds up to PLD, and refuses what it cannot explain."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
+from tests.shared_data import DATA, needs_data
+
+import mapgauge as mg
+from mapgauge.metrics.causes import CAUSES, Thresholds
+
+
+@pytest.fixture(scope="module")
+def results() -> mg.Results:
+    return mg.evaluate(*mg.demo.demo_world(30))
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_detector_with_one_kind_of_error_shows_one_kind(kind: str) -> None:
+    found = mg.anatomy(mg.evaluate(*planted(kind), PROTOCOL))
+    total = found.per_frame.sum()
+    assert total > 0
+    assert found.per_frame[..., list(CAUSES).index(kind)].sum() == pytest.approx(total, rel=1e-9)
+    assert found.sentence().endswith("(100%)")
+
+
+def test_planted_errors_are_found_in_proportion() -> None:
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(list(PLANTED), 60, p=rng.dirichlet(np.ones(len(PLANTED)))).tolist()
+    alone = {kind: mg.anatomy(mg.evaluate(*planted(kind), PROTOCOL)).per_frame.sum() for kind in PLANTED}
+    found = mg.anatomy(mg.evaluate(*planted(*kinds), PROTOCOL))
+    for k, cause in enumerate(CAUSES):
+        assert found.per_frame[..., k].sum() == pytest.approx(kinds.count(cause) * alone[cause], rel=1e-9, abs=1e-12)
+        tokens = [token for token, _ in found.frames(cause)]
+        assert sorted(tokens) == [f"{i:03}-{kind}" for i, kind in enumerate(kinds) if kind == cause]
+
+
+def test_a_reversed_line_has_the_wrong_shape_where_direction_matters() -> None:
+    x, y = planted("missed")
+    x = mg.MapFrames.of(
+        {x.tokens[0]: {"divider": [y[x.tokens[0]][0].points[::-1], y[x.tokens[0]][1].points]}},
+        confidence={x.tokens[0]: {"divider": [1, 1]}},
+        classes=CLASSES,
+    )
+    settings = replace(PROTOCOL, classes=("divider",))
+    assert mg.evaluate(x, y, settings).mean["pld"] == 0
+    found = mg.anatomy(mg.evaluate(x, y, replace(settings, directed=True)))
+    assert found.mean["wrong_shape"] > 0.9 * found.pld["mean"] > 0.5
+
+
+def test_a_prediction_explains_missed_truth_as_far_as_it_is_confident() -> None:
+    x, y = planted("wrong_class")
+    found = mg.anatomy(mg.evaluate(x.with_confidence(np.where(x.label == 1, 0.3, 1.0)), y, PROTOCOL))
+    divider = found.per_frame[0, 0]
+    assert divider[list(CAUSES).index("wrong_class")] == pytest.approx(0.3 * 0.5)
+    assert divider[list(CAUSES).index("missed")] == pytest.approx(0.7 * 0.5)
+
+
+def test_a_repeated_fragment_is_a_duplicate() -> None:
+    x, y = planted("fragment")
+    again = mg.MapFrames.of(
+        {x.tokens[0]: {"divider": [[[9, 0.1], [15, 0.1]]]}},
+        confidence={x.tokens[0]: {"divider": [0.5]}},
+        classes=CLASSES,
+    )
+    both = mg.anatomy(mg.evaluate(_beside(x, again), y, PROTOCOL))
+    assert both.per_frame[..., list(CAUSES).index("duplicate")].sum() == pytest.approx(0.25)
+
+
+def _beside(one: mg.MapFrames, other: mg.MapFrames) -> mg.MapFrames:
+    """Return the instances of two sides with one frame."""
+    lines: dict[str, list[object]] = {name: [] for name in CLASSES}
+    sure: dict[str, list[float]] = {name: [] for name in CLASSES}
+    for side in (one, other):
+        for instance in side[side.tokens[0]]:
+            lines[instance.class_name].append(instance.points)
+            sure[instance.class_name].append(float(instance.confidence or 0))
+    return mg.MapFrames.of({one.tokens[0]: lines}, confidence={one.tokens[0]: sure}, classes=CLASSES)
+
+
+def test_causes_add_up_to_pld(results: mg.Results) -> None:
+    found = mg.anatomy(results)
+    for name in (*results.class_names, "mean"):
+        pld = (results.mean if name == "mean" else results.classes[name])["pld"]
+        causes = found.mean if name == "mean" else found.classes[name]
+        assert math.fsum(causes.values()) == pytest.approx(pld, rel=1e-12)
+        assert found.pld[name] == pytest.approx(pld, rel=1e-12)
+        assert min(causes.values()) >= 0
+    frames = results.scores.sums["pld"][0][..., :5].sum(axis=-1)
+    assert found.per_frame.sum(axis=-1) == pytest.approx(frames, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "thresholds",
+    [
+        Thresholds(covered=0.2),
+        Thresholds(covered=0.9),
+        Thresholds(reach=4.0),
+        Thresholds(winding=0.0),
+        Thresholds(sure=0),
+    ],
+)
+def test_thresholds_move_costs_between_causes_and_not_their_sum(results: mg.Results, thresholds: Thresholds) -> None:
+    before, after = mg.anatomy(results), mg.anatomy(results, thresholds=thresholds)
+    assert after.pld["mean"] == pytest.approx(before.pld["mean"], rel=1e-12)
+    assert after.mean != before.mean
+
+
+def test_the_metric_and_the_anatomy_agree(results: mg.Results, tmp_path: Path) -> None:
+    x, y = mg.demo.demo_world(30)
+    again = mg.evaluate(x, y, metrics=["pld", "causes"], workers=2)
+    found = mg.anatomy(results)
+    assert again.mean["causes"] == pytest.approx(again.mean["pld"], rel=1e-12)
+    assert mg.anatomy(again).mean == pytest.approx(found.mean, rel=1e-12)
+    again.save(tmp_path / "run.mg")  # without geometry
+    assert mg.anatomy(mg.load_results(tmp_path / "run.mg")).mean == mg.anatomy(again).mean
+
+
+def test_results_do_not_depend_on_the_order_of_instances(results: mg.Results) -> None:
+    x, y = mg.demo.demo_world(30)
+    rng = np.random.default_rng(0)
+    x, y = (side.keep(np.lexsort((rng.random(len(side.frame)), side.frame))) for side in (x, y))
+    assert mg.anatomy(mg.evaluate(x, y)).per_frame == pytest.approx(mg.anatomy(results).per_frame, abs=1e-12)
+
+
+def test_fixing_the_only_error_brings_pld_to_zero() -> None:
+    expected = {
+        "snap_geometry": ("localisation", "extent", "wrong_shape"),
+        "stitch_fragments": ("fragment",),
+        "cut_merges": ("merge",),
+        "remove_duplicates": ("duplicate",),
+        "relabel": ("wrong_class",),
+        "place_displaced": ("displaced",),
+        "remove_background": ("background", "over_confident"),
+        "add_missed": ("missed",),
+        "ideal_confidences": ("under_confident",),
+    }
+    for name, kinds in expected.items():
+        for kind in kinds:
+            results = mg.evaluate(*planted(kind), PROTOCOL)
+            fixes = {fix.name: fix.gain for fix in mg.anatomy(results, fixes=True).fixes}
+            assert set(fixes) == set(expected)
+            before = float(results.mean["pld"] or 0)
+            assert fixes[name]["pld"] == pytest.approx(-before, abs=0.06 * before), (name, kind)
+            assert fixes[name]["ap_chamfer"] >= -1e-12
+
+
+def test_the_difference_between_methods_splits_by_cause() -> None:
+    x, y = mg.demo.demo_world(60)
+    poor = mg.demo.demo_world(60, quality="poor")[0]
+    one, other = mg.evaluate(x, y), mg.evaluate(poor, y)
+    found = mg.compare_causes(one, other)
+    apart = mg.compare([one, other], names=["a", "b"]).differences["a", "b"]
+    for name, causes in found.items():
+        whole = apart[name]["pld"]
+        assert math.fsum(causes[cause].value for cause in CAUSES) == pytest.approx(whole.value, abs=1e-12)
+        assert causes["pld"].value == pytest.approx(whole.value, abs=1e-12)
+    assert found["mean"]["localisation"].low < found["mean"]["localisation"].value
+    with pytest.raises(mg.InvalidInput, match="cannot be compared"):
+        mg.compare_causes(one, mg.evaluate(*mg.demo.demo_world(30)))
+
+
+def test_errors_say_what_to_do(results: mg.Results) -> None:
+    with pytest.raises(mg.InvalidInput, match=r"need the geometry.*with_data\(\)"):
+        mg.anatomy(results.without_data())
+    with pytest.raises(mg.InvalidInput, match="order 1 only"):
+        mg.anatomy(mg.evaluate(*planted("missed"), replace(PROTOCOL, order=2.0)))
+    with pytest.raises(mg.InvalidInput, match="no cutoff"):
+        mg.anatomy(mg.evaluate(*planted("missed"), mg.protocol("maptr", classes=CLASSES)))
+    found = mg.anatomy(results)
+    with pytest.raises(mg.InvalidInput, match="no cause 'bad'"):
+        found.frames("bad")
+    with pytest.raises(mg.InvalidInput, match="no class 'bad'"):
+        found.frames("missed", class_name="bad")
+
+
+def test_odd_data_still_work() -> None:
+    x, y = planted("localisation", "missed")
+    equal = mg.anatomy(mg.evaluate(x.with_confidence(0.5), y, PROTOCOL))  # all confidences equal
+    assert equal.mean["under_confident"] > 0
+    nothing = mg.anatomy(mg.evaluate(x.filter(1).keep(np.zeros(len(x.frame), bool)), y, PROTOCOL), fixes=True)
+    assert nothing.mean["missed"] == pytest.approx(nothing.pld["mean"]) == pytest.approx(1)  # no matched instance
+    no_truth = mg.anatomy(mg.evaluate(x, y.keep(np.zeros(len(y.frame), bool)), PROTOCOL), fixes=True)
+    assert no_truth.mean["over_confident"] == pytest.approx(1)
+    names = {"divider": "a/b \u202e <i>"}
+    odd = mg.evaluate(x.rename(names), y.rename(names), replace(PROTOCOL, classes=("a/b \u202e <i>", "road")))
+    assert mg.anatomy(odd).classes.keys() == {"a/b \u202e <i>"}  # one class only has values
+    assert "PLD" in mg.anatomy(odd).table()
+    zero = mg.anatomy(mg.evaluate(y.with_confidence(1), y, PROTOCOL))
+    assert zero.sentence() == "PLD is 0: there is no error to explain"
+
+
+@needs_data("sample_60x30")
+def test_errors_of_the_sample_are_those_it_was_given() -> None:
+    folder = DATA / "sample_60x30"
+    x, y = mg.read(folder / "submission_vector.json"), mg.read(folder / "tmp_gts_av2_60x30.pkl")
+    errors = json.loads((folder / "prediction_errors.json").read_text())
+    results = mg.evaluate(x, y)
+    found = mg.anatomy(results)
+    assert results.data is not None
+    assert found.instances is not None
+    data = results.data[0]
+    seen: dict[str, list[str]] = {}
+    for f, token in enumerate(data.tokens):
+        order = [k for name in data.classes for k, one in enumerate(x[token]) if one.class_name == name]
+        for row, k in zip(np.flatnonzero(data.frame == f).tolist(), order, strict=True):
+            cause = int(found.instances.cause[row])
+            seen.setdefault(errors[token][k][0], []).append("matched" if cause < 0 else list(CAUSES)[cause])
+    assert seen["tp"].count("matched") > 0.95 * len(seen["tp"])
+    assert seen["duplicate"].count("duplicate") + seen["duplicate"].count("matched") > 0.8 * len(seen["duplicate"])
+    assert seen["class"].count("wrong_class") > 0.55 * len(seen["class"])
+    assert seen["fragment"].count("fragment") + seen["fragment"].count("matched") > 0.9 * len(seen["fragment"])
+    assert seen["fp"].count("background") > 0.6 * len(seen["fp"])
+    assert set(seen["merge"]) == {"matched"}

@@ -1,0 +1,68 @@
+"""``mapgauge why``, the lines after the tables of ``evaluate``, and causes in ``compare`` and ``report``."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+from mapgauge.metrics.causes import CAUSES
+
+
+def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path) -> None:
+    evaluated = call("evaluate", "good.json", "truth.geojson", "-o", tmp_path / "a.mg", "--metrics", "pld", "--json")
+    pld = json.loads(evaluated.stdout)["mean"]["pld"]
+    found = json.loads(call("why", "good.json", "truth.geojson", "--json").stdout)
+    assert sum(found["mean"].values()) == pytest.approx(pld, rel=1e-12)
+    assert set(found["mean"]) == set(CAUSES)
+    assert json.loads(call("why", tmp_path / "a.mg", "--json").stdout)["mean"] == found["mean"]
+    rows = list(csv.DictReader(io.StringIO(call("why", "good.json", "truth.geojson", "--csv").stdout)))
+    assert float(rows[-1]["missed"]) == found["mean"]["missed"]
+    text = call("why", "good.json", "poor.json", "truth.geojson", "--cause", "missed", "--worst", "2").stdout
+    assert "PLD of good by cause" in text
+    assert "Frames of poor with most missed" in text
+    assert "poor minus good, mean: causes of the difference in PLD" in text
+    fixed = call("why", "good.json", "truth.geojson", "--fixes").stdout
+    assert "ideal confidences" in fixed
+    assert "Chamfer-AP" in fixed
+
+
+def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run) -> None:
+    text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    assert "m off (median)" in text
+    assert "most of the PLD is" in text
+    for option in ("--brief", "-q"):
+        assert (
+            "most of the PLD" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", option).stdout
+        )
+    assert "most of the PLD" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
+
+
+def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
+    call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "runs", "--metrics", "pld,causes")
+    text = call("compare", tmp_path / "runs").stdout
+    assert "causes of the difference in PLD" in text
+    done = call("report", tmp_path / "runs" / "good.mg", "--causes", "--frames", "1", "-o", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Parts of PLD by cause" in page
+    assert "due to wrong class" in page
+    assert "median_offset" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good.json", "truth.geojson", "--cause", "bad"], "must be one of localisation"),
+        (["good.json", "truth.geojson", "--worst", "0"], "must be at least 1"),
+        (["good.json"], "give predictions and truth, or results"),
+        (["good.json", "truth.geojson", "--protocol", "maptr"], "has no cutoff"),
+        (["good.mg", "--crop"], "cannot be given with results"),
+    ],
+)
+def test_wrong_usage_is_refused(call: Run, arguments: list[str], message: str) -> None:
+    done = call("why", *arguments)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())

@@ -1,0 +1,75 @@
+"""Completeness, correctness and offsets: values by hand, from the assignments of frames, and pooled."""
+
+import numpy as np
+import pytest
+
+import mapgauge as mg
+from mapgauge.metrics.completeness import BINS, SURE
+
+METRICS = ["pld", "completeness"]
+
+
+def one(predicted: list[object], sure: list[float], true: list[object], **settings: object) -> dict[str, float | None]:
+    """Return the values of dividers in one frame."""
+    predictions = mg.MapFrames.of(
+        {"a": {"divider": predicted}}, confidence={"a": {"divider": sure}}, classes=["divider"]
+    )
+    truth = mg.MapFrames.of({"a": {"divider": true}}, classes=["divider"])
+    protocol = mg.protocol("paper-60x30", classes=["divider"], **settings)
+    return mg.evaluate(predictions, truth, protocol, metrics=METRICS).mean
+
+
+def test_a_line_that_is_half_found() -> None:
+    values = one([[[0, 0.3], [10, 0.3]], [[0, 9], [5, 9]]], [0.8, 0.2], [[[0, 0], [20, 0]]])
+    assert values["completeness"] == pytest.approx(10.25 / 20)  # the last matched point stands for 0.5 m of the truth
+    assert values["sure_completeness"] == pytest.approx(10.25 / 20)
+    assert values["correctness"] == pytest.approx(8 / 9)
+    assert values["sure_correctness"] == 1
+    assert values["mean_offset"] == pytest.approx(0.3)
+    assert values["median_offset"] == pytest.approx(0.3, abs=1.5 / BINS)
+    assert values["true_length"] == pytest.approx(20)
+    assert values["predicted_length"] == pytest.approx(9)
+
+
+def test_a_ring_is_found_as_a_whole() -> None:
+    ring = [[0, 0], [6, 0], [6, 4], [0, 4], [0, 0]]
+    values = one([ring], [1.0], [ring])
+    assert (values["completeness"], values["correctness"], values["median_offset"]) == (1, 1, 0)
+    assert values["true_length"] == values["found_length"] == pytest.approx(20)
+
+
+def test_values_that_do_not_exist_are_none() -> None:
+    nothing = one([], [], [[[0, 0], [9, 0]]])
+    assert nothing["completeness"] == 0
+    assert [nothing[key] for key in ("correctness", "sure_correctness", "median_offset", "mean_offset")] == [None] * 4
+    weak = one([[[0, 0], [9, 0]]], [SURE / 2], [[[0, 0], [9, 0]]])
+    assert (weak["completeness"], weak["sure_completeness"], weak["sure_correctness"]) == (1, 0, None)
+    apart = one([[[0, 0], [9, 0]]], [1.0], [[[0, 9], [9, 9]]])
+    assert (apart["completeness"], apart["correctness"], apart["p95_offset"]) == (0, 0, None)
+
+
+def test_values_of_many_frames_are_those_of_all_matched_points() -> None:
+    results = mg.evaluate(*mg.demo.demo_world(8), metrics=METRICS)
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in results.class_names}
+    for token in results.tokens:
+        assignment = results.assignment(token)
+        for match in assignment.matches:
+            x, y = assignment.predictions[match.prediction], assignment.truth[match.truth]
+            offsets = np.linalg.norm(x.points[match.pairs[:, 0]] - y.points[match.pairs[:, 1]], axis=1)
+            found[match.class_name] += [(offset, float(x.confidence or 0)) for offset in offsets.tolist()]
+    for name, pairs in found.items():
+        offset, weight = np.array(sorted(pairs)).T
+        share = weight.cumsum() / weight.sum()
+        values = results.classes[name]
+        assert values["mean_offset"] == pytest.approx(np.average(offset, weights=weight), rel=1e-9)
+        for key, part in (("median_offset", 0.5), ("p95_offset", 0.95)):
+            assert values[key] == pytest.approx(offset[np.searchsorted(share, part)], abs=1.5 / BINS)
+
+
+def test_compare_has_intervals_and_default_metrics_stay() -> None:
+    x, y = mg.demo.demo_world(60)
+    found = mg.compare([mg.evaluate(x, y, metrics=METRICS)])
+    for key in ("completeness", "correctness", "median_offset", "p95_offset"):
+        estimate = found.estimates[0]["mean"][key]
+        assert estimate.low < estimate.value < estimate.high
+    assert "completeness" not in mg.evaluate(*mg.demo.demo_world(1)).metrics
