@@ -17,7 +17,6 @@ from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
     from mapgauge.calibration.result import Confidence
-    from mapgauge.results.results import Results
 
 
 def confidence(
