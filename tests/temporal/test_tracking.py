@@ -9,6 +9,8 @@ from tests.temporal.worlds import dropping, jittering, perfect, shuffled
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.frames.boxes import is_box, without_boxes
+from mapgauge.frames.joining import add_instances
 from mapgauge.temporal.raster import Raster
 from mapgauge.temporal.tracking import Method
 
@@ -146,3 +148,15 @@ def test_a_drawing_is_three_pixels_wide() -> None:
 def test_wrong_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(mg.InvalidInput, match=message):
         mg.track(perfect(10), **settings)  # type: ignore[arg-type]
+
+
+def test_boxes_stay_and_have_no_ids() -> None:
+    frames = perfect(10).with_confidence(0.9)
+    boxes = mg.MapFrames.of({token: {"red": [[[10, 10], [40, 60]]]} for token in frames.tokens})
+    boxes = replace(boxes.with_confidence(0.5), boxes=("red",))
+    tracked = mg.track(add_instances(frames, boxes))
+    alone = mg.track(frames)
+    assert tracked.counts["red"] == 10
+    lines = without_boxes(tracked)
+    assert np.asarray(lines.track).tolist() == np.asarray(alone.track).tolist()
+    assert set(np.asarray(tracked.track)[is_box(tracked)].tolist()) == {""}

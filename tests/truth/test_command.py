@@ -97,7 +97,7 @@ def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
     [
         (["-o", "t.json"], "Invalid value for --to: t.json: which format? Pass --to"),
         (["-o", "t.json", "--to", "streammapnet"], "Invalid value for --to: streammapnet holds predictions"),
-        (["-o", "t.json", "--to", "openlanev2"], "Invalid value for --to: t.json: the format openlanev2 can only be"),
+        (["-o", "t.json", "--to", "openlanev2"], "Invalid value for --to: openlanev2 holds predictions"),
         (["-o", "t.json", "--to", "bogus"], "Invalid value for --to: unknown format 'bogus'"),
         (["-o", "t.parquet", "--split", "bogus"], "Invalid value for --split: unknown split 'bogus'"),
         (["-o", "t.parquet", "--rules", "bogus"], "Invalid value for --rules: unknown rules 'bogus' for nuscenes"),

@@ -93,9 +93,10 @@ MetricsOption: TypeAlias = Annotated[
     typer.Option(
         "--metrics",
         metavar="NAME,...",
-        help="Metrics to compute: pld, completeness, causes, track_pld, lane_graph_pld, ap_chamfer, ap_frechet, "
-        "ap_sospa, c_map, mas, det_l, det_l_ch, det_ls, det_a, det_t, top_ll, top_lt, ols, olus, ols_l, f_lane, geo, "
-        "topo, jtopo, apls, sda, reach. Default: all that the protocol has settings for, but completeness and causes.",
+        help="Metrics to compute: pld, completeness, causes, track_pld, lane_graph_pld, network_pld, ap_chamfer, "
+        "ap_frechet, ap_sospa, c_map, mas, det_l, det_l_ch, det_ls, det_a, det_t, top_ll, top_lt, ols, olus, ols_l, "
+        "f_lane, geo, topo, jtopo, apls, sda, reach. "
+        "Default: all that the protocol has settings for, but completeness and causes.",
         autocompletion=_metrics,
         show_default=False,
     ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
-from mapgauge.linked.solver import _BINARY, _LINEAR, _OPTIONS, _highs, _rounded
+from mapgauge.linked.solver import BINARY, LINEAR, OPTIONS, load_highs, rounded
 from mapgauge.typing import Flags, Floats, Indices
 
 _PRIMAL = 4  # simplex_strategy
@@ -57,9 +57,9 @@ class PointsSolver:
             cost: Of one unit of an entry.
             binary: Whether every variable must be 0 or 1.
         """
-        self._highs = _highs()
+        self._highs = load_highs()
         self._solver = self._highs.Highs()
-        for name, value in (_OPTIONS | (_BINARY if binary else _LINEAR) | _UNSCALED).items():
+        for name, value in (OPTIONS | (BINARY if binary else LINEAR) | _UNSCALED).items():
             self._solver.setOptionValue(name, value)
         self._cost, self._binary, self._points = cost, binary, points
         self._row = np.full(sum(points) + entries, -1)  # of the points of both sides, then of the entries
@@ -117,7 +117,7 @@ class PointsSolver:
         if status != self._highs.HighsModelStatus.kOptimal:
             found = self._solver.modelStatusToString(status)
             raise MapgaugeError(f"HiGHS did not solve an assignment of {len(self._place)} pairs of points: {found}")
-        return _rounded(np.array(self._solver.getSolution().col_value)[self._place])
+        return rounded(np.array(self._solver.getSolution().col_value)[self._place])
 
     @property
     def total(self) -> float:

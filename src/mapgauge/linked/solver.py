@@ -16,11 +16,12 @@ from mapgauge.linked.problem import Problem
 from mapgauge.typing import Floats
 
 INTEGRAL = 1e-7  # an assignment this close to 0 or 1 is 0 or 1
-_OPTIONS = {"output_flag": False, "threads": 1, "parallel": "off"}
-_LINEAR = {"solver": "simplex", "simplex_strategy": 1, "presolve": "off"}
-_PRICED = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
+OPTIONS = {"output_flag": False, "threads": 1, "parallel": "off"}
+# The usual tolerances of 1e-7 would ignore confidences and costs of that size.
+_PRECISE = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
+LINEAR = {"solver": "simplex", "simplex_strategy": 1, "presolve": "off"}
 # Without gaps, the 0/1 solution is the best one, and not one that is close to it.
-_BINARY = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-9, "mip_feasibility_tolerance": 1e-9}
+BINARY = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-9, "mip_feasibility_tolerance": 1e-9}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +40,8 @@ def solve(problem: Problem, *, binary: bool = False) -> Floats:
         problem: The problem.
         binary: Whether every variable must be 0 or 1. This can take much longer.
     """
-    found = _run(problem, binary, 1.0, {})
-    return _rounded(np.array(found.col_value[: len(problem.saving)]))
+    found = _run(problem, binary, 1.0)
+    return rounded(np.array(found.col_value[: len(problem.saving)]))
 
 
 def solve_with_prices(problem: Problem, *, binary: bool = False) -> Solution:
@@ -51,21 +52,22 @@ def solve_with_prices(problem: Problem, *, binary: bool = False) -> Solution:
     variables, rows = len(problem.saving), len(problem.rows)
     if not variables:
         return Solution(np.empty(0), np.zeros(rows), np.zeros(len(problem.terms)))
-    found = _run(problem, binary, 1.0 if binary else math.inf, {} if binary else _PRICED)
+    found = _run(problem, binary, 1.0 if binary else math.inf)
     dual = np.array(found.row_dual) if not binary else np.zeros(rows + len(problem.terms))
-    return Solution(_rounded(np.array(found.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:])
+    return Solution(rounded(np.array(found.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:])
 
 
-def _rounded(solution: Floats) -> Floats:
+def rounded(solution: Floats) -> Floats:
+    """Return an assignment in which numbers close to 0 or 1 are 0 or 1."""
     whole = np.round(solution)
     return np.clip(np.where(np.abs(solution - whole) <= INTEGRAL, whole, solution), 0.0, 1.0)
 
 
-def _run(problem: Problem, binary: bool, upper: float, options: dict[str, float]) -> Any:
+def _run(problem: Problem, binary: bool, upper: float) -> Any:
     """Return HiGHS' solution."""
-    highs = _highs()
+    highs = load_highs()
     solver = highs.Highs()
-    for name, value in (_OPTIONS | (_BINARY if binary else _LINEAR) | options).items():
+    for name, value in (OPTIONS | _PRECISE | (BINARY if binary else LINEAR)).items():
         solver.setOptionValue(name, value)
     status = solver.passModel(*_model(problem, highs, binary, upper))
     if status != highs.HighsStatus.kError:
@@ -76,7 +78,8 @@ def _run(problem: Problem, binary: bool, upper: float, options: dict[str, float]
     return solver.getSolution()
 
 
-def _highs() -> Any:
+def load_highs() -> Any:
+    """Return the module ``highspy``, which is an extra."""
     return require("highspy", "a metric with links", "links")
 
 

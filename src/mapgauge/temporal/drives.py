@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
+from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.scenes import scenes_from_tokens
@@ -45,7 +46,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
             empty frames. If None, the predictions must have poses.
         scenes: The scene of each token, if the frames do not have it.
     """
-    frames = loaded(predictions)
+    frames = without_boxes(loaded(predictions))  # those of an image are not in the frame of the vehicle
     name = frames.name or "predictions"
     if not len(frames):
         raise InvalidInput(f"{name}: no frames")

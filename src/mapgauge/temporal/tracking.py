@@ -9,6 +9,7 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff, check_length, check_whole
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.messages import place_of
@@ -103,7 +104,17 @@ def track(
     findings = (*frames.findings, *drives.findings, *_replaced(frames))
     tracked = replace(frames, track=named.astype(np.str_), findings=findings, history=None)
     # The order of the input, without frames that only the poses have.
-    return tracked.at([tracked.index[token] for token in given.tokens])
+    return _with_boxes(given, tracked.at([tracked.index[token] for token in given.tokens]))
+
+
+def _with_boxes(given: MapFrames, tracked: MapFrames) -> MapFrames:
+    """Return the tracked lines with the boxes of the input, which get no ids."""
+    if len(given.polylines) == len(tracked.polylines):
+        return tracked
+    names = np.full(len(given.polylines), "", object)
+    names[~is_box(given)] = tracked.track
+    same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
+    return replace(given, track=names.astype(np.str_), history=None, **same)
 
 
 def _replaced(frames: MapFrames) -> list[Finding]:
