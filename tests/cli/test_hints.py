@@ -23,6 +23,7 @@ WRITING = ("convert", "truth nuscenes", "truth av2")
 PRINTED_BY = {
     "arguments.py": EVALUATING,
     "calibration/": ("evaluate",),  # it advises to evaluate in another way
+    "causes/": ("evaluate",),  # it advises to evaluate in another way
     "checks/": EVALUATING,
     "evaluation/": ("evaluate",),
     "files/": READING,
@@ -41,7 +42,7 @@ PRINTED_BY = {
     "truth/from_nuscenes/": ("truth nuscenes",),
 }
 OF_OTHER_COMMANDS = {"--to": WRITING, "--height": ("truth av2",), "--version": ("truth nuscenes",)}
-WITHOUT_ADVICE = ("errors.py", "torch.py", "mmengine.py", "report/", "cli/")  # examples, pages, and the commands
+WITHOUT_ADVICE = ("errors.py", "torch/", "mmengine.py", "report/", "cli/")  # examples, pages, and the commands
 
 
 def options_by_command() -> dict[str, set[str]]:

@@ -132,8 +132,8 @@ def test_batches_and_chunks_give_the_same_bits(world: World, tmp_path: Path, sma
 
 def test_torchmetrics_carries_it(world: World) -> None:
     pytest.importorskip("torchmetrics")
-    torch = pytest.importorskip("mapgauge.torch")
-    metric = torch._PolylineMetric("paper-60x30", ("length_error", "pld"), None, "strict", "error")
+    metrics = pytest.importorskip("mapgauge.torch.metrics")
+    metric = metrics._PolylineMetric("paper-60x30", ("length_error", "pld"), None, "strict", "error")
     half = len(world[1]) // 2
     for part in (slice(0, half), slice(half, len(world[1]))):
         truth = world[1].between(part)

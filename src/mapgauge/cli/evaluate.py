@@ -167,7 +167,7 @@ def evaluate(
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
     results: list[Results] = []
-    lines: list[str] = []
+    lines: list[list[str]] = []
     told: set[Finding] = set()
     x = None
     for path, (k, settings) in product(predictions, enumerate(protocols)):

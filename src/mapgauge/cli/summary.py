@@ -111,14 +111,14 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
 
 
-def in_words(results: "Results", workers: int | None = None) -> str:
-    """Return what the values mean, in words. It is empty if there is no PLD, or if it would take many seconds."""
+def in_words(results: "Results", workers: int | None = None) -> list[str]:
+    """Return lines that say what the values mean. There are none without PLD, or if they would take many seconds."""
     protocol = results.protocol
     if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
-        return ""
+        return []
     if len(results.scores.confidence) > MOST:
-        return ""
-    return "; ".join(filter(None, [_why(results, workers), _rounding(results, workers)]))
+        return []
+    return [line for line in (_why(results, workers), _rounding(results, workers)) if line]
 
 
 def _rounding(results: "Results", workers: int | None) -> str:
@@ -140,8 +140,8 @@ def _why(results: "Results", workers: int | None) -> str:
     return f"{felt(more)}; {anatomy(more).sentence()}"
 
 
-def tell_each(names: Sequence[str], lines: Sequence[str]) -> None:
-    """Print one line for each method, with its name if there are several. Empty lines are left out."""
-    for name, line in zip(names, lines, strict=False):
-        if line:
+def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Print the lines of each method, with its name if there are several."""
+    for name, of_method in zip(names, lines, strict=False):
+        for line in of_method:
             say((f"{name}: " if len(names) > 1 else "") + line, indent="  ")
