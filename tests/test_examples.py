@@ -16,7 +16,16 @@ SHOWN_ON = {  # the page that shows the output of an example
 }
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
+LONG = ("track_study.py",)  # `make fuzz` runs it
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(path.name, marks=[pytest.mark.fuzz] if path.name in LONG else [])
+        for path in sorted(EXAMPLES.glob("*.py"))
+    ],
+)
 def test_an_example_runs_and_prints(name: str) -> None:
     run = subprocess.run([sys.executable, str(EXAMPLES / name)], capture_output=True, encoding="utf-8", check=True)
     assert "PLD" in run.stdout or "pld" in run.stdout or "APLS" in run.stdout
