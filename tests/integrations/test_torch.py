@@ -1,7 +1,5 @@
 """``mapgauge.torch``: torchmetrics classes, in one process and in two."""
 
-import json
-import os
 import pickle
 import subprocess
 import sys
@@ -10,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integrations.batches import FRAMES, MAPTR, batch_of, of_frames, tracked_world, world
+from tests.two_processes import run_two
 
 import mapgauge as mg
 from mapgauge.evaluation.accumulator import Accumulator
@@ -249,30 +248,8 @@ def test_without_torch_the_error_says_what_to_install() -> None:
 
 @pytest.fixture(scope="module")
 def two_processes(tmp_path_factory: pytest.TempPathFactory, expected: dict[str, float]) -> list[Any]:
-    """What each of two processes found; they talk by gloo over the loopback. By then kernels are compiled."""
-    folder = tmp_path_factory.mktemp("processes")
-    environment = os.environ | {
-        "GLOO_SOCKET_IFNAME": "lo",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
-    }
-    script = ROOT / "tests" / "integrations" / "process.py"
-    processes = [
-        subprocess.Popen(
-            [sys.executable, script, str(rank), folder / "store", folder / f"{rank}.json"],
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        errors = [process.communicate(timeout=300)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()  # one waits for ever if the other has failed
-    assert [process.returncode for process in processes] == [0, 0], errors
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+    """What each of two processes found. By then kernels are compiled."""
+    return run_two(ROOT / "tests" / "integrations" / "process.py", tmp_path_factory.mktemp("processes"))
 
 
 @pytest.mark.parametrize("case", ["uneven", "one only"])

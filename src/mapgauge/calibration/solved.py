@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.groups import group
 from mapgauge.metrics.matching import sospa_distances
 from mapgauge.protocols import Protocol
 from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
+from mapgauge.scoring.score import BLOCK
 from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.typing import Confidences, Flags, Floats, Indices
-
-BLOCK = 48  # frames that are solved together
 
 
 class Block(NamedTuple):
@@ -109,7 +109,7 @@ def solve(
     confidence, dropped, rounded, hits, distance = (
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
-    lines = ~np.isin(x.label, [k for k, name in enumerate(x.classes) if name in x.boxes])
+    lines = ~is_box(x)
     frame, label = x.frame[lines], x.label[lines]
     # Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
     place = np.lexsort((distance, rounded, dropped, -confidence, label, frame))

@@ -11,10 +11,9 @@ from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
+from mapgauge.scoring.score import BLOCK
 from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.typing import Flags, Floats, Indices
-
-_BLOCK = 48  # frames that are processed together
 
 
 class Instances(NamedTuple):
@@ -84,7 +83,7 @@ def instances_of(
     """
     predictions, truth = data_of(results)
     protocol, cutoff = results.protocol, check_settings(results.protocol)
-    blocks = [slice(start, min(start + _BLOCK, len(truth))) for start in range(0, len(truth), _BLOCK)] or [slice(0, 0)]
+    blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
     def work(block: slice) -> Instances:
         x, y = predictions.between(block), truth.between(block)

@@ -8,11 +8,10 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json
 from mapgauge.cli.inputs import input_file
+from mapgauge.cli.methods import evaluate_methods, load_with_data, results_or_sides
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of
 from mapgauge.cli.parsing import file_names, refuse, settings_of
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.results_files import all_results, each_results
-from mapgauge.cli.show import evaluated_results, loaded_results
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -91,24 +90,18 @@ def confidence(
     """
     form = form_of(json=json, csv=csv)
     _check(hit, bins, samples, level, seed)
-    from_results = all_results(files)
-    if from_results:
-        files = each_results(files)
-    elif len(files) < 2:
-        refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+    from_results, files = results_or_sides(files)
     names = file_names(files if from_results else files[:-1], name)
     if thresholds is not None and len(names) > 1:
         refuse("--thresholds", f"is the file of one method, got {len(names)} methods")
     check_targets([thresholds, figure], files)
     check_figure(figure)
     if from_results:
-        methods = loaded_results(context, files, names)
+        methods = load_with_data(context, files, names)
     else:
         lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
         settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
-        methods = evaluated_results(
-            settings, Reading.of(context), files, names, "worst", classes, ignore_unknown, workers
-        )
+        methods = evaluate_methods(settings, Reading.of(context), files, names, classes, ignore_unknown, workers)
 
     from mapgauge.calibration.confidence import confidence as measure
 

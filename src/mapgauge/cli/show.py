@@ -1,34 +1,28 @@
 """``mapgauge show``: draws one frame with its matches, or the frames of a scene."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.output import exit_on, inform, progress, say, warn_of
-from mapgauge.cli.parsing import Texts, file_names, one_of, refuse, settings_of
+from mapgauge.cli.methods import Choose, evaluate_methods, given_options, load_with_data, results_or_sides
+from mapgauge.cli.output import exit_on, inform, say
+from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.results_files import all_results, check_one_protocol, each_results, load_all
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
-    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
 RANKS = ("worst", "best", "median")
 PANELS = 12  # frames of a scene
-OF_EVALUATION = (
-    *(known.name for known in fields(Reading)),
-    *("protocol", "cutoff", "chamfer", "frechet", "sospa", "spacing", "count", "classes", "crop", "ignore_unknown"),
-)
 
 
 def show(
@@ -126,11 +120,7 @@ def show(
 
     From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
     """
-    from_results = all_results(files)
-    if from_results:
-        files = each_results(files)
-    elif len(files) < 2:
-        refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+    from_results, files = results_or_sides(files)
     if not 0 <= confidence <= 1:
         refuse("--confidence", f"must be from 0 to 1, got {confidence}")
     _check_scene(context, scene, panels)
@@ -138,14 +128,12 @@ def show(
     check_targets([output], files)
     check_figure(output)
     if from_results:
-        methods = loaded_results(context, files, names)
+        methods = load_with_data(context, files, names)
     else:
         lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
         settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
-        chosen = frame if scene is None else _Scene(scene)
-        methods = evaluated_results(
-            settings, Reading.of(context), files, names, chosen, classes, ignore_unknown, workers
-        )
+        reading, choose = Reading.of(context), _choose(frame, scene)
+        methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, choose=choose)
 
     from mapgauge import plot
 
@@ -179,77 +167,30 @@ def show(
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
-class _Scene(str):
-    """The name of a scene to evaluate, where other text is a frame."""
-
-    __slots__ = ()
-
-
 def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:
     """Refuse options of a frame with a scene, and the other way round."""
     if scene is None:
         if panels is not None:
             refuse("--panels", "is the number of frames of a scene. Give one: --scene NAME")
         return
-    for option in ("frame", "side_by_side"):
-        if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT":
-            refuse(f"--{option.replace('_', '-')}", "cannot be given with --scene")
+    for option in given_options(context, ("frame", "side_by_side")):
+        refuse(option, "cannot be given with --scene")
     if panels is not None and panels < 1:
         refuse("--panels", f"must be at least 1, got {panels}")
 
 
-def evaluated_results(
-    settings: "Protocol",
-    reading: Reading,
-    files: Sequence[Path],
-    names: Sequence[str],
-    frame: "str | _Scene",
-    classes: Texts,
-    ignore_unknown: bool,
-    workers: int | None,
-) -> list["Results"]:
-    """Evaluate predictions: all frames for a rank, or only the frame or the scene to draw."""
-    if not settings.cutoffs:
-        refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
-
-    from mapgauge import evaluate
+def _choose(frame: str, scene: str | None) -> Choose | None:
+    """Return the choice of the frame or the scene to draw; None if a rank needs all frames."""
     from mapgauge.results.scene_frames import scene_frames
 
-    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
-    methods = []
-    for called, x, y in reading.each(names, files[:-1], files[-1], classes):
-        if isinstance(frame, _Scene):
-            y = y.at(scene_frames(y, frame))
-            x = x.at([x.index[token] for token in y.tokens if token in x])
-        elif frame not in RANKS:
-            x, y = _only(x, frame), _only(y, frame, needed=True)
-        with progress(f"evaluating {called}") as advance:
-            methods.append(evaluate(x, y, settings, unknown=unknown, workers=workers, progress=advance))
-        warn_of(methods[-1].findings)
-    return methods
+    if scene is not None:
 
+        def of_scene(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
+            y = y.at(scene_frames(y, scene))
+            return x.at([x.index[token] for token in y.tokens if token in x]), y
 
-def loaded_results(context: typer.Context, files: Sequence[Path], names: Sequence[str]) -> list["Results"]:
-    """Load results with their geometry. Options that change how files are read or compared are refused."""
-    given = [
-        option
-        for option in OF_EVALUATION
-        if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT"
-    ]
-    if given:
-        options = ", ".join(f"--{option.replace('_', '-')}" for option in given)
-        refuse(options, "cannot be given with results, which have been read and compared already")
-
-    methods = load_all(files)
-    for method in methods:
-        warn_of(method.findings)
-    check_one_protocol(names, methods)
-    if not methods[0].protocol.cutoffs:
-        raise InvalidInput(
-            f"{files[0]}: the protocol {methods[0].protocol.name} has no cutoff to match points by",
-            remedy="Give the files of predictions and truth, and --cutoff 1.5",
-        )
-    return [method.with_data() for method in methods]
+        return of_scene
+    return None if frame in RANKS else lambda x, y: (_only(x, frame), _only(y, frame, needed=True))
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.output import Table, exit_on, progress, say, show_table, warn_of
-from mapgauge.cli.parsing import Texts, file_names, refuse, settings_of
+from mapgauge.cli.methods import evaluate_methods, load_methods, results_or_sides
+from mapgauge.cli.output import Table, exit_on, progress, say, show_table
+from mapgauge.cli.parsing import file_names, refuse, settings_of
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.results_files import all_results, check_one_protocol, each_results, load_all
-from mapgauge.cli.show import OF_EVALUATION
 from mapgauge.cli.words import printable
 from mapgauge.display.tables import number
 
@@ -73,24 +72,24 @@ def why(
     The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
-    from mapgauge.metrics.causes import CAUSES
+    from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE
 
     form = form_of(json=json, csv=csv)
     if cause is not None and cause not in CAUSES:
         refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
     if worst < 1:
         refuse("--worst", f"must be at least 1, got {worst}")
-    from_results = all_results(files)
-    if from_results:
-        files = each_results(files)
-    elif len(files) < 2:
-        refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+    from_results, files = results_or_sides(files)
     names = file_names(files if from_results else files[:-1], name)
     if from_results:
-        methods = _loaded(context, files, names, fixes)
+        methods = load_methods(context, files, names)
+        # Results with the metric have the causes already. Fixes need the geometry.
+        methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
     else:
         settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-        methods = _evaluated(settings, Reading.of(context), files, names, classes, ignore_unknown, workers, fixes)
+        metrics = None if fixes else ("pld",)  # fixes are also judged by the average precisions of the protocol
+        reading = Reading.of(context)
+        methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
 
     from mapgauge import anatomy
 
@@ -109,53 +108,6 @@ def why(
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], methods[0], called, method)
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
-
-
-def _loaded(context: typer.Context, files: Sequence[Path], names: Sequence[str], fixes: bool) -> list["Results"]:
-    """Load results. Options that change how files are read or compared are refused."""
-    from mapgauge.metrics.causes import PLD_BY_CAUSE
-
-    given = [
-        option
-        for option in OF_EVALUATION
-        if (source := context.get_parameter_source(option)) is not None and source.name != "DEFAULT"
-    ]
-    if given:
-        options = ", ".join(f"--{option.replace('_', '-')}" for option in given)
-        refuse(options, "cannot be given with results, which have been read and compared already")
-    methods = load_all(files)
-    for method in methods:
-        warn_of(method.findings)
-    check_one_protocol(names, methods)
-    return [method if PLD_BY_CAUSE.name in method.metrics and not fixes else method.with_data() for method in methods]
-
-
-def _evaluated(
-    settings: Any,
-    reading: Reading,
-    files: Sequence[Path],
-    names: Sequence[str],
-    classes: Texts,
-    ignore_unknown: bool,
-    workers: int | None,
-    fixes: bool,
-) -> list["Results"]:
-    """Evaluate predictions by PLD, and for fixes also by the average precisions of the protocol."""
-    from mapgauge import evaluate
-    from mapgauge.metrics.table import chosen_metrics
-
-    if not settings.cutoffs:
-        refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
-    metrics = chosen_metrics(settings, None) if fixes else ("pld",)
-    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
-    methods = []
-    for called, x, y in reading.each(names, files[:-1], files[-1], classes):
-        with progress(f"evaluating {called}") as advance:
-            methods.append(
-                evaluate(x, y, settings, metrics=metrics, unknown=unknown, workers=workers, progress=advance)
-            )
-        warn_of(methods[-1].findings)
-    return methods
 
 
 def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:

@@ -6,11 +6,9 @@ from numpy.typing import NDArray
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.scoring.score import score
+from mapgauge.scoring.score import BLOCK, score
 from mapgauge.scoring.scores import Scores
 from mapgauge.scoring.threads import Progress, in_threads
-
-BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
 
 
 def score_frames(

@@ -103,18 +103,23 @@ class Groups:
         ends = sizes.sum(axis=1).cumsum()
         return replace(
             self,
-            polylines=self.polylines.pick(rows),
             bounds=np.stack([ends - sizes.sum(axis=1), ends - sizes[:, 1], ends], axis=1),
-            confidence=self.confidence[rows],
-            closed=self.closed[rows],
-            repeats=self.repeats[rows],
             frame=self.frame[groups],
             label=self.label[groups],
-            **self._picked(rows),
+            **self.columns(rows),
         )
 
-    def _picked(self, rows: Indices) -> dict[str, Any]:
-        """Return the optional columns of some instances."""
+    def columns(self, rows: Indices) -> dict[str, Any]:
+        """Return all columns of some instances, in the given order."""
+        return {
+            "polylines": self.polylines.pick(rows),
+            "confidence": self.confidence[rows],
+            "closed": self.closed[rows],
+            "repeats": self.repeats[rows],
+            **self._optional(rows),
+        }
+
+    def _optional(self, rows: Indices) -> dict[str, Any]:
         return {
             "track": None if self.track is None else self.track[rows],
             "intersection": None if self.intersection is None else self.intersection[rows],
@@ -127,16 +132,7 @@ class Groups:
         rows = self.rows(np.flatnonzero(kept))
         ends = (np.diff(self.bounds, axis=1) * kept[:, None]).ravel().cumsum().reshape(-1, 2)
         first = np.concatenate([[0], ends[:-1, 1]]) if len(ends) else np.empty(0, np.int64)
-        lines = replace(
-            self,
-            polylines=self.polylines.pick(rows),
-            bounds=np.column_stack([first, ends]),
-            confidence=self.confidence[rows],
-            closed=self.closed[rows],
-            repeats=self.repeats[rows],
-            **self._picked(rows),
-        )
-        return lines, rows
+        return replace(self, bounds=np.column_stack([first, ends]), **self.columns(rows)), rows
 
     def within(self, inner: float, outer: float) -> "Groups":
         """Return only the points in a ring around the ego vehicle, without closing points.
@@ -162,7 +158,7 @@ class Groups:
             confidence=self.confidence[there],
             closed=(self.closed & complete)[there],
             repeats=np.zeros(np.count_nonzero(there), np.bool_),
-            **self._picked(np.flatnonzero(there)),
+            **self._optional(np.flatnonzero(there)),
         )
 
 

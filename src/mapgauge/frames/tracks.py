@@ -78,9 +78,14 @@ def check_tracks(side: MapFrames, called: str, purpose: str) -> None:
 
 def in_time(frames: MapFrames) -> Indices:
     """Return the order of the frames: by time and token, or that of the file if there are no timestamps."""
-    if frames.timestamps is None:
-        return np.arange(len(frames))
-    return np.lexsort((np.array(frames.tokens, np.str_), frames.timestamps))
+    return time_order(frames.timestamps, frames.tokens)
+
+
+def time_order(timestamps: Indices | None, tokens: Sequence[str]) -> Indices:
+    """Return the order of frames given by their time stamps and tokens, as ``in_time`` does."""
+    if timestamps is None:
+        return np.arange(len(tokens))
+    return np.lexsort((np.array(tokens, np.str_), timestamps))
 
 
 def frames_by_scene(frames: MapFrames) -> dict[str, Indices]:

@@ -19,7 +19,7 @@ from mapgauge.metrics.lane_graph_frame import COLUMNS, COUNTS, LINK_PARTS, MASS,
 from mapgauge.metrics.lane_graph_result import LaneGraphPldResult, result_of
 from mapgauge.metrics.lane_graph_sides import frame_graphs
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import added
+from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.protocols import LANE, LINK_COST, Protocol
 from mapgauge.typing import Floats, Indices
 
@@ -162,14 +162,11 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
     value, mass = added(parts), sums[..., MASS]
-    total = np.where(mass + value > 0, mass + value, 1.0)
-    whole = np.minimum(2 * value / total, 1.0)
-    plain = sums[..., PLAIN]
-    without = np.minimum(2 * plain / np.where(mass + plain > 0, mass + plain, 1.0), 1.0)
+    whole, without = normalised_value(value, mass), normalised_value(sums[..., PLAIN], mass)
     return {
         "lane_graph_pld": whole,
         "topology": np.maximum(whole - without, 0.0),
-        **{f"graph_{name}": 2 * part / total for name, part in zip(PARTS, parts, strict=True)},
+        **{f"graph_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
         **dict(zip(_COUNT_KEYS, np.moveaxis(sums[..., COUNTS], -1, 0), strict=True)),
     }
 

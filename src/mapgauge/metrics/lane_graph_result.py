@@ -9,7 +9,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.metrics.lane_graph_frame import COUNTS, MASS, PARTS, PLAIN, GraphAssignment
 from mapgauge.metrics.lane_graph_sides import KINDS, FrameGraphs
-from mapgauge.metrics.pld import added
+from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.typing import Floats, Indices
 
 LinkError: TypeAlias = Literal["false", "missing", "half"]
@@ -84,22 +84,17 @@ class LaneGraphPldResult:
     @property
     def normalised(self) -> float:
         """Normalised lane-graph PLD in [0, 1]; 0 if there is no confidence on either side."""
-        return self._normalised(self.value)
+        return float(normalised_value(self.value, self.mass))
 
     @property
     def normalised_parts(self) -> LaneGraphParts:
         """The nine parts of the normalised value. They add up to it."""
-        total = self.mass + self.value
-        return LaneGraphParts._make(2 * part / total if total > 0 else 0.0 for part in self.parts)
+        return LaneGraphParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
 
     @property
     def topology(self) -> float:
         """The normalised value less that with link cost 0: the price of wrong links."""
-        return max(self.normalised - self._normalised(self.plain), 0.0)
-
-    def _normalised(self, value: float) -> float:
-        total = self.mass + value
-        return min(2 * value / total, 1.0) if total > 0 else 0.0
+        return max(self.normalised - float(normalised_value(self.plain, self.mass)), 0.0)
 
     @property
     def _settings(self) -> str:

@@ -22,7 +22,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.groups import Groups
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.metrics.matching import PairDistance, matches_by, range_factor
+from mapgauge.metrics.matching import PairDistance, matches_by, prefiltered, range_factor
 from mapgauge.metrics.metric import Bits, HitRows, Kind, Metric, Need, Setting, Value
 from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Flags, Floats, Indices
@@ -52,19 +52,13 @@ def of_frames(groups: Groups, names: Sequence[str]) -> tuple[Groups, Indices]:
     rows = kept[order]
     merged = replace(
         groups,
-        polylines=groups.polylines.pick(rows),
         bounds=np.column_stack([np.concatenate([[0], ends[:-1, 1]])[:frames], ends]),
-        confidence=groups.confidence[rows],
-        closed=groups.closed[rows],
-        repeats=groups.repeats[rows],
         frame=groups.frame[:: groups.classes],
         label=np.zeros(frames, np.int64),
         classes=1,
-        track=None,
-        links=None,
-        intersection=None if groups.intersection is None else groups.intersection[rows],
         boxes=(),
         names=(),
+        **replace(groups, track=None, links=None).columns(rows),
     )
     return merged, rows
 
@@ -108,11 +102,7 @@ def lane_distances(every: Groups, rows: Indices, lanes: Groups, protocol: Protoc
         limit: The largest distance that matters.
     """
     factor = range_factor(lanes, protocol)
-    distance = np.zeros(lanes.pairs)
-    if protocol.prefilter is not None:
-        near = _chamfer_lines(lanes.polylines, lanes, protocol)
-        kernels.chamfer.chamfer_pairs(near, lanes.bounds, factor, protocol.prefilter, False, distance)
-        distance[distance >= protocol.prefilter] = np.inf
+    distance = prefiltered(partial(_chamfer_lines, lanes.polylines, lanes, protocol), lanes, factor, protocol)
     if not protocol.segments:
         kernels.frechet.frechet_pairs(lanes.lines, lanes.closed, lanes.bounds, factor, True, limit, distance)
         return distance

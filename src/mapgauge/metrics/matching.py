@@ -6,6 +6,7 @@ return infinity for them. A new distance is one function and one row.
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from mapgauge.geometry.buffering import buffers_meet
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices
+
+if TYPE_CHECKING:
+    from mapgauge.kernels.lines import Lines
 
 # ``distance(groups, protocol, limit)``: distances of all pairs of each group, prediction by prediction; infinity beyond
 # the limit.
@@ -64,13 +68,26 @@ def chamfer_distances(groups: Groups, protocol: Protocol, limit: float) -> Float
 
 def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     factor = range_factor(groups, protocol)
-    distance = np.zeros(groups.pairs)
-    if protocol.prefilter is not None:
-        kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, protocol.prefilter, False, distance)
-        distance[distance >= protocol.prefilter] = np.inf
+    distance = prefiltered(lambda: groups.whole, groups, factor, protocol)
     kernels.frechet.frechet_pairs(
         groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
     )
+    return distance
+
+
+def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, protocol: Protocol) -> Floats:
+    """Return infinity for pairs that the protocol leaves out by their Chamfer distance, and a finite number for others.
+
+    Args:
+        lines: Returns the lines of all instances for the Chamfer distance. It is called only if they are needed.
+        groups: Predictions and truth.
+        factor: The factor of distances to each line.
+        protocol: All settings.
+    """
+    distance = np.zeros(groups.pairs)
+    if protocol.prefilter is not None:
+        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, protocol.prefilter, False, distance)
+        distance[distance >= protocol.prefilter] = np.inf
     return distance
 
 

@@ -12,7 +12,7 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.network_frame import COLUMNS, COUNTS, ENTROPIES, MASS, MATCHED, PARTS, side_of, solve_network
 from mapgauge.metrics.network_result import NetworkPldResult, result_of
-from mapgauge.metrics.pld import added
+from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.protocols import BREAK_COST, Protocol
 from mapgauge.typing import Closed, Floats, PolylinesLike
 
@@ -83,8 +83,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     cost, way = protocol.break_cost, protocol.directed
     assert cost is not None
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    lines = ~np.isin(groups.label, groups.boxes)
-    for g in np.flatnonzero(lines & (groups.bounds[:, 2] > groups.bounds[:, 0])).tolist():
+    for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
         first, middle, end = groups.bounds[g].tolist()
         x, y = (
             side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, way)
@@ -98,12 +97,11 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
     value, mass, matched = added(parts), sums[..., MASS], sums[..., MATCHED]
-    total = np.where(mass + value > 0, mass + value, 1.0)
     points = np.where(matched > 0, matched, np.nan)
     return {
-        "network_pld": np.minimum(2 * value / total, 1.0),
+        "network_pld": normalised_value(value, mass),
         **dict(zip(_ENTROPIES, np.moveaxis(sums[..., ENTROPIES], -1, 0) / points, strict=True)),
-        **{f"network_{name}": 2 * part / total for name, part in zip(PARTS, parts, strict=True)},
+        **{f"network_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
         **dict(zip(_COUNTS, np.moveaxis(sums[..., COUNTS], -1, 0), strict=True)),
     }
 

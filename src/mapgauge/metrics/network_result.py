@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.network_frame import COUNTS, ENTROPIES, MASS, MATCHED, PARTS, NetworkSide, Overlaps
-from mapgauge.metrics.pld import added
+from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.typing import Floats
 
 
@@ -50,14 +50,12 @@ class NetworkPldResult:
     @property
     def normalised(self) -> float:
         """Normalised network PLD in [0, 1]; 0 if there is no confidence on either side."""
-        total = self.mass + self.value
-        return min(2 * self.value / total, 1.0) if total > 0 else 0.0
+        return float(normalised_value(self.value, self.mass))
 
     @property
     def normalised_parts(self) -> NetworkParts:
         """The five parts of the normalised value. They add up to it."""
-        total = self.mass + self.value
-        return NetworkParts._make(2 * part / total if total > 0 else 0.0 for part in self.parts)
+        return NetworkParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
 
     @property
     def split_entropy(self) -> float | None:

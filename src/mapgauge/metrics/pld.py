@@ -74,6 +74,23 @@ def normalised_parts(sums: Floats) -> Floats:
     return np.divide(2 * parts, total, out=np.zeros_like(parts), where=total > 0)
 
 
+def share_of(part: Any, value: Any, mass: Any) -> Any:
+    """Return the share of a part in a normalised value of order 1; 0 if there is no confidence on either side.
+
+    Args:
+        part: A part of the value, or the value itself.
+        value: The sum of all parts.
+        mass: Half the total confidence of both sides.
+    """
+    total = mass + value
+    return 2 * part / np.where(total > 0, total, 1.0)
+
+
+def normalised_value(value: Any, mass: Any) -> Any:
+    """Return the normalised value of order 1, in [0, 1]. Numbers or arrays, as for ``share_of``."""
+    return np.minimum(share_of(value, value, mass), 1.0)
+
+
 def _root(values: Floats, order: float) -> Floats:
     """Return the p-th root. Python uses the C library. The last bit of numpy's power differs between processors."""
     if order == 1:

@@ -15,7 +15,7 @@ from mapgauge.frames.track_findings import track_findings
 from mapgauge.frames.tracks import check_tracks, frames_from_tracks, in_time
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import added, normalised_pld
+from mapgauge.metrics.pld import added, normalised_pld, normalised_value, share_of
 from mapgauge.metrics.track_result import TrackPldResult, result_of
 from mapgauge.metrics.track_scene import COLUMNS, COUNTS, MASS, PARTS, PLD, solve_scene
 from mapgauge.protocols import SWITCH_COST, Protocol
@@ -124,15 +124,14 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
     value, mass = added(parts), sums[..., MASS]
-    total = np.where(mass + value > 0, mass + value, 1.0)
-    whole = np.minimum(2 * value / total, 1.0)
+    whole = normalised_value(value, mass)
     plain = np.concatenate([sums[..., PLD], mass[..., None]], axis=-1)
     count, fragments = np.moveaxis(sums[..., COUNTS], -1, 0)
     return {
         "track_pld": whole,
         "inconsistency": np.maximum(whole - np.minimum(normalised_pld(plain, 1.0), 1.0), 0.0),
         "switch_count": count,
-        **{f"track_{name}": 2 * part / total for name, part in zip(PARTS, parts, strict=True)},
+        **{f"track_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
         "fragmentations": fragments,
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.groups import Groups
-from mapgauge.metrics.pld import Parts, added, normalised_pld
+from mapgauge.metrics.pld import Parts, added, normalised_pld, normalised_value, share_of
 from mapgauge.metrics.track_scene import SceneAssignment, partners
 from mapgauge.typing import Floats
 
@@ -84,14 +84,12 @@ class TrackPldResult:
     @property
     def normalised(self) -> float:
         """Normalised T-PLD in [0, 1]; 0 if there is no confidence on either side."""
-        total = self.mass + self.value
-        return min(2 * self.value / total, 1.0) if total > 0 else 0.0
+        return float(normalised_value(self.value, self.mass))
 
     @property
     def normalised_parts(self) -> TrackParts:
         """The six parts of the normalised value. They add up to it."""
-        total = self.mass + self.value
-        return TrackParts._make(2 * part / total if total > 0 else 0.0 for part in self.parts)
+        return TrackParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
 
     @property
     def pld(self) -> float:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-import numpy as np
-
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import time_order
 from mapgauge.markup.html import shortened
 from mapgauge.results.results import Results
 from mapgauge.typing import Indices
@@ -36,7 +35,7 @@ def frames_by_scene(data: Results | MapFrames) -> dict[str, list[int]]:
     """Return the frames of each scene in the order of time. There are none without scenes."""
     scenes = data.scenes or ()
     times = timestamps_of(data, range(len(scenes)))
-    order = np.arange(len(scenes)) if times is None else np.argsort(times, kind="stable")
+    order = time_order(times, data.tokens[: len(scenes)])
     found: dict[str, list[int]] = {scene: [] for scene in scenes}
     for frame in order.tolist():
         found[scenes[frame]].append(frame)

@@ -16,6 +16,8 @@ from mapgauge.protocols import Protocol
 from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Floats, Indices
 
+BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
+
 
 def score(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: tuple[str, ...], rings: tuple[float, ...]
