@@ -1,7 +1,9 @@
 """The decorators that compile kernels, and the unsigned integers that kernels count with."""
 
 import hashlib
+import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -17,10 +19,25 @@ U = np.uint64
 ZERO, ONE, TWO, THREE = U(0), U(1), U(2), U(3)
 
 
-# numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
-# files of the kernels that are called and compiled in. This stamp is a hash of all kernel files, so that an edit or an
-# upgrade takes effect.
-_STAMP = hashlib.blake2b(b"".join(f.read_bytes() for f in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+_IMPORT = re.compile(rb"^from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
+
+
+@cache
+def _stamp(path: Path) -> str:
+    """Return a hash of a file of kernels and of all files of this folder that it imports, directly or not.
+
+    numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
+    files of the kernels that are called and compiled in. With this stamp, an edit or an upgrade takes effect, and only
+    the kernels that it concerns are compiled again.
+    """
+    reached: dict[Path, bytes] = {}
+    waiting = [path, Path(__file__)]
+    while waiting:
+        file = waiting.pop()
+        if file not in reached:
+            reached[file] = file.read_bytes()
+            waiting += [file.with_name(f"{name.decode()}.py") for name in _IMPORT.findall(reached[file])]
+    return hashlib.blake2b(b"".join(reached[file] for file in sorted(reached))).hexdigest()
 
 
 # Private options of numba. Without "_nrt", kernels count references. Without "no_cfunc_wrapper", they compile slower.
@@ -31,7 +48,7 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 def _compile(function: F, **options: Any) -> F:
     try:
         compiled: Any = numba.njit(**_OPTIONS, **options)(function)
-        compiled._cache._cache_file._source_stamp = _STAMP
+        compiled._cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
     except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
         compiled = numba.njit(**(_OPTIONS | {"cache": False}), **options)(function)
     return cast("F", compiled)
