@@ -205,7 +205,8 @@ def evaluate(
         wrong = any(finding.level == "error" for finding in found.findings)
         if not (silent or brief or streamed or wrong):
             lines.append(in_words(found, workers))
-        results.append(found if page or streamed else found.without_data())
+        last = len(results) == len(runs) - 1  # the data of others take memory for nothing
+        results.append(found if page or streamed or last else found.without_data())
     if len(given) == 1:
         show_results(form, results, names, by_class=by_class)
     else:
