@@ -49,8 +49,8 @@ def main(before: str, names: list[str], frames: int, rounds: int) -> None:
                     "before, s",
                     "after, s",
                     "ratio",
-                    "before and after, processor s",
-                    "before and after, peak MB",
+                    "processor s",
+                    "peak MB",
                 ),
             )
             for job in names:
