@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.streaming.worlds import copies, same, without_scenes, write_folder
+from tests.streaming.worlds import LINKED, OF_FRAMES, copies, same, without_scenes, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import plan
@@ -150,10 +150,11 @@ def executors() -> list[Executor]:
 
 
 @pytest.mark.parametrize("executor", executors(), ids=["threads", "processes"])
-def test_any_executor_does_the_work(world: World, tmp_path: Path, executor: Executor) -> None:
-    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+def test_any_executor_does_the_work(few: World, few_sides: tuple[Path, Path], executor: Executor) -> None:
     with executor:
-        assert same(mg.evaluate(x, y, engine=executor), mg.evaluate(*world))
+        streamed = mg.evaluate(*few_sides, LINKED, metrics=OF_FRAMES, engine=executor)
+    assert same(streamed, mg.evaluate(*few, LINKED, metrics=OF_FRAMES))
+    assert {"network_pld", "completeness", "due_to_missed"} <= set(streamed.mean)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
