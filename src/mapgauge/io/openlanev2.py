@@ -48,21 +48,21 @@ class _Key(NamedTuple):
 
 
 def _is_results(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.document, dict):
+    if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
-    results = content.document.get("results")
+    results = content.outline.get("results")
     frames = list(results.values())[:1] if isinstance(results, dict) else []
     return any(isinstance(frame, dict) and "predictions" in frame for frame in frames)
 
 
 def _is_truth(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.document, dict):
+    if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
     return any(
         ((isinstance(key, tuple) and len(key) == 3) or isinstance(key, str))
         and isinstance(frame, dict)
         and ("annotation" in frame or (isinstance(key, tuple) and "sensor" in frame))
-        for key, frame in list(content.document.items())[:1]
+        for key, frame in list(content.outline.items())[:1]
     )
 
 

@@ -28,9 +28,9 @@ Frames: TypeAlias = MapFrames | str | os.PathLike[str]
 Unknown: TypeAlias = Literal["error", "ignore"]
 
 
-def loaded(frames: Frames, degenerate: Degenerate = "strict") -> MapFrames:
+def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | None = None) -> MapFrames:
     """Return frames in memory unchanged, or read them from a file."""
-    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate)
+    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate, workers=workers)
 
 
 def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
