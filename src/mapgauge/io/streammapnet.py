@@ -53,7 +53,7 @@ def _is_results(content: Content) -> bool:
             return False
         return bool(content.keys & set(_KEYS)) or content.text.rstrip().endswith((b"{}}", b"{} }"))  # no frames
     if content.kind == "pickle":
-        document = content.document if isinstance(content.document, dict) else {}
+        document = content.outline if isinstance(content.outline, dict) else {}
         results = None if "groundTruth" in document else document.get("results")
         frames = list(results.values()) if isinstance(results, dict) else [0]
         return all(isinstance(frame, dict) and ("scores" in frame or "labels" in frame) for frame in frames[:1])
@@ -145,7 +145,7 @@ def _is_truth(content: Content) -> bool:
         return False
     if content.kind == "json" and (content.keys & {"results", "GTs", "features"} or not content.text.startswith(b"{")):
         return False
-    document = content.document
+    document = content.outline
     if not isinstance(document, dict):
         return False
     return all(
