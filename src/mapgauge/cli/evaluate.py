@@ -161,9 +161,10 @@ def evaluate(
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
+    ahead = None if streamed else reading.predictions_ahead(predictions[0])
+
     from mapgauge import evaluate as evaluate_frames
 
-    ahead = None if streamed else reading.predictions_ahead(predictions[0])
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)

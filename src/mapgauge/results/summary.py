@@ -101,6 +101,16 @@ class Summary:
         there = (self.totals.predicted + self.totals.true > 0).tolist()
         return tuple(name for name, any_there in zip(self.class_names, there, strict=True) if not any_there)
 
+    @property
+    def frames(self) -> dict[str, int]:
+        """Numbers of frames that were evaluated, missing from the predictions, ignored, and without truth."""
+        return {
+            "evaluated": self.totals.frames,
+            "missing": self.frames_missing,
+            "ignored": self.frames_ignored,
+            "without_truth": self.totals.without_truth,
+        }
+
     def keys(self, metric: str) -> list[str]:
         """Return the keys of the values of a metric, in the order of tables."""
         found = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
@@ -121,12 +131,7 @@ class Summary:
             "mapgauge": self.version,
             "protocol": self.protocol.to_dict(),
             "inputs": {"predictions": self.inputs[0].to_dict(), "truth": self.inputs[1].to_dict()},
-            "frames": {
-                "evaluated": self.totals.frames,
-                "missing": self.frames_missing,
-                "ignored": self.frames_ignored,
-                "without_truth": self.totals.without_truth,
-            },
+            "frames": self.frames,
             "classes": self.classes,
             "mean": self.mean,
             "without_value": list(self.without_value),
