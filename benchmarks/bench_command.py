@@ -117,7 +117,6 @@ def start_command() -> list[str]:
     code = """
 import mapgauge.cli.app, mapgauge.evaluation.evaluate
 from mapgauge import kernels
-kernels.alone = True
 kernels.resample.lengths_of(kernels.resample.np.zeros((2, 2)), kernels.resample.np.array([0, 2]))
 """
     return [sys.executable, "-c", code]

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mapgauge import kernels
 from mapgauge.errors import MapgaugeError
 
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
@@ -36,7 +35,6 @@ def main() -> None:
     gate, 70 for an unexpected error, which is a bug, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     _open_streams()
-    kernels.alone = True
     gc.set_threshold(*_COLLECTED)
     code: int | str | None = INTERRUPTED
     with _signals() as received, suppress(KeyboardInterrupt):  # also between the commands of ``_run``

@@ -12,6 +12,7 @@ import numpy as np
 from numba.extending import typeof_impl
 
 from mapgauge.kernels._inner import INNER
+from mapgauge.kernels._loading import load_lean
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -76,6 +77,7 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
         compiled = numba.njit(**_OPTIONS, **options)(function)
         compiled._cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
+        load_lean(compiled)
     except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
         compiled = numba.njit(**(_OPTIONS | {"cache": False}), **options)(function)
     return compiled

@@ -65,7 +65,9 @@ def hits_of_lines(lines, closed, bounds, order, factor, directed, thresholds, st
     """
     longest = longest_of(lines)
     row, room = np.empty((2, longest)), np.empty((lines.points.shape[0], 3 * longest))
-    largest = thresholds.max()
+    largest = -np.inf
+    for t in range(len(thresholds)):
+        largest = max(largest, thresholds[t])
     free = np.full(len(order), largest)
     for g in range(len(bounds)):
         first, end = U(bounds[g, 1]), U(bounds[g, 2])
