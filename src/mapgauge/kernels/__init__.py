@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mapgauge.kernels import (
         assignment,
         band,
+        blake2b,
         bootstrap,
         causes,
         chamfer,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "assignment",
     "band",
+    "blake2b",
     "bootstrap",
     "causes",
     "chamfer",
