@@ -161,9 +161,10 @@ def evaluate(
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
+    ahead = None if streamed else reading.predictions_ahead(predictions[0])
+
     from mapgauge import evaluate as evaluate_frames
 
-    ahead = None if streamed else reading.predictions_ahead(predictions[0])
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
@@ -205,7 +206,8 @@ def evaluate(
         wrong = any(finding.level == "error" for finding in found.findings)
         if not (silent or brief or streamed or wrong):
             lines.append(in_words(found, workers))
-        results.append(found if page or streamed else found.without_data())
+        last = len(results) == len(runs) - 1  # the data of others take memory for nothing
+        results.append(found if page or streamed or last else found.without_data())
     if len(given) == 1:
         show_results(form, results, names, by_class=by_class)
     else:
