@@ -3,7 +3,7 @@
 All functions raise ``Irregular`` for a file that only the readers of single objects can judge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def _lengths(tree: PickleTree, rows: Rows) -> Indices:
     return extents[:, 0]
 
 
-def arrays_of(tree: PickleTree, rows: Rows) -> Sequence[Any]:
+def arrays_of(tree: PickleTree, rows: Rows) -> Iterable[Any]:
     """Return small arrays or nested lists of numbers. Those of equal form become one array."""
     if tree.are(rows, "ARRAY").all():
         dimensions, extents = tree.shapes(rows)
