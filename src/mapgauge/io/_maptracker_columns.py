@@ -35,7 +35,7 @@ def read_tracks(tree: PickleTree, collector: Collector) -> tuple[list[Pose], Ind
     collector.scenes += scenes
     vectors = tree.member(frames, "vectors")
     if tree.are(vectors, "ARRAY").all():
-        counts, sizes, coords = stacked_points_of(tree, vectors)
+        counts, sizes, coords = stacked_points_of(tree, vectors, flat=True)
     else:
         counts, inside = tree.items(vectors)
         sizes, coords = points_of(tree, inside, flat=True)
