@@ -16,7 +16,7 @@ from mapgauge.io._tree_columns import codes_of, points_of, track_names
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Confidences, Flags, Indices, Points
 
-_BLOCK = 1 << 22  # scores that are converted at once
+_BLOCK = 1 << 19  # scores that are converted at once
 
 
 class Entries(NamedTuple):
