@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -81,6 +81,10 @@ bench-truth: .venv-bench/installed
 
 bench-network: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_network_pld
+
+# Compares this tree with an earlier commit, job by job: make bench-against BEFORE=COMMIT
+bench-against: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_against $(BEFORE)
 
 clean:
 	rm -rf .coverage* demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -163,6 +163,7 @@ def evaluate(
 
     from mapgauge import evaluate as evaluate_frames
 
+    ahead = None if streamed else reading.predictions_ahead(predictions[0])
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
@@ -186,7 +187,8 @@ def evaluate(
                 tell_inputs(found)
         else:
             if x is None or k == 0:
-                x = reading.beside(reading.predictions(path), y)
+                x = reading.beside(ahead() if ahead is not None else reading.predictions(path), y)
+                ahead = None
                 check_classes(classes, x.name, y.classes, x.classes)
                 if not silent:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)

@@ -185,9 +185,9 @@ class ParquetColumns:
             if pa.types.is_struct(kind):
                 axes = block.flatten()
                 for k in range(width):
-                    part[:, k] = _floats(axes[kind.get_field_index(AXES[k])])
+                    part[:, k] = _numbers(axes[kind.get_field_index(AXES[k])])
             else:
-                part[:] = _floats(pa.compute.list_flatten(block)).reshape(-1, width)
+                part[:] = _numbers(pa.compute.list_flatten(block)).reshape(-1, width)
 
         if self.whole:
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
@@ -253,5 +253,12 @@ def _lengths(lists: Any) -> Indices:
 
 def _floats(values: Any) -> NDArray[np.float64]:
     """Return numbers as float64; null is NaN."""
+    return np.asarray(_numbers(values), np.float64)
+
+
+def _numbers(values: Any) -> NDArray[np.floating[Any]]:
+    """Return numbers in their own width if they are floating; null is NaN."""
     pa, _ = pyarrow_modules()
-    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if not pa.types.is_floating(values.type):
+        values = values.cast(pa.float64(), safe=False)
+    return np.asarray(values.to_numpy(zero_copy_only=False))

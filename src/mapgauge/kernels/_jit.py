@@ -3,12 +3,15 @@
 import hashlib
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.extending import typeof_impl
+
+from mapgauge.kernels._inner import INNER
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -45,13 +48,41 @@ _LEAN: dict[str, Any] = {"_nrt": False}
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
-def _compile(function: F, **options: Any) -> F:
+class Kernel:
+    """A compiled function. It is called from Python and by other kernels, and compiled for both separately.
+
+    Only what Python calls is cached on disk, together with all that it calls.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.entry = _dispatcher(function, options)
+        self.inner = self.entry if INNER is None else numba.njit(**(_OPTIONS | options | INNER))(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.entry(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # type: ignore[no-any-return, attr-defined]
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, _: object) -> Any:
+    """Tell numba what other kernels call."""
+    return numba.types.Dispatcher(kernel.inner)
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
-        compiled: Any = numba.njit(**_OPTIONS, **options)(function)
+        compiled = numba.njit(**_OPTIONS, **options)(function)
         compiled._cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
     except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
         compiled = numba.njit(**(_OPTIONS | {"cache": False}), **options)(function)
-    return cast("F", compiled)
+    return compiled
+
+
+def _compile(function: F, **options: Any) -> F:
+    return cast("F", Kernel(function, options))
 
 
 def jit(function: F) -> F:
