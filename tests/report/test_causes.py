@@ -30,8 +30,8 @@ def test_costs_of_drawn_instances_add_up_to_the_causes_of_their_frame(two: Path,
     for k, method in enumerate(methods):
         sums = np.zeros((len(meta["drawn"]), 3, len(CAUSES)))
         for side in ("predictions", "truth"):
-            label, ends, first = (arrays[f"{k}.{side}.{name}"] for name in ("label", "causes", "frames"))
-            owner = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+            label, counts, first = (arrays[f"{k}.{side}.{name}"] for name in ("label", "causes", "frames"))
+            owner = np.repeat(np.arange(len(counts)), counts)
             frame = np.searchsorted(first, owner, side="right") - 1
             np.add.at(sums, (frame, label[owner], arrays[f"{k}.{side}.cause"]), arrays[f"{k}.{side}.cost"])
         expected = method.scores.sums["causes"][0][meta["drawn"], :, :-1]
