@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +94,7 @@ def stages(results: mg.Results, folder: Path) -> None:
     measured("causes of drawn instances", lambda: cause_columns(caused, drawn))
     measured("compression", lambda: pack(numbers | drawings(caused, drawn[:1], lambda: None)))
     for name, causes in (("whole report", None), ("whole report, --no-causes", False)):
-        measured(name, lambda causes=causes: write_report(results, page, frames=DRAWN, causes=causes))
+        measured(name, partial(write_report, results, page, frames=DRAWN, causes=causes))
         row(f"{name}: size of the page, MB", f"{page.stat().st_size / 1e6:.2f}", "")
 
 
