@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.compile import compile_for
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
@@ -160,6 +161,9 @@ def evaluate(
     reading.check(*predictions, truth)
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
+
+    also = ((not (silent or brief or streamed), "words"), (page is not None, "report"))
+    compile_for(["read", *(name for names_ in chosen for name in names_), *(work for needed, work in also if needed)])
 
     from mapgauge import evaluate as evaluate_frames
 
