@@ -20,7 +20,16 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
 from mapgauge.results.summary import Input, Summary
-from mapgauge.scoring.prepare import Frames, check_needs, check_rings, findings_of, loaded, prepare, with_scenes
+from mapgauge.scoring.prepare import (
+    Frames,
+    check_needs,
+    check_rings,
+    findings_of,
+    in_order_of_rows,
+    loaded,
+    prepare_to_score,
+    with_scenes,
+)
 from mapgauge.scoring.threads import Beside, Progress
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
@@ -126,7 +135,7 @@ def evaluate(
         sides = with_axes_of(*sides), sides[1]
     if scenes is not None:
         sides = sides[0], with_scenes(sides[1], scenes)
-    x, y = prepare(*sides, settings, unknown)
+    x, y = prepare_to_score(*sides, settings, unknown)
     check_needs(chosen, x, y)
     findings = Beside(partial(findings_of, *sides, settings, chosen))
     tracks = uses_tracks(chosen)
@@ -145,4 +154,4 @@ def evaluate(
         version=__version__,
         source=scores,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), (x, y))
+    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), partial(in_order_of_rows, x, y))

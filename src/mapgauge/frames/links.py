@@ -96,6 +96,22 @@ class Links:
         return rising
 
     @classmethod
+    def unchecked(
+        cls,
+        source: Indices,
+        target: Indices,
+        weight: NDArray[np.float64],
+        code: NDArray[np.uint8],
+        kinds: tuple[str, ...],
+    ) -> "Links":
+        """Make links of columns that are sound and in order, without a look at them."""
+        made = object.__new__(cls)
+        columns = {"source": source, "target": target, "weight": weight, "code": code, "kinds": kinds}
+        for name, column in columns.items():
+            object.__setattr__(made, name, column)
+        return made
+
+    @classmethod
     def of(
         cls,
         source: ArrayLike,
@@ -153,16 +169,13 @@ class Links:
         self, rows: Flags | Indices | slice, source: Indices | None = None, target: Indices | None = None
     ) -> "Links":
         """Return some of the links, at other instances if these are given."""
-        made = object.__new__(Links)  # the columns were checked, and only their order may be wrong
-        columns = {
-            "source": self.source[rows] if source is None else source,
-            "target": self.target[rows] if target is None else target,
-            "weight": self.weight[rows],
-            "code": self.code[rows],
-            "kinds": self.kinds,
-        }
-        for name, column in columns.items():
-            object.__setattr__(made, name, column)
+        made = Links.unchecked(  # the columns were checked, and only their order may be wrong
+            self.source[rows] if source is None else source,
+            self.target[rows] if target is None else target,
+            self.weight[rows],
+            self.code[rows],
+            self.kinds,
+        )
         made._sort()
         return made
 

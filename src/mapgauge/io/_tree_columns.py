@@ -3,12 +3,13 @@
 All functions raise ``Irregular`` for a file that only the readers of single objects can judge.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.files.pickle_tree import Irregular, PickleTree, Rows, expect
+from mapgauge.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
 from mapgauge.typing import Indices, Points
@@ -71,17 +72,29 @@ def _lengths(tree: PickleTree, rows: Rows) -> Indices:
     return extents[:, 0]
 
 
+def arrays_of(tree: PickleTree, rows: Rows) -> Sequence[Any]:
+    """Return small arrays or nested lists of numbers. Those of equal form become one array."""
+    if tree.are(rows, "ARRAY").all():
+        dimensions, extents = tree.shapes(rows)
+        if len(rows) and (dimensions == dimensions[0]).all() and (extents == extents[0]).all():
+            return tree.array_values(rows, "iuf").reshape(len(rows), *extents[0, : dimensions[0]])
+    elif tree.are(rows, "LIST").all():
+        form, inside = [len(rows)], rows
+        while len(inside) and tree.are(inside, "LIST").all():
+            counts, inside = tree.items(inside)
+            form.append(int(counts[0]))
+            expect(counts == counts[0])
+        return tree.numbers(inside).reshape(form)
+    return tree.values(rows)
+
+
 def codes_of(collector: Collector, labels: Indices) -> Indices:
     """Return the codes of the classes of numeric labels."""
-    return _looked_up({label: collector.codes[name] for label, name in collector.table.items()}, labels)
-
-
-def _looked_up(table: Mapping[int, int], keys: Indices) -> Indices:
-    unique, inverse = np.unique(keys, return_inverse=True)
-    try:
-        return np.array([table[key] for key in unique.tolist()], np.int64)[inverse]
-    except KeyError:
-        raise Irregular from None
+    unique, inverse = np.unique(labels, return_inverse=True)
+    names = [collector.table.get(label) for label in unique.tolist()]
+    codes = [-1 if name is None else collector.codes.get(name, -1) for name in names]
+    expect(-1 not in codes)
+    return np.array(codes, np.int64)[inverse]
 
 
 def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | int], which: Indices) -> Names:

@@ -89,10 +89,18 @@ function instancesOf(method, place, side) {
       closed: of("closed")[i] === 1,
       confidence: of("confidence")[i],
       line: upright(lineOf(of("coords"), of("points")[i], of("points")[i + 1])),
+      causes: meta.causes.length ? causesOf(of, i) : [],
       match: null,
     });
   }
   return found;
+}
+
+// The causes of the costs of an instance, the largest first.
+function causesOf(of, i) {
+  const found = [];
+  for (let k = i ? of("causes")[i - 1] : 0; k < of("causes")[i]; k++) found.push({ cause: of("cause")[k], cost: of("cost")[k] });
+  return found.sort((a, b) => b.cost - a.cost);
 }
 
 // A drawn frame of one method: predictions, truth, and matches. Matched instances refer to their match.

@@ -193,9 +193,11 @@ function describe(method, frame, instance) {
   const scale = arrays[`${method}.scale`][drawnAt[frame] * classCount + instance.label];
   const share = (cost) => (cost * scale).toFixed(4);
   const of = meta.shares ? `share of the ${meta.shares} of the class` : "cost";
+  const why = instance.causes.map(({ cause, cost }) => `${meta.causes[cause].name} ${share(cost)}`);
+  const causes = why.length ? [`${why.length > 1 ? "causes" : "cause"}: ${why.join(", ")}`] : [];
   if (!instance.match) {
     const kind = instance.side === "truth" ? "missed" : "false";
-    said.push(`unmatched: ${kind}`, `${of}: ${share(instance.confidence / 2)}`);
+    said.push(`unmatched: ${kind}`, `${of}: ${share(instance.confidence / 2)}`, ...causes);
     return said;
   }
   const { prediction, truth, distance, pairs, costs } = instance.match;
@@ -206,6 +208,7 @@ function describe(method, frame, instance) {
     `${pairs.x.length} matched points, unmatched: ${prediction.line.x.length - pairs.x.length} predicted, ${truth.line.x.length - pairs.x.length} true`,
     `${of}: ${share(costs[0] + costs[1] + costs[2])}`,
     ...costs.map((cost, k) => `${COSTS[k]} ${share(cost)}`),
+    ...causes,
   );
   return said;
 }
