@@ -22,11 +22,11 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     from mapgauge.metrics.table import METRICS
 
     known = list(signatures.table())
-    wanted = listed(metrics)
-    unknown = [name for name in wanted or () if name not in METRICS]
+    wanted = listed(metrics) or []
+    unknown = [name for name in wanted if name not in METRICS]
     if unknown:
         refuse("--metrics", f"unknown metric {', '.join(unknown)}. Known: {', '.join(METRICS)}")
-    works = known if wanted is None else ["read", *wanted]
+    works = ["read", *wanted] if wanted else known
     folder = signatures.folder()
     if folder is None:
         refuse("NUMBA_CACHE_DIR", "no folder can be written, so compiled kernels cannot be stored. Set it to a folder")
@@ -37,7 +37,7 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     for one in missing:  # those that the processes did not compile
         signatures.compile_kernel(one)
     say(f"{len(missing)} kernels compiled in {time.monotonic() - begun:.0f} s, {_size_of(folder)} in {folder}")
-    later = [name for name in wanted or () if name not in known]
+    later = [name for name in wanted if name not in known]
     if later:
         inform(f"compiled on first use: {', '.join(later)}")
 

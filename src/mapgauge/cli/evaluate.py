@@ -1,6 +1,6 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -162,8 +162,10 @@ def evaluate(
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
-    also = ((not (silent or brief or streamed), "words"), (page is not None, "report"))
-    compile_for(["read", *(name for names_ in chosen for name in names_), *(work for needed, work in also if needed)])
+    needed = ["read", *chain.from_iterable(chosen)]
+    if "pld" in needed and not (silent or brief or streamed):
+        needed.append("words")
+    compile_for([*needed, *(["report"] if page else [])])
 
     from mapgauge import evaluate as evaluate_frames
 

@@ -12,7 +12,7 @@ This uses classes of numba that are not part of its public interface. For versio
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]
+import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
 
