@@ -1,12 +1,13 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.compile import compile_for
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
@@ -161,6 +162,10 @@ def evaluate(
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
+    needed = ["read", *chain.from_iterable(chosen)]
+    if "pld" in needed and not (silent or brief or streamed):
+        needed.append("words")
+    compile_for([*needed, *(["report"] if page else [])])
     ahead = None if streamed else reading.predictions_ahead(predictions[0])
 
     from mapgauge import evaluate as evaluate_frames
