@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mapgauge.kernels import (
         assignment,
         band,
+        blake2b,
         bootstrap,
         causes,
         chamfer,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         pickle_tree,
         pld,
         reference,
+        reference_causes,
         resample,
         savings,
         snapping,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "assignment",
     "band",
+    "blake2b",
     "bootstrap",
     "causes",
     "chamfer",
@@ -64,6 +67,7 @@ __all__ = [
     "pickle_tree",
     "pld",
     "reference",
+    "reference_causes",
     "resample",
     "savings",
     "snapping",
