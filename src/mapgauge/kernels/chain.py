@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from mapgauge.kernels._extremes import most
 from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
-from mapgauge.kernels.band import AT, HIGH, LOW
+from mapgauge.kernels.band import AT, HIGH, LOW, PREFIX, REST, ROW_BEST
 from mapgauge.kernels.lines import BLOCK
 
 UP, LEFT, MATCH = 0, 1, 2
@@ -41,11 +41,11 @@ def row_at(t, n, reading):
 
 @jit
 def rest_by_rows(band, n, reading):
-    """Fill ``rest`` from ``row_best``, because no row can contribute more than its largest gain."""
-    band.rest[n] = 0.0
+    """Fill ``REST`` from ``ROW_BEST``, because no row can contribute more than its largest gain."""
+    band.work[REST, n] = 0.0
     for back in range(n):
         t = n - ONE - back
-        band.rest[t] = band.rest[t + ONE] + band.row_best[row_at(t, n, reading)]
+        band.work[REST, t] = band.work[REST, t + ONE] + band.work[ROW_BEST, row_at(t, n, reading)]
 
 
 @jit
@@ -154,13 +154,13 @@ def _carry(prefix, first, last, best):
 def heaviest_chain(band, n, m, reading, floor, move, strip, end):
     """Gain of the heaviest chain, or -1 as soon as it is certain that the gain does not exceed ``floor``.
 
-    ``rest`` must hold an upper bound of the gain from each row on; it is not used if ``floor`` is negative. ``move`` is
+    ``REST`` must hold an upper bound of the gain from each row on; it is not used if ``floor`` is negative. ``move`` is
     either the band's array, to record the chain for ``trace``, or None if only the value is needed. ``strip`` is None,
     or the slots of the two chains in ``path`` between which the chain must stay. If ``end`` is not 0, the chain
-    continues the one in ``prefix``, of which positions up to ``end`` are stored.
+    continues the one in ``PREFIX``, of which positions up to ``end`` are stored.
     """
     first_run, runs, gain = band.first_run, band.runs, band.gain
-    prefix, reach, rest = band.prefix, band.reach, band.rest
+    prefix, reach, rest = band.work[PREFIX], band.reach, band.work[REST]
     cut, backward = reading.cut, reading.backward
     prefix[ZERO] = 0.0
     t = ZERO
@@ -227,8 +227,8 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
             if move is not None:
                 reach[last] = p - ONE if p <= end else m
         t += ONE
-    band.stored[ZERO] = end
-    return prefix[end]
+    prefix[ZERO] = end  # the value there is 0, so its place is free
+    return prefix[end] if end > ZERO else 0.0
 
 
 @jit

@@ -16,7 +16,7 @@ cut halfway between two others is therefore searched only in the strip between t
 
 from mapgauge.kernels._extremes import most
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
-from mapgauge.kernels.band import AT, HIGH, LOW
+from mapgauge.kernels.band import AT, CUT_GAIN, EARLY, HIGH, LATE, LOW, REST, ROW_BEST, TRIED
 from mapgauge.kernels.chain import Reading, heaviest_chain, row_at, trace
 from mapgauge.kernels.lines import BLOCK
 
@@ -54,7 +54,7 @@ def _carry_back(values, first, last, best):
 
 @jit
 def _rest_over_two_rounds(band, n, m, reading, promise, floor):
-    """Fill ``rest`` with the gains of the heaviest chains over the double round, from each row on.
+    """Fill ``REST`` with the gains of the heaviest chains over the double round, from each row on.
 
     Returns the column at which the chain over all rows begins, and whether its gain exceeds ``floor``. Stops as soon as
     the gain cannot exceed it. This is the mirror image of ``heaviest_chain``: rows and columns are processed from their
@@ -65,8 +65,8 @@ def _rest_over_two_rounds(band, n, m, reading, promise, floor):
     continue anywhere in the second, so with the rows before it gains up to ``late[begin]``. A row of the two rounds is
     processed in one loop.
     """
-    first_run, runs, gain, rest = band.first_run, band.runs, band.gain, band.rest
-    late, early = band.late, band.early
+    first_run, runs, gain = band.first_run, band.runs, band.gain
+    rest, late, early = band.work[REST], band.work[LATE], band.work[EARLY]
     late[m] = early[m] = rest[n] = 0.0
     begin, first_column = m, ZERO
     for back in range(n):
@@ -74,7 +74,7 @@ def _rest_over_two_rounds(band, n, m, reading, promise, floor):
         if rest[t + ONE] + promise <= floor:
             return ZERO, False
         i = row_at(t, n, reading)
-        promise -= band.row_best[i]
+        promise -= band.work[ROW_BEST, i]
         b = i // BLOCK
         later, earlier = late[begin], early[begin]
         best = best_early = 0.0
@@ -149,14 +149,14 @@ def _record_path(band, n, m, reading, matched, slot):
 @jit
 def _gain_of_cut(band, n, m, reading, strip, slot):
     """Store the gain of one cut, and its chain in a slot."""
-    band.cut_gain[reading.cut] = heaviest_chain(band, n, m, reading, -1.0, band.move, strip, ZERO)
+    band.work[CUT_GAIN, reading.cut] = heaviest_chain(band, n, m, reading, -1.0, band.move, strip, ZERO)
     matched, _ = trace(band, n, m, reading, strip, m, ZERO)
     _record_path(band, n, m, reading, matched, slot)
 
 
 @jit
 def gains_of_cuts(band, n, m, first_row, backward):
-    """Fill ``cut_gain`` with the gain of the heaviest chain of every cut, by divide and conquer.
+    """Fill ``CUT_GAIN`` with the gain of the heaviest chain of every cut, by divide and conquer.
 
     The cuts are the nodes of a binary tree, and a node is visited before its children. A chain is needed until both
     subtrees of its node are done, so each level of the tree needs one slot.
@@ -183,7 +183,7 @@ def gains_of_cuts(band, n, m, first_row, backward):
 def best_cut(band, n, m, first_row, backward, promise, floor, move, long):
     """The gain of the heaviest chain over all cuts of a closed y, and its cut; -1 if no gain exceeds ``floor``.
 
-    ``row_best`` must be filled, and ``promise`` is its sum. Unless ``long`` is None, the gains of all cuts are computed
+    ``ROW_BEST`` must be filled, and ``promise`` is its sum. Unless ``long`` is None, the gains of all cuts are computed
     at once after a few cuts. The first chain, which is usually the best, is recorded in ``move`` unless that is None.
     Also returns whether a chain was recorded, and whether it is the best.
     """
@@ -191,10 +191,10 @@ def best_cut(band, n, m, first_row, backward, promise, floor, move, long):
     cut, promising = _rest_over_two_rounds(band, n, m, reading, promise, floor)
     if not promising:
         return -1.0, ZERO, False, False
-    rest, tried = band.rest, band.tried
+    rest, tried = band.work[REST], band.work[TRIED]
     for j in range(m):
-        tried[j] = False
-    tried[cut] = True
+        tried[j] = 0.0
+    tried[cut] = 1.0
     best = max(floor, heaviest_chain(band, n, m, Reading(first_row, backward, cut), floor, move, None, ZERO))
     chains, first = 1, cut
     for t in range(n):
@@ -207,12 +207,12 @@ def best_cut(band, n, m, first_row, backward, promise, floor, move, long):
             at = band.runs[r, AT] + (i - b * BLOCK) * width
             for k in range(width):
                 j = low + k
-                if band.gain[at + k] > 0.0 and not tried[j]:
-                    tried[j] = True
+                if band.gain[at + k] > 0.0 and tried[j] == 0.0:
+                    tried[j] = 1.0
                     if long is not None and chains == FEW:
                         gains_of_cuts(band, n, m, first_row, backward)
                     if long is not None and chains >= FEW:
-                        gain = band.cut_gain[j]
+                        gain = band.work[CUT_GAIN, j]
                     else:
                         gain = heaviest_chain(band, n, m, Reading(first_row, backward, j), best, None, None, ZERO)
                     chains += 1

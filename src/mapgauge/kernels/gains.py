@@ -18,7 +18,7 @@ import math
 
 from mapgauge.kernels._extremes import most
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.band import AT, HIGH, LOW, allocate_band, find_runs
+from mapgauge.kernels.band import AT, COLUMN_BEST, HIGH, LOW, ROW_BEST, allocate_band, find_runs
 from mapgauge.kernels.lines import BLOCK, START, blocks_in
 
 ROUND = 1.5 * 2.0**8  # adding and subtracting this rounds a number in [-128, 1] to a multiple of 2^-44
@@ -116,8 +116,8 @@ def band_of_matrix(distance, closed, cutoff, order):
 
 @jit
 def best_of_rows(band, n):
-    """Fill ``row_best`` and return its sum, an upper bound of the gain of every chain."""
-    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.row_best
+    """Fill ``ROW_BEST`` and return its sum, an upper bound of the gain of every chain."""
+    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.work[ROW_BEST]
     total = 0.0
     for i in range(n):
         b = i // BLOCK
@@ -135,7 +135,7 @@ def best_of_rows(band, n):
 @jit
 def best_of_columns(band, n, m):
     """Sum of the largest gain of each column, an upper bound of the gain of every chain."""
-    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.column_best
+    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.work[COLUMN_BEST]
     for j in range(m):
         column_best[j] = 0.0
     for b in range(blocks_in(n)):
