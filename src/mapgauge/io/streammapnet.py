@@ -26,7 +26,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
-from mapgauge.io._json import decode, keys_are_unique, read_points
+from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._pickling import portable_pickle
 from mapgauge.io._streammapnet_columns import read_results, read_truth
@@ -38,9 +38,9 @@ _KEYS = ("vectors", "scores", "labels")
 
 
 class _Frame(msgspec.Struct, gc=False):
-    vectors: msgspec.Raw
-    scores: list[float]
-    labels: list[int]
+    vectors: Place
+    scores: Place
+    labels: Place
 
 
 class _Document(msgspec.Struct, gc=False):
@@ -81,30 +81,28 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
 
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
-    document = decode(content.text, _Document)
-    if document is None:
+    lists = NumberLists.of(content.text, collector.options.workers)
+    document = None if lists is None else decode(lists.text, _Document)
+    if lists is None or document is None:
         return None
     frames = list(document.results.values())
-    vectors = [frame.vectors for frame in frames]
-    points = read_points(vectors)
-    if not keys_are_unique(content.text, 1 + (1 + len(_KEYS)) * len(frames), vectors, document.meta):
+    points = lists.polylines([frame.vectors for frame in frames])
+    scores = lists.numbers([frame.scores for frame in frames])
+    labels = lists.numbers([frame.labels for frame in frames])
+    if points is None or scores is None or labels is None:
         return None
-    lengths = np.array([(len(frame.scores), len(frame.labels)) for frame in frames], np.int64).reshape(-1, 2)
-    if points is None or not (points.counts[:, None] == lengths).all():
+    if not keys_are_unique(lists.text, 1 + (1 + len(_KEYS)) * len(frames), (), document.meta):
         return None
-    code = {label: collector.codes[name] for label, name in collector.table.items()}
-    try:
-        labels = np.array([code[label] for frame in frames for label in frame.labels], np.int64)
-    except KeyError:
+    if not (points.counts == scores[0]).all() or not (points.counts == labels[0]).all():
+        return None
+    codes = np.full(len(labels[1]), -1)
+    for label, name in collector.table.items():
+        codes[labels[1] == label] = collector.codes[name]
+    if (codes < 0).any():
         return None
     collector.tokens += document.results
-    collector.add_columns(
-        np.repeat(np.arange(len(frames)), points.counts),
-        labels,
-        np.array([score for frame in frames for score in frame.scores], np.float64),
-        points.sizes,
-        points.coords,
-    )
+    frame = np.repeat(np.arange(len(frames)), points.counts)
+    collector.add_columns(frame, codes, scores[1], points.sizes, points.coords)
     return collector.finish()
 
 
