@@ -1,8 +1,8 @@
 """Measures the speed and the memory of the readers.
 
-Run it with ``make bench-io``. The baseline does what scripts of the field do: ``json.load`` or ``pickle.load``, then one
-numpy array per polyline. Each file is read in its own process, so that its peak memory is measured alone. The two run in turn, and the
-best of each counts. Both must read the same data.
+Run it with ``make bench-io``. The baseline does what scripts of the field do: ``json.load`` or ``pickle.load``, then
+one numpy array per polyline. Each file is read in its own process, so that its peak memory is measured alone. The two
+run in turn, and the best of each counts. Both must read the same data.
 """
 
 import argparse
@@ -104,7 +104,7 @@ def generate_others(folder: Path, frames: int) -> None:
         json.dump({"meta": {"vector": True}, "results": hdmapnet}, file)
     _dump(tracks, folder / "pos_predictions.pkl")
     _dump(
-        {"results": vectormapnet, "groundTruth": dict.fromkeys(vectormapnet, {"vectors": []})},
+        {"results": vectormapnet, "groundTruth": {token: {"vectors": []} for token in vectormapnet}},
         folder / "vectormapnet.pkl",
     )
     _dump(truth, folder / "tmp_gts.pkl")
@@ -125,7 +125,8 @@ def generate_others(folder: Path, frames: int) -> None:
 def _lines(rng: np.random.Generator, count: int, dimension: int) -> NDArray[np.float64]:
     """Random polylines."""
     steps = rng.normal(0, 1, (count, POINTS, dimension))
-    return rng.uniform(-30, 30, (count, 1, dimension)) + steps.cumsum(axis=1)
+    lines: NDArray[np.float64] = rng.uniform(-30, 30, (count, 1, dimension)) + steps.cumsum(axis=1)
+    return lines
 
 
 def _dump(document: object, path: Path) -> None:
@@ -212,13 +213,17 @@ WAYS: dict[str, Callable[[Path], object]] = {
 }
 
 
-WARM = ("warm.json", "warm.parquet", "warm.pkl", "warm_lanes.pkl")
+WARM = {  # small files of the same kind
+    ".json": ("warm.json",),
+    ".parquet": ("warm.json", "warm.parquet"),
+    ".pkl": ("warm.pkl", "warm_lanes.pkl"),
+}
 
 
 def child(way: str, path: Path) -> None:
     """Read once in this process and print seconds, megabytes and a summary of the data."""
     if way == "mapgauge":  # load kernels and import first, so that the clock sees the second file of a session
-        for name in WARM:
+        for name in WARM[path.suffix]:
             mg.read(path.parent / name)
     begin = time.perf_counter()
     read = WAYS[way](path)
@@ -256,10 +261,10 @@ def main(frames: int) -> None:
             ("StreamMapNet JSON", "plain_streammapnet", "streammapnet.json", "streammapnet.json", 1 / 4, 0.7),
             ("MapTR JSON", "plain_maptr", "maptr.json", "maptr.json", 1 / 4, 0.7),
             ("HDMapNet JSON", "plain_hdmapnet", "hdmapnet.json", "hdmapnet.json", 1 / 4, 0.7),
-            ("MapTracker tracks", "plain_tracks", "pos_predictions.pkl", "pos_predictions.pkl", 1.0, 1.5),
-            ("VectorMapNet pickle", "plain_vectormapnet", "vectormapnet.pkl", "vectormapnet.pkl", 1.0, 1.5),
-            ("StreamMapNet truth", "plain_truth", "tmp_gts.pkl", "tmp_gts.pkl", 1.0, 1.5),
-            ("OpenLane-V2 results", "plain_openlanev2", "result.pkl", "result.pkl", 1.0, 1.5),
+            ("MapTracker tracks", "plain_tracks", "pos_predictions.pkl", "pos_predictions.pkl", 1.0, 2.0),
+            ("VectorMapNet pickle", "plain_vectormapnet", "vectormapnet.pkl", "vectormapnet.pkl", 1.0, 2.0),
+            ("StreamMapNet truth", "plain_truth", "tmp_gts.pkl", "tmp_gts.pkl", 1.0, 2.0),
+            ("OpenLane-V2 results", "plain_openlanev2", "result.pkl", "result.pkl", 1.0, 2.0),
             ("mapgauge Parquet", "plain_streammapnet", "streammapnet.json", "ours.parquet", 1 / 30, 0.7),
         ]
         heading(

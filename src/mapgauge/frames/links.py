@@ -97,18 +97,11 @@ class Links:
         return rising
 
     @classmethod
-    def unchecked(
-        cls,
-        source: Indices,
-        target: Indices,
-        weight: NDArray[np.float64],
-        code: NDArray[np.uint8],
-        kinds: tuple[str, ...],
-    ) -> "Links":
-        """Make links of columns that are sound and in order, without a look at them."""
+    def unchecked(cls, *columns: Indices | NDArray[np.float64] | NDArray[np.uint8] | tuple[str, ...]) -> "Links":
+        """Make links of source, target, weight, code and kinds that are sound and in order, without a look at them."""
         made = object.__new__(cls)
-        columns = {"source": source, "target": target, "weight": weight, "code": code, "kinds": kinds, "checked": None}
-        for name, column in columns.items():
+        names = ("source", "target", "weight", "code", "kinds", "checked")
+        for name, column in zip(names, (*columns, None), strict=True):
             object.__setattr__(made, name, column)
         return made
 
@@ -198,9 +191,17 @@ def check_links(links: Links | None, frame: Indices) -> None:
     """Refuse links to instances that do not exist, and links between different frames."""
     if links is None or not len(links) or links.checked is frame:
         return
-    if not _stay_within(links, frame):
-        _refuse_ends(links, frame)
-    object.__setattr__(links, "checked", frame)
+    if _stay_within(links, frame):
+        object.__setattr__(links, "checked", frame)
+        return
+    for name, column in (("source", links.source), ("target", links.target)):
+        wrong = np.flatnonzero((column < 0) | (column >= len(frame)))
+        if len(wrong):
+            raise InvalidInput(
+                f"links: {name} {wrong[0]} is {column[wrong[0]]}, expected the index of one of {len(frame)} instances"
+            )
+    apart = np.flatnonzero(frame[links.source] != frame[links.target])
+    raise InvalidInput(f"{links._at(apart[0])} joins two frames, expected instances of the same frame")
 
 
 def _stay_within(links: Links, frame: Indices) -> bool:
@@ -213,19 +214,6 @@ def _stay_within(links: Links, frame: Indices) -> bool:
     starts = bounds[some]
     least, most = np.minimum.reduceat(links.target, starts), np.maximum.reduceat(links.target, starts)
     return bool(((least >= offsets[some]) & (most < offsets[some + 1])).all())
-
-
-def _refuse_ends(links: Links, frame: Indices) -> None:
-    """Raise an error for the first link whose ends are wrong."""
-    for name, column in (("source", links.source), ("target", links.target)):
-        wrong = np.flatnonzero((column < 0) | (column >= len(frame)))
-        if len(wrong):
-            raise InvalidInput(
-                f"links: {name} {wrong[0]} is {column[wrong[0]]}, expected the index of one of {len(frame)} instances"
-            )
-    apart = np.flatnonzero(frame[links.source] != frame[links.target])
-    if len(apart):
-        raise InvalidInput(f"{links._at(apart[0])} joins two frames, expected instances of the same frame")
 
 
 def kept_links(links: Links | None, rows: Indices, count: int) -> Links | None:
