@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.metrics.scenes import scene
+from tests.metrics.scenes import scene as lines_of
 from tests.metrics.track_cases import tracked_world
 from tests.streaming.worlds import same, write_folder
 
@@ -217,8 +217,8 @@ def test_the_longest_instance_in_each_frame_is_the_track_if_a_track_repeats() ->
         line, short = ([(name, y, 0.9)] for name, y in zip(names, (0.0, 5.0), strict=True))
         ends = ((-4.0, 0.0), (4.0, 0.0))
         # The short line of the predictions is missing in the last frame.
-        rest = scene([short, short, short if truth else []], truth=truth, points=ends)
-        return add_instances(scene([line] * 3, truth=truth), rest)
+        rest = lines_of([short, short, short if truth else []], truth=truth, points=ends)
+        return add_instances(lines_of([line] * 3, truth=truth), rest)
 
     truth = side("gh", truth=True)
     one, two = (mg.evaluate(side(names, truth=False), truth, PROTOCOL, metrics=["track_pld"]) for names in ("aa", "ab"))
