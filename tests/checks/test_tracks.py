@@ -107,5 +107,6 @@ def test_near_lines_have_their_chamfer_distance(rng: np.random.Generator) -> Non
 
 def test_a_gap_of_exactly_the_limit_is_near() -> None:
     line = np.stack([np.arange(10.0), np.zeros(10)], axis=1)[None]
-    for above in (1.5, np.nextafter(1.5, 2)):  # the mean of the second is 1.5 when it is rounded
-        assert near_chamfer(line, line + [0, above], 1.5)[0, 0] == chamfer(line, line + [0, above])[0, 0]
+    for gap in (1.5, np.nextafter(1.5, 2)):  # a mean of the second may be rounded to 1.5
+        other = line + np.array([0, gap])
+        assert near_chamfer(line, other, 1.5)[0, 0] == chamfer(line, other)[0, 0]

@@ -86,7 +86,7 @@ def _count(value: float | None) -> str:
 
 def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
-    frames = results.to_dict()["frames"]
+    frames = results.summary.frames
     return (
         f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
         f"{frames['without_truth']} without truth, {frames['ignored']} predicted frames ignored"

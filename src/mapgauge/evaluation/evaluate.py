@@ -19,8 +19,17 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
-from mapgauge.results.summary import Input, Summary
-from mapgauge.scoring.prepare import Frames, check_needs, check_rings, findings_of, loaded, prepare, with_scenes
+from mapgauge.results.summary import InputsOf, Summary
+from mapgauge.scoring.prepare import (
+    Frames,
+    check_needs,
+    check_rings,
+    findings_of,
+    in_order_of_rows,
+    loaded,
+    prepare_to_score,
+    with_scenes,
+)
 from mapgauge.scoring.threads import Beside, Progress
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
@@ -126,23 +135,20 @@ def evaluate(
         sides = with_axes_of(*sides), sides[1]
     if scenes is not None:
         sides = sides[0], with_scenes(sides[1], scenes)
-    x, y = prepare(*sides, settings, unknown)
+    x, y = prepare_to_score(*sides, settings, unknown)
     check_needs(chosen, x, y)
     findings = Beside(partial(findings_of, *sides, settings, chosen))
-    tracks = uses_tracks(chosen)
-    records = Beside(lambda: (Input.of(sides[0], tracks=tracks[0]), Input.of(sides[1], tracks=tracks[1])))
-    beside = findings, records
-    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=beside)
+    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=[findings])
     summary = Summary(
         settings,
         chosen,
         y.classes,
         rings,
-        records.outcome,
+        InputsOf(*sides, uses_tracks(chosen)),
         frames_missing=sum(token not in sides[0].index for token in sides[1].tokens),
         frames_ignored=sum(token not in sides[1].index for token in sides[0].tokens),
         findings=findings.outcome,
         version=__version__,
         source=scores,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), (x, y))
+    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), partial(in_order_of_rows, x, y))

@@ -1,14 +1,22 @@
 """MapTracker's tracks read in columns, for sound files. ``maptracker`` describes the files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from mapgauge.files.pickle_tree import PickleTree, expect
+from mapgauge.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
-from mapgauge.io._tree_columns import codes_of, numbers_of, points_of, stacked_points_of, track_names, wholes_of
+from mapgauge.io._tree_columns import (
+    arrays_of,
+    codes_of,
+    numbers_of,
+    points_of,
+    stacked_points_of,
+    track_names,
+    wholes_of,
+)
 from mapgauge.typing import Indices
 
 Pose = tuple[Any, Any]  # translation and rotation
@@ -27,7 +35,7 @@ def read_tracks(tree: PickleTree, collector: Collector) -> tuple[list[Pose], Ind
     collector.scenes += scenes
     vectors = tree.member(frames, "vectors")
     if tree.are(vectors, "ARRAY").all():
-        counts, sizes, coords = stacked_points_of(tree, vectors)
+        counts, sizes, coords = stacked_points_of(tree, vectors, flat=True)
     else:
         counts, inside = tree.items(vectors)
         sizes, coords = points_of(tree, inside, flat=True)
@@ -39,9 +47,15 @@ def read_tracks(tree: PickleTree, collector: Collector) -> tuple[list[Pose], Ind
     frame = np.repeat(np.arange(len(frames)), counts)
     names = _names(scenes, frame, list(collector.codes), code, ids)
     collector.add_columns(frame, code, scores, sizes, coords, cast("Sequence[str]", names))
-    ends = (tree.find(meta, f"ego2global_{part}").tolist() for part in ("translation", "rotation"))
-    moves, turns = ([None if row < 0 else tree.value(row) for row in rows] for rows in ends)
-    return list(zip(moves, turns, strict=True)), indices
+    ends = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
+    return list(zip(*ends, strict=True)), indices
+
+
+def _given(tree: PickleTree, rows: Rows) -> Iterable[Any]:
+    """Return values of all frames; None where one is missing."""
+    if (rows >= 0).all():
+        return arrays_of(tree, rows)
+    return [None if row < 0 else tree.value(row) for row in rows.tolist()]
 
 
 def _names(scenes: list[str], frame: Indices, classes: list[str], code: Indices, ids: Indices) -> Names:

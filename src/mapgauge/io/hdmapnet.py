@@ -19,7 +19,7 @@ from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import decode, keys_are_unique, read_points
+from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 
@@ -32,7 +32,7 @@ _Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 
 
 class _Vector(msgspec.Struct, gc=False):
-    pts: msgspec.Raw
+    pts: Place
     type: _Whole
     confidence_level: float
     pts_num: _Whole | msgspec.UnsetType = msgspec.UNSET
@@ -68,12 +68,12 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
-    document = decode(content.text, _Document)
-    if document is None or not all(document.results):
+    lists = NumberLists.of(content.text, collector.options.workers)
+    document = None if lists is None else decode(lists.text, _Document)
+    if lists is None or document is None or not all(document.results):
         return None
     vectors = [vector for frame in document.results.values() for vector in frame]
-    lines = [vector.pts for vector in vectors]
-    points = read_points(lines, polylines=True)
+    points = lists.points([vector.pts for vector in vectors])
     if points is None:
         return None
     codes = {label: collector.codes[name] for label, name in collector.table.items()}
@@ -81,7 +81,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     stated = [vector.pts_num for vector in vectors]
     counted = [number for number in stated if number is not msgspec.UNSET]
     keys = 1 + len(document.results) + len(_REQUIRED) * len(vectors) + len(counted)
-    if -1 in labels or not keys_are_unique(content.text, keys, lines, document.meta):
+    if -1 in labels or not keys_are_unique(lists.text, keys, (), document.meta):
         return None
     collector.tokens += document.results
     counts = [len(frame) for frame in document.results.values()]
