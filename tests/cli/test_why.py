@@ -24,6 +24,15 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert "PLD of good by cause" in text
     assert "Frames of poor with most missed" in text
     assert "poor minus good, mean: causes of the difference in PLD" in text
+    both = json.loads(
+        call("why", "good.json", "poor.json", "truth.geojson", "--cause", "missed", "--worst", "2", "--json").stdout
+    )
+    assert "difference" not in both[0]
+    assert both[1]["difference"]["to"] == "good"
+    apart = both[1]["difference"]["classes"]["mean"]
+    assert apart["missed"]["value"] == pytest.approx(both[1]["mean"]["missed"] - both[0]["mean"]["missed"], abs=1e-12)
+    assert apart["pld"]["low"] < apart["pld"]["value"] < apart["pld"]["high"]
+    assert [row["token"] in text for row in both[1]["frames"]["missed"]] == [True, True]
     fixed = call("why", "good.json", "truth.geojson", "--fixes").stdout
     assert "ideal confidences" in fixed
     assert "Chamfer-AP" in fixed

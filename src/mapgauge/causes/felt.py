@@ -1,5 +1,6 @@
 """Results with more or fewer metrics, and the numbers of ``completeness`` in a sentence."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -54,12 +55,15 @@ def _of(results: Results, scores: Scores, metrics: tuple[str, ...]) -> Results:
 
 def felt(results: Results) -> str:
     """Return how far off a method is, and how much it finds, in words."""
-    mean = with_metrics(results, [COMPLETENESS.name]).mean
-    words = []
+    more = with_metrics(results, [COMPLETENESS.name])
+    mean, words = more.mean, []
     if (offset := mean["median_offset"]) is not None:
         words.append(f"{offset:.2f} m off (median)")
     if (found := mean["completeness"]) is not None:
-        words.append(f"{found:.0%} of the true length found")
+        metres = [
+            math.fsum(row[key] or 0.0 for row in more.classes.values()) for key in ("found_length", "true_length")
+        ]
+        words.append(f"{found:.0%} of the true length found ({metres[0] / 1000:.3g} of {metres[1] / 1000:.3g} km)")
     if (right := mean["correctness"]) is not None:
         words.append(f"{1 - right:.0%} of the predicted length not there")
     return ", ".join(words) or "nothing to compare"
