@@ -16,11 +16,11 @@ import math
 
 from mapgauge.kernels._jit import jit
 
-TOLERANCE = 1e-9  # a stretch that may save less than this is left out
+TOLERANCE = 1e-9  # a column that may save less than this is left out
 
 
 @jit
-def _moved(i, n, ring, step):
+def moved(i, n, ring, step):
     """Return the neighbour of point ``i`` of ``n``, or -1 if there is none."""
     k = i + step
     if 0 <= k < n:
@@ -29,7 +29,7 @@ def _moved(i, n, ring, step):
 
 
 @jit
-def _entry(block, i, j, z, second):
+def entry_of(block, i, j, z, second):
     """Return the ``z``-th entry that a cell changes, or -1. ``z`` below 2 adds to it, the others subtract.
 
     ``second`` is where the entries of the second matrix begin; 0 if there is one matrix.
@@ -37,9 +37,9 @@ def _entry(block, i, j, z, second):
     step = -1 if z == 0 or z == 2 else 1
     shift = second if z == 1 or z == 2 else 0
     if z < 2:
-        k = _moved(i, block[1], block[2], step)
+        k = moved(i, block[1], block[2], step)
         return -1 if k < 0 else shift + block[6] + k * block[4] + j
-    k = _moved(j, block[4], block[5], step)
+    k = moved(j, block[4], block[5], step)
     return -1 if k < 0 else shift + block[6] + i * block[4] + k
 
 
@@ -53,8 +53,9 @@ def fill_savings(x, y, blocks, weight, cutoff, saving):
         blocks: ``(blocks, 7)``.
         weight: ``(blocks,)``, the smaller confidence of both lines.
         cutoff: Metres.
-        saving: ``(cells,)``, written.
+        saving: ``(cells,)``, zeros, written.
     """
+    limit = 1.001 * cutoff * cutoff  # a square root is needed only for pairs that may be near
     for b in range(len(blocks)):
         block = blocks[b]
         c = block[6]
@@ -64,42 +65,97 @@ def fill_savings(x, y, blocks, weight, cutoff, saving):
                 for z in range(len(x)):
                     difference = x[z, i] - y[z, j]
                     square += difference * difference
-                distance = math.sqrt(square)
-                saving[c] = weight[b] * (1.0 - distance / cutoff) if distance < cutoff else 0.0
+                if square < limit:
+                    distance = math.sqrt(square)
+                    if distance < cutoff:
+                        saving[c] = weight[b] * (1.0 - distance / cutoff)
                 c += 1
 
 
 @jit
-def fill_columns(blocks, chosen, second, cell, points, start, entry, sign):
-    """Write the columns of the linear programme, one for each chosen cell: its points and the entries it changes.
+def fill_columns(blocks, columns, saving, second, net, total, cell_start, cell, points, start, entry, value):
+    """Write the cells, points and entries of columns.
 
     Args:
         blocks: ``(blocks, 7)``.
-        chosen: ``(cells,)``.
+        columns: ``(columns, 6)``. See ``find_segments``.
+        saving: ``(cells,)``.
         second: Where the entries of the second matrix begin, or 0.
-        cell: ``(columns,)``, written.
-        points: ``(columns, 2)``, the points of both sides, written.
+        net: ``(entries,)``, zeros before and after.
+        total: ``(columns,)``, the saving of each column, written.
+        cell_start: ``(columns + 1,)``, where the cells of each column begin, written.
+        cell: ``(cells of all columns,)``, written.
+        points: ``(cells of all columns, 2)``, the points of both sides, written.
         start: ``(columns + 1,)``, where the entries of each column begin, written.
-        entry: ``(4 * columns,)``, written.
-        sign: ``(4 * columns,)``, written.
+        entry: ``(4 * cells of all columns,)``, written.
+        value: What one unit of the column adds to the entry, written.
     """
-    k = at = 0
-    for b in range(len(blocks)):
-        block = blocks[b]
-        c = block[6]
-        for i in range(block[1]):
-            for j in range(block[4]):
-                if chosen[c]:
-                    cell[k], start[k] = c, at
-                    points[k, 0], points[k, 1] = block[0] + i, block[3] + j
-                    for z in range(4):
-                        e = _entry(block, i, j, z, second)
-                        if e >= 0:
-                            entry[at], sign[at] = e, 1.0 if z < 2 else -1.0
-                            at += 1
-                    k += 1
-                c += 1
-    start[k] = at
+    at = size = 0
+    for k in range(len(columns)):
+        column = columns[k]
+        block = blocks[column[0]]
+        cell_start[k], start[k], total[k] = at, size, 0.0
+        for step in range(2):  # the second time, the entries are known
+            i, j = column[1], column[2]
+            for _ in range(column[5]):
+                i, j = moved(i, block[1], block[2], column[3]), moved(j, block[4], block[5], column[4])
+                if step == 0:
+                    c = block[6] + i * block[4] + j
+                    cell[at], points[at, 0], points[at, 1] = c, block[0] + i, block[3] + j
+                    total[k] += saving[c]
+                    at += 1
+                for z in range(4):
+                    e = entry_of(block, i, j, z, second)
+                    if e >= 0 and step == 0:
+                        net[e] += 1.0 if z < 2 else -1.0
+                    elif e >= 0 and net[e] != 0.0:
+                        entry[size], value[size] = e, net[e]
+                        net[e] = 0.0
+                        size += 1
+    cell_start[len(columns)], start[len(columns)] = at, size
+
+
+@jit
+def fill_programme(cell_start, points, entry_start, entry, change, first, every, rows, row, place, start, index, value):
+    """Write columns as the linear programme has them, and number the rows that are new.
+
+    Args:
+        cell_start: ``(columns + 1,)``, where the cells of each column begin.
+        points: ``(cells, 2)``.
+        entry_start: ``(columns + 1,)``, where the entries of each column begin.
+        entry: ``(entries,)``.
+        change: ``(entries,)``.
+        first: Number of points of the first side.
+        every: Number of points of both sides.
+        rows: Number of rows of the programme.
+        row: The row of each point of both sides, then of each entry, or -1; read and written.
+        place: Written: the points and entries of the new rows.
+        start: ``(columns + 1,)``, written.
+        index: Written: the rows of each column.
+        value: Written.
+
+    Returns:
+        Number of new rows.
+    """
+    new = at = 0
+    for k in range(len(cell_start) - 1):
+        start[k] = at
+        cells = 2 * (cell_start[k + 1] - cell_start[k])
+        for t in range(cells + entry_start[k + 1] - entry_start[k]):
+            if t < cells:
+                c = cell_start[k] + t // 2
+                p, number = points[c, 0] if t % 2 == 0 else first + points[c, 1], 1.0
+            else:
+                e = entry_start[k] + t - cells
+                p, number = every + entry[e], change[e]
+            if row[p] < 0:
+                row[p] = rows + new
+                place[new] = p
+                new += 1
+            index[at], value[at] = row[p], number
+            at += 1
+    start[len(cell_start) - 1] = at
+    return new
 
 
 @jit
@@ -112,136 +168,63 @@ def add_to_entries(blocks, assigned, second, entries):
             for j in range(block[4]):
                 if assigned[c] > 0:
                     for z in range(4):
-                        e = _entry(block, i, j, z, second)
+                        e = entry_of(block, i, j, z, second)
                         if e >= 0:
                             entries[e] += assigned[c] if z < 2 else -assigned[c]
                 c += 1
 
 
 @jit
-def _length(block, i, j, a, s, saving):
-    """Return how many cells beyond the cutoff follow ``i, j`` in steps of ``a, s``; 0 if the other end lists them."""
-    for length in range(min(block[1], block[4])):
-        i, j = _moved(i, block[1], block[2], a), _moved(j, block[4], block[5], s)
-        if i < 0 or j < 0:
-            return length
-        if saving[block[6] + i * block[4] + j] > 0:
-            return length if a > 0 else 0
-    return 0
+def choose_start(blocks, saving, near, share, best, most, chosen):
+    """Choose the near cells with which the linear programme begins.
 
-
-@jit
-def _net(block, stretch, second, sign, net):
-    """Add the entries of all cells of a stretch, times ``sign``."""
-    i, j = stretch[1], stretch[2]
-    for _ in range(stretch[5]):
-        i, j = _moved(i, block[1], block[2], stretch[3]), _moved(j, block[4], block[5], stretch[4])
-        for z in range(4):
-            e = _entry(block, i, j, z, second)
-            if e >= 0:
-                net[e] += sign if z < 2 else -sign
-
-
-@jit
-def _price(block, stretch, second, half, u, v, mark, dual, net):
-    """Return the reduced cost of a stretch. ``net`` is all zero before and after."""
-    _net(block, stretch, second, 1.0, net)
-    price = 0.0
-    i, j = stretch[1], stretch[2]
-    for _ in range(stretch[5]):
-        i, j = _moved(i, block[1], block[2], stretch[3]), _moved(j, block[4], block[5], stretch[4])
-        price += u[block[0] + i] + v[block[3] + j]
-        for z in range(4):
-            e = _entry(block, i, j, z, second)
-            if e >= 0 and net[e] != 0.0:
-                price += net[e] * dual[e] if mark[e] else half * abs(net[e])
-                net[e] = 0.0  # it is counted once
-    return price
-
-
-@jit
-def find_stretches(blocks, saving, directed, second, half, u, v, mark, dual, net, stretches):
-    """Write the stretches that may pay: those with a negative reduced cost. Returns their number.
-
-    A stretch is a row of cells beyond the cutoff on a diagonal, from a near cell to the end of a line or to the next
-    near cell. Its cells save nothing, but a diagonal that goes on breaks fewer links. A row of ``stretches`` has the
-    block, the points of the near cell, the steps on both lines, and the number of cells.
+    A cell is chosen if no more than one other cell of its row, or of its column, of the block saves more, and if it
+    saves enough beside the best cell of its point of the second side.
 
     Args:
         blocks: ``(blocks, 7)``.
         saving: ``(cells,)``.
-        directed: Whether lines are followed in the same direction only.
-        second: Where the entries of the second matrix begin, or 0.
-        half: The cost of one unit of an entry.
-        u: The price of each point of the first side.
-        v: The same for the second side.
-        mark: ``(entries,)``, whether an entry has a price; an entry without one costs ``half`` for each unit.
-        dual: ``(entries,)``, the prices.
-        net: ``(entries,)``, zeros.
-        stretches: ``(most, 6)``, written.
+        near: ``(near cells, 2)``, each with its block, ascending.
+        share: Of the largest saving, which a cell must save.
+        best: ``(points of the second side,)``, zeros, written: the largest saving of each.
+        most: ``(4, points of a side)``, written: the two largest savings of the rows and columns of one block.
+        chosen: ``(cells,)``, written.
     """
-    count = 0
-    for b in range(len(blocks)):
+    for k in range(len(near)):
+        c, b = near[k]
+        j = blocks[b, 3] + (c - blocks[b, 6]) % blocks[b, 4]
+        best[j] = max(best[j], saving[c])
+    first = 0
+    while first < len(near):
+        b = near[first, 1]
         block = blocks[b]
-        c = block[6]
-        for i in range(block[1]):
-            for j in range(block[4]):
-                if saving[c] > 0:
-                    for way in range(2 if directed else 4):
-                        a = 1 if way % 2 == 0 else -1
-                        s = a if way < 2 else -a
-                        length = _length(block, i, j, a, s, saving)
-                        if length == 0 or count == len(stretches):
-                            continue
-                        new = stretches[count]
-                        new[0], new[1], new[2], new[3], new[4], new[5] = b, i, j, a, s, length
-                        if _price(block, new, second, half, u, v, mark, dual, net) < -TOLERANCE:
-                            count += 1
-                c += 1
-    return count
+        end = first
+        most[:, : max(block[1], block[4])] = 0.0
+        while end < len(near) and near[end, 1] == b:
+            c = near[end, 0]
+            for side in range(2):
+                at = (c - block[6]) // block[4] if side == 0 else (c - block[6]) % block[4]
+                if saving[c] > most[2 * side, at]:
+                    most[2 * side + 1, at] = most[2 * side, at]
+                    most[2 * side, at] = saving[c]
+                elif saving[c] > most[2 * side + 1, at]:
+                    most[2 * side + 1, at] = saving[c]
+            end += 1
+        for k in range(first, end):
+            c = near[k, 0]
+            i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
+            enough = saving[c] >= share * best[block[3] + j]
+            if enough and (saving[c] >= most[1, i] or saving[c] >= most[3, j]):
+                chosen[c] = True
+        first = end
 
 
 @jit
-def find_cells(blocks, saving, second, half, u, v, mark, dual, chosen):
-    """Choose the cells beyond the cutoff that may pay by themselves. Returns how many are new.
-
-    The arguments are those of ``find_stretches``. ``chosen`` is read and written: 2 for the new cells.
-    """
-    count = 0
-    for b in range(len(blocks)):
-        block = blocks[b]
-        c = block[6]
-        for i in range(block[1]):
-            for j in range(block[4]):
-                if not chosen[c] and saving[c] == 0.0:
-                    price = u[block[0] + i] + v[block[3] + j]
-                    for z in range(4):
-                        e = _entry(block, i, j, z, second)
-                        if e >= 0 and mark[e]:
-                            price += dual[e] if z < 2 else -dual[e]
-                        elif e >= 0:
-                            price += half
-                    if price < -TOLERANCE:
-                        chosen[c] = 2
-                        count += 1
-                c += 1
-    return count
-
-
-@jit
-def fill_stretch(block, stretch, second, net, cells, points, entry, value):
-    """Write the cells, points and entries of a stretch. Returns the number of entries. ``net`` stays all zero."""
-    _net(block, stretch, second, 1.0, net)
-    count = 0
-    i, j = stretch[1], stretch[2]
-    for k in range(stretch[5]):
-        i, j = _moved(i, block[1], block[2], stretch[3]), _moved(j, block[4], block[5], stretch[4])
-        cells[k] = block[6] + i * block[4] + j
-        points[k, 0], points[k, 1] = block[0] + i, block[3] + j
-        for z in range(4):
-            e = _entry(block, i, j, z, second)
-            if e >= 0 and net[e] != 0.0:
-                entry[count], value[count] = e, net[e]
-                net[e] = 0.0
-                count += 1
-    return count
+def slack_of(block, i, j, second, u, v, y, saving):
+    """Return by how much the prices of a cell exceed what it saves."""
+    slack = u[block[0] + i] + v[block[3] + j] - saving
+    for z in range(4):
+        e = entry_of(block, i, j, z, second)
+        if e >= 0:
+            slack += y[e] if z < 2 else -y[e]
+    return slack

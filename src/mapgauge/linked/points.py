@@ -4,13 +4,17 @@ A link term compares the assignments of one predicted and one true line only. So
 side have no part in the problem, and lines that are connected by near pairs form components that are solved one by
 one.
 
-The linear programme of a component begins with the pairs within the cutoff. A pair beyond it saves nothing, but an
-assignment that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch of pairs is
-one variable: to stop within it saves nothing. The dual solution prices all stretches, and then all single pairs beyond
-the cutoff. Those that may pay are added, and the programme is solved again, until the prices prove that none is left or
-the total stays. The programme of a small component has all pairs from the start, so its solution is exact.
+The linear programme of a component begins with some of the pairs within the cutoff. Its dual solution prices all other
+pairs: rows along a diagonal, which also go on beyond the cutoff, rectangles of parallel rows, and single pairs. Those
+that pay are added, and the programme is solved again. A pair beyond the cutoff saves nothing, but an assignment that
+goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one variable.
+
+If nothing pays, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
+saves, these prices prove the solution. Otherwise a few pairs are added, or the solution is not proven. The programme of
+a small component then gets all pairs, so its solution is exact.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,10 +25,16 @@ from mapgauge.linked.points_solver import Columns, PointsSolver
 from mapgauge.linked.problem import components_of
 from mapgauge.typing import Flags, Floats, Indices
 
-SMALL = 1500  # pairs of points of a component, up to which all of them are candidates
-ROUNDS = 50  # two or three are usual
-MOST = 400  # stretches that are added at once
-STAYS = 1e-4  # the total stays if single pairs beyond the cutoff raise it by no more than this share
+START = 0.5  # of the largest saving of a true point, from which a pair is in the first programme
+SMALL = 1500  # pairs of points of a component, up to which all of them are added if the total is not proven
+ROUNDS = 50  # four are usual
+MOST = 4000  # columns that are added at once
+STAYS = 1e-5  # a round that raises the total by no more than this share; after two of them there are no more
+PROOFS = 4  # how often pairs without a valid price are added
+LARGE = 60  # how many of them there may be
+LOOKS = 2000  # pairs that are looked at to complete the prices, besides the number of near pairs
+PROVEN = 1e-6  # the share by which a proven total may be below the best one
+EXACT = 1e-9  # the same for small components, not a share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +57,7 @@ class PointAssignment:
     weight: Floats  # (pairs,), in (0, 1]
     saving: Floats  # (pairs,), 0 beyond the cutoff
     links: Floats  # the broken links of each entry that is not 0, in units of the link cost
+    proven: bool  # whether no assignment is better
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +94,10 @@ def assign_points(
     """
     share = 0.5 / (1 + directed)  # of a link in one entry
     sizes = x.points.shape[1], y.points.shape[1]
-    parts = []
+    parts, every = [], True
     for component in _components(x, y, cutoff, directed):
-        assigned = _solve(component, sizes, share * break_cost, binary)
+        assigned, proven = _solve(component, sizes, share * break_cost, binary)
+        every = every and proven
         entries = np.zeros(component.entries)
         kernels.network.add_to_entries(component.blocks, assigned, component.second, entries)
         taken = np.flatnonzero(assigned)
@@ -93,9 +105,9 @@ def assign_points(
         parts.append((*pairs, assigned[taken], component.saving[taken], share * np.abs(entries[entries != 0])))
     if not parts:
         none = np.empty(0, np.int64)
-        return PointAssignment(none, none, np.empty(0), np.empty(0), np.empty(0))
+        return PointAssignment(none, none, np.empty(0), np.empty(0), np.empty(0), proven=True)
     first, other, weight, saving, links = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return PointAssignment(first, other, weight, saving, links)
+    return PointAssignment(first, other, weight, saving, links, every)
 
 
 def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterator[_Component]:
@@ -104,7 +116,7 @@ def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterat
     if not len(near):
         return
     blocks, weight = _blocks(x, y, near)
-    saving = np.empty(int(blocks[-1, 6] + blocks[-1, 1] * blocks[-1, 4]))
+    saving = np.zeros(int(blocks[-1, 6] + blocks[-1, 1] * blocks[-1, 4]))
     kernels.network.fill_savings(x.points, y.points, blocks, weight, cutoff, saving)
     useful = np.flatnonzero(np.maximum.reduceat(saving, blocks[:, 6]) > 0)
     part = components_of(near[useful, 0], near[useful, 1])
@@ -142,46 +154,77 @@ def _points_of(blocks: Indices, cells: Indices) -> tuple[Indices, Indices]:
     return block[:, 0] + at // block[:, 4], block[:, 3] + at % block[:, 4]
 
 
-def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: bool) -> Floats:
-    """Return the assignment of all cells of a component."""
+def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: bool) -> tuple[Floats, bool]:
+    """Return the assignment of all cells of a component, and whether it is proven to be the best one."""
     if half == 0:
-        return _without_links(component)
-    small = len(component.saving) <= SMALL
-    blocks, saving = component.blocks, component.saving
-    chosen = np.ones(len(saving), np.uint8) if small else (saving > 0).astype(np.uint8)
-    every = [_near_columns(component, chosen == 1)]
-    solver = PointsSolver(every[0], sizes, component.entries, half)
-    value = solver.solve()
-    total, cells = -np.inf, False
-    for _ in range(0 if small else ROUNDS):
-        stays = solver.total <= total + (STAYS * abs(total) if cells else 0.0)
-        if cells and stays:
-            break
-        prices, more, total = solver.prices(), np.empty((MOST, 6), np.int64), solver.total
+        return _without_links(component), True
+    cells = len(component.saving)
+    solver, columns, bound = _grow(component, sizes, half)
+    value = solver.finish()
+    small = cells <= SMALL
+    proven = bound <= solver.total + (EXACT if small else PROVEN * (1.0 + solver.total))
+    divided = binary and bool(((value > 0) & (value < 1)).any())
+    if small and (divided or not proven):
+        every = _with_blocks(component.blocks, np.arange(cells), cells)
+        columns = [_columns(component, _single_cells(component.blocks, every), np.zeros(component.entries))]
+    if divided or (small and not proven):
+        solver = PointsSolver(columns[0], sizes, component.entries, half, binary=binary, slack=0.0)
+        for more in columns[1:]:
+            solver.add(more)
+        value, proven = solver.finish(), small
+    weight = np.repeat(value, np.concatenate([np.diff(some.cell_start) for some in columns]))
+    cell = np.concatenate([some.cell for some in columns])
+    return np.minimum(np.bincount(cell, weight, minlength=cells), 1.0), proven
+
+
+def _grow(component: _Component, sizes: tuple[int, int], half: float) -> tuple[PointsSolver, list[Columns], float]:
+    """Return the solver with all columns that pay, these columns, and a total that no assignment exceeds."""
+    blocks, saving, cells = component.blocks, component.saving, len(component.saving)
+    near = _with_blocks(blocks, np.flatnonzero(saving), cells)
+    chosen, net = np.zeros(cells, np.bool_), np.zeros(component.entries)
+    kernels.network.choose_start(blocks, saving, near, START, np.zeros(sizes[1]), np.empty((4, max(sizes))), chosen)
+    columns = [_columns(component, _single_cells(blocks, near[chosen[near[:, 0]]]), net)]
+    solver = PointsSolver(columns[0], sizes, component.entries, half)
+    done, sides, more = np.empty((2, cells), np.uint8), np.empty(4, np.int64), np.empty((MOST, 6), np.int64)
+    queue, waits, left = np.empty((cells, 2), np.int64), np.zeros(cells, np.uint8), np.empty((LARGE, 2), np.int64)
+    bound, total, stays, proofs = np.inf, -np.inf, 0, 0
+    for _ in range(ROUNDS):
+        solver.solve()
+        prices = solver.prices()
+        worth = math.fsum([*prices.first.tolist(), *prices.second.tolist()])
+        stays = stays + 1 if worth <= total + STAYS * (1.0 + worth) else 0
+        total = max(total, worth)
         found = component.second, half, prices.first, prices.second, prices.marked, prices.entry
-        count, cells = 0, False
-        if not stays:
-            count = kernels.network.find_stretches(
-                blocks, saving, component.directed, *found, np.zeros(component.entries), more
+        marked = _with_blocks(blocks, prices.priced, cells)
+        count = kernels.network_pricing.find_segments(
+            blocks, saving, near, component.directed, *found, chosen, done, more
+        )
+        if not component.directed:
+            rest = more[count:]
+            count += kernels.network_pricing.find_rectangles(
+                blocks, saving, near, *found[1:], chosen, done, sides, rest
             )
-        if count:
-            every.append(_stretch_columns(component, more[:count]))
-        elif kernels.network.find_cells(blocks, saving, *found, chosen):
-            every.append(_near_columns(component, chosen == 2))
-            chosen[chosen == 2] = 1
-            cells = True
-        else:
-            break
-        solver.add(every[-1])
-        value = solver.solve()
-    if binary and ((value > 0) & (value < 1)).any():
-        solver = PointsSolver(every[0], sizes, component.entries, half, binary=True)
-        for columns in every[1:]:
-            solver.add(columns)
-        value = solver.solve()
-    weight = np.repeat(value, np.concatenate([np.diff(columns.cell_start) for columns in every]))
-    cell = np.concatenate([columns.cell for columns in every])
-    return np.minimum(np.bincount(cell, weight, minlength=len(component.saving)), 1.0)
+        if not count:
+            count = kernels.network_proof.find_cells(blocks, saving, *found, marked, chosen, more)
+        if not count or stays > 1:
+            excess = np.zeros(sizes[0])
+            violated, valid = kernels.network_proof.complete_prices(
+                *(blocks, saving, near, *found[:-1], prices.entry.copy(), marked, LOOKS + len(near), chosen),
+                *(queue, waits, left, excess, more[count:]),
+            )
+            bound = min(bound, worth + math.fsum(excess.tolist())) if valid else bound
+            proofs += 1
+            if not valid or not violated or proofs > PROOFS:
+                break
+            count += violated
+        columns.append(_columns(component, more[:count], net))
+        solver.add(columns[-1])
+    return solver, columns, bound
+
+
+def _with_blocks(blocks: Indices, places: Indices, cells: int) -> Indices:
+    """Return cells or entries, each with its block."""
+    return np.stack([places, np.searchsorted(blocks[:, 6], places % cells, "right") - 1], axis=1)
 
 
 def _without_links(component: _Component) -> Floats:
@@ -196,28 +239,22 @@ def _without_links(component: _Component) -> Floats:
     return assigned
 
 
-def _near_columns(component: _Component, chosen: Flags) -> Columns:
-    """Return one column for each chosen cell."""
-    count = int(np.count_nonzero(chosen))
-    cell, points = np.empty(count, np.int64), np.empty((count, 2), np.int64)
-    start, entry, value = np.empty(count + 1, np.int64), np.empty(4 * count, np.int64), np.empty(4 * count)
-    kernels.network.fill_columns(component.blocks, chosen, component.second, cell, points, start, entry, value)
-    size = int(start[-1])
-    return Columns(component.saving[cell], np.arange(count + 1), cell, points, start, entry[:size], value[:size])
+def _single_cells(blocks: Indices, cells: Indices) -> Indices:
+    """Return the rows of ``kernels.network.fill_columns`` for cells, each with its block."""
+    c, b = cells.T
+    at, width, one = c - blocks[b, 6], blocks[b, 4], np.ones_like(c)
+    return np.stack([b, at // width - 1, at % width - 1, one, one, one], axis=1)
 
 
-def _stretch_columns(component: _Component, stretches: Indices) -> Columns:
-    """Return one column for each stretch."""
-    lengths = stretches[:, 5]
-    begin = np.concatenate([[0], lengths.cumsum()])
-    cell, points = np.empty(begin[-1], np.int64), np.empty((begin[-1], 2), np.int64)
-    entry, value = np.empty(4 * begin[-1], np.int64), np.empty(4 * begin[-1])
-    start, net = np.zeros(len(stretches) + 1, np.int64), np.zeros(component.entries)
-    for k, stretch in enumerate(stretches):
-        mine = slice(begin[k], begin[k + 1])
-        start[k + 1] = start[k] + kernels.network.fill_stretch(
-            *(component.blocks[stretch[0]], stretch, component.second, net),
-            *(cell[mine], points[mine], entry[start[k] :], value[start[k] :]),
-        )
+def _columns(component: _Component, rows: Indices, net: Floats) -> Columns:
+    """Return the columns of some rows of ``kernels.network.fill_columns``."""
+    count, cells = len(rows), int(rows[:, 5].sum())
+    saving, cell_start, start = np.empty(count), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    cell, points = np.empty(cells, np.int64), np.empty((cells, 2), np.int64)
+    entry, value = np.empty(4 * cells, np.int64), np.empty(4 * cells)
+    kernels.network.fill_columns(
+        *(component.blocks, rows, component.saving, component.second, net),
+        *(saving, cell_start, cell, points, start, entry, value),
+    )
     size = int(start[-1])
-    return Columns(np.zeros(len(stretches)), begin, cell, points, start, entry[:size], value[:size])
+    return Columns(saving, cell_start, cell, points, start, entry[:size], value[:size])

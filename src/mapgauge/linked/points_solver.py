@@ -3,17 +3,22 @@
 The variables are the columns, and ``u, v`` for each entry that they change, with ``entry = u - v``. Columns that are
 added later are 0 in the solution before, so that solution is still feasible and the primal simplex method needs few
 steps. The first programme is solved by the dual one.
+
+Many prices can prove the same solution. While columns are added, the limits of the first side and of the entries have a
+small slack. It makes these prices small, so that few other columns seem to pay.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from mapgauge import kernels
 from mapgauge.errors import MapgaugeError
 from mapgauge.linked.solver import BINARY, LINEAR, OPTIONS, load_highs, rounded
 from mapgauge.typing import Flags, Floats, Indices
 
-_PRIMAL = 4  # simplex_strategy
+_DUAL, _PRIMAL = 1, 4  # simplex_strategy
+SLACK = 1e-5  # of the limits, until ``finish``
 _UNSCALED = {"simplex_scale_strategy": 0}  # coefficients are 1 and -1
 
 
@@ -42,12 +47,22 @@ class Prices:
     second: Floats
     marked: Flags  # (entries,): whether the entry has a price; one without costs the same for each unit
     entry: Floats  # (entries,)
+    priced: Indices  # the entries whose price is not 0
 
 
 class PointsSolver:
     """One linear programme. Its solution does not depend on anything but the columns and their order."""
 
-    def __init__(self, columns: Columns, points: tuple[int, int], entries: int, cost: float, *, binary: bool = False):
+    def __init__(
+        self,
+        columns: Columns,
+        points: tuple[int, int],
+        entries: int,
+        cost: float,
+        *,
+        binary: bool = False,
+        slack: float | None = None,
+    ):
         """Make a programme.
 
         Args:
@@ -56,68 +71,79 @@ class PointsSolver:
             entries: Number of entries.
             cost: Of one unit of an entry.
             binary: Whether every variable must be 0 or 1.
+            slack: Of the limits, until ``finish``. If None, ``SLACK``.
         """
         self._highs = load_highs()
         self._solver = self._highs.Highs()
         for name, value in (OPTIONS | (BINARY if binary else LINEAR) | _UNSCALED).items():
             self._solver.setOptionValue(name, value)
         self._cost, self._binary, self._points = cost, binary, points
+        self._slack = SLACK if slack is None else slack
         self._row = np.full(sum(points) + entries, -1)  # of the points of both sides, then of the entries
-        self._rows, self._variables = 0, 0
-        self._place = np.empty(0, np.int64)  # (columns,): the variable of each column
+        self._place = np.empty(0, np.int64)  # (rows,): the point or entry of each row
+        self._variable = np.empty(0, np.int64)  # (columns,): the variable of each column
+        self._variables = 0
+        self._price = np.zeros(len(self._row))
+        self._marked = np.zeros(entries, np.bool_)
         self.add(columns)
 
     def add(self, columns: Columns) -> None:
         """Add columns."""
-        first, every = self._points[0], sum(self._points)
-        one, other = columns.points.T
-        self._add_rows(np.concatenate([one, first + other]), -np.inf, 1.0)
-        terms = self._add_rows(every + columns.entry, 0.0, 0.0)
-        signs = np.tile([-1.0, 1.0], len(terms))
-        self._add_columns(np.full(len(signs), self._cost), np.arange(len(signs) + 1), np.repeat(terms, 2), signs)
-        count = len(columns)
-        owner = np.repeat(np.arange(count), np.diff(columns.cell_start))
-        owners = np.concatenate([owner, owner, np.repeat(np.arange(count), np.diff(columns.start))])
-        order = np.argsort(owners, kind="stable")
-        index = self._row[np.concatenate([one, first + other, every + columns.entry])[order]]
-        value = np.concatenate([np.ones(2 * len(owner)), columns.value])[order]
-        if len(self._place):
-            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        self._place = np.concatenate([self._place, self._variables + np.arange(count)])
-        self._add_columns(-columns.saving, np.searchsorted(owners[order], np.arange(count + 1)), index, value)
-        if self._binary:
-            place = self._place[-count:].astype(np.int32)
-            self._solver.changeColsBounds(count, place, np.zeros(count), np.ones(count))
-            self._solver.changeColsIntegrality(count, place, np.ones(count, np.uint8))
-
-    def _add_rows(self, places: Indices, lower: float, upper: float) -> Indices:
-        """Add rows for the points or entries that have none, and return them."""
-        used = np.unique(places)
-        new = used[self._row[used] < 0]
-        rows = self._rows + np.arange(len(new))
-        self._row[new] = rows
-        self._rows += len(new)
-        none = np.empty(0, np.int32)
-        limits = np.full(len(new), lower), np.full(len(new), upper)
-        self._solver.addRows(len(new), *limits, 0, np.zeros(len(new), np.int32), none, np.empty(0))
-        return rows
-
-    def _add_columns(self, cost: Floats, start: Indices, index: Indices, value: Floats) -> None:
-        count = len(cost)
-        self._variables += count
-        self._solver.addCols(
-            *(count, cost, np.zeros(count), np.full(count, np.inf)),
-            *(len(index), start[:-1].astype(np.int32), index.astype(np.int32), value),
+        count, size = len(columns), 2 * len(columns.cell) + len(columns.entry)
+        place, start = np.empty(size, np.int64), np.empty(count + 1, np.int32)
+        index, value = np.empty(size, np.int32), np.empty(size)
+        new = kernels.network.fill_programme(
+            *(columns.cell_start, columns.points, columns.start, columns.entry, columns.value),
+            *(self._points[0], sum(self._points), len(self._place), self._row, place, start, index, value),
         )
+        places = place[:new]
+        entries = places >= sum(self._points)
+        lower = np.where(entries, -self._slack, -np.inf)
+        upper = np.where(entries, self._slack, np.where(places < self._points[0], 1.0 + self._slack, 1.0))
+        terms = np.flatnonzero(entries).astype(np.int32) + np.int32(len(self._place))
+        none = np.empty(0, np.int32)
+        self._solver.addRows(new, lower, upper, 0, np.zeros(new, np.int32), none, np.empty(0))
+        self._place = np.concatenate([self._place, places])
+        self._marked[places[entries] - sum(self._points)] = True
+        if self._variables:
+            self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+        slacks = 2 * len(terms)
+        self._solver.addCols(
+            slacks + count,
+            np.concatenate([np.full(slacks, self._cost), -columns.saving]),
+            np.zeros(slacks + count),
+            np.full(slacks + count, np.inf),
+            slacks + size,
+            np.concatenate([np.arange(slacks, dtype=np.int32), slacks + start[:-1]]),
+            np.concatenate([np.repeat(terms, 2), index]),
+            np.concatenate([np.tile([-1.0, 1.0], len(terms)), value]),
+        )
+        variable = self._variables + slacks + np.arange(count)
+        self._variable = np.concatenate([self._variable, variable])
+        self._variables += slacks + count
+        if self._binary:
+            at = variable.astype(np.int32)
+            self._solver.changeColsBounds(count, at, np.zeros(count), np.ones(count))
+            self._solver.changeColsIntegrality(count, at, np.ones(count, np.uint8))
 
-    def solve(self) -> Floats:
-        """Return the best assignment of all columns."""
+    def solve(self) -> None:
+        """Find the best assignment of all columns, within the slack."""
         self._solver.run()
         status = self._solver.getModelStatus()
         if status != self._highs.HighsModelStatus.kOptimal:
             found = self._solver.modelStatusToString(status)
-            raise MapgaugeError(f"HiGHS did not solve an assignment of {len(self._place)} pairs of points: {found}")
-        return rounded(np.array(self._solver.getSolution().col_value)[self._place])
+            raise MapgaugeError(f"HiGHS did not solve an assignment of {len(self._variable)} pairs of points: {found}")
+
+    def finish(self) -> Floats:
+        """Return the best assignment of all columns, without slack."""
+        if self._slack:
+            self._slack, rows = 0.0, len(self._place)
+            entries = self._place >= sum(self._points)
+            limits = np.where(entries, 0.0, -np.inf), np.where(entries, 0.0, 1.0)
+            self._solver.changeRowsBounds(rows, np.arange(rows, dtype=np.int32), *limits)
+            self._solver.setOptionValue("simplex_strategy", _DUAL)
+        self.solve()
+        return rounded(np.array(self._solver.getSolution().col_value)[self._variable])
 
     @property
     def total(self) -> float:
@@ -126,8 +152,8 @@ class PointsSolver:
 
     def prices(self) -> Prices:
         """Return the prices that prove the solution."""
-        price = np.zeros(len(self._row))
-        there = self._row >= 0
-        price[there] = -np.array(self._solver.getSolution().row_dual)[self._row[there]]
-        first, second, entry = np.split(price, np.cumsum(self._points))
-        return Prices(np.maximum(first, 0.0), np.maximum(second, 0.0), there[sum(self._points) :], entry)
+        dual = np.array(self._solver.getSolution().row_dual)
+        self._price[self._place] = -dual
+        first, second, entry = np.split(self._price, np.cumsum(self._points))
+        priced = self._place[dual != 0] - sum(self._points)
+        return Prices(np.maximum(first, 0.0), np.maximum(second, 0.0), self._marked, entry, priced[priced >= 0])

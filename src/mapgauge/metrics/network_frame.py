@@ -14,9 +14,10 @@ from mapgauge.linked.points import Network, PointAssignment, assign_points
 from mapgauge.typing import Flags, Floats, Indices
 
 PARTS = ("matched", "confidence", "missed", "false", "links")
-# The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, and these points.
-COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points")
-MASS, COUNTS, ENTROPIES, MATCHED = 5, slice(6, 8), slice(8, 10), 10
+# The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
+# 1 if the value is not proven.
+COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points", "unproven")
+MASS, COUNTS, ENTROPIES, MATCHED, UNPROVEN = 5, slice(6, 8), slice(8, 10), 10, 11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +112,7 @@ def solve_network(
     overlaps = _overlaps(x.line[first], y.line[second], weight)
     row[ENTROPIES] = _entropy(overlaps.second, overlaps.points), _entropy(overlaps.first, overlaps.points)
     row[MATCHED] = math.fsum(overlaps.points.tolist())
+    row[UNPROVEN] = not found.proven
     return row, overlaps
 
 

@@ -10,7 +10,17 @@ from mapgauge.distances.pack import check_sospa_arguments, pack_sets
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.network_frame import COLUMNS, COUNTS, ENTROPIES, MASS, MATCHED, PARTS, side_of, solve_network
+from mapgauge.metrics.network_frame import (
+    COLUMNS,
+    COUNTS,
+    ENTROPIES,
+    MASS,
+    MATCHED,
+    PARTS,
+    UNPROVEN,
+    side_of,
+    solve_network,
+)
 from mapgauge.metrics.network_result import NetworkPldResult, result_of
 from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.protocols import BREAK_COST, Protocol
@@ -51,8 +61,8 @@ def network_pld(
             smaller, and takes less time. Both are metrics.
 
     Returns:
-        The value, its five parts, the numbers of breaks and false joins, split and merge entropy, and how many points
-        of each prediction are assigned to each true line.
+        The value, its five parts, the numbers of breaks and false joins, split and merge entropy, how many points of
+        each prediction are assigned to each true line, and whether the value is proven to be the smallest.
 
     >>> line = [[0.5 * k, 0] for k in range(61)]
     >>> whole = network_pld([line], [line])
@@ -102,12 +112,12 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "network_pld": normalised_value(value, mass),
         **dict(zip(_ENTROPIES, np.moveaxis(sums[..., ENTROPIES], -1, 0) / points, strict=True)),
         **{f"network_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
-        **dict(zip(_COUNTS, np.moveaxis(sums[..., COUNTS], -1, 0), strict=True)),
+        **dict(zip(_COUNTS, (*np.moveaxis(sums[..., COUNTS], -1, 0), sums[..., UNPROVEN]), strict=True)),
     }
 
 
 _ENTROPIES = ("split_entropy", "merge_entropy")
-_COUNTS = ("break_count", "false_join_count")
+_COUNTS = ("break_count", "false_join_count", "unproven_count")
 
 NETWORK_PLD = Metric(
     name="network_pld",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mapgauge.errors import InvalidInput
-from mapgauge.metrics.network_frame import COUNTS, ENTROPIES, MASS, MATCHED, PARTS, NetworkSide, Overlaps
+from mapgauge.metrics.network_frame import COUNTS, ENTROPIES, MASS, MATCHED, PARTS, UNPROVEN, NetworkSide, Overlaps
 from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.typing import Floats
 
@@ -40,6 +40,7 @@ class NetworkPldResult:
     split: float  # split entropy times the matched points
     merge: float
     matched_points: float
+    unproven_count: int = 0  # frames whose value may be a little too high, because the solver did not prove it
     overlaps: tuple[Overlap, ...] = field(compare=False, default=())  # empty once frames are pooled
 
     @property
@@ -87,6 +88,7 @@ class NetworkPldResult:
             self.split + other.split,
             self.merge + other.merge,
             self.matched_points + other.matched_points,
+            self.unproven_count + other.unproven_count,
         )
 
     def __radd__(self, other: object) -> "NetworkPldResult":
@@ -117,6 +119,7 @@ def result_of(
         split=numbers[ENTROPIES][0],
         merge=numbers[ENTROPIES][1],
         matched_points=numbers[MATCHED],
+        unproven_count=round(numbers[UNPROVEN]),
         overlaps=tuple(
             sorted(Overlap._make(one) for one in zip(*(column.tolist() for column in columns), strict=True))
         ),

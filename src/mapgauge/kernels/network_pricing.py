@@ -1,0 +1,194 @@
+"""Segments and rectangles of cells that pay at given prices, for network PLD. See ``network.py``.
+
+A segment is a row of cells on a diagonal of a block. Only the entries at its ends count. A rectangle is a set of
+parallel segments of the same length, two diagonals apart from each other. Only the entries at its corners count.
+"""
+
+from mapgauge.kernels._jit import jit
+from mapgauge.kernels.network import TOLERANCE, entry_of, moved, slack_of
+
+LOOSE = 1e-6  # a cell of the programme with more slack is not assigned
+
+
+@jit
+def _end(block, i, j, one, other, second, half, mark, dual):
+    """Return what the entries ``one`` and ``other`` of a cell cost at the end of a segment."""
+    cost = 0.0
+    for z in (one, other):
+        e = entry_of(block, i, j, z, second)
+        if e >= 0:
+            sign = 1.0 if z < 2 else -1.0
+            cost += sign * dual[e] if mark[e] else half
+    return cost
+
+
+@jit
+def _reach(block, i, j, way, s, most, second, half, u, v, mark, dual, saving):
+    """Return what the best continuation of a segment gains, and its number of cells.
+
+    The segment is at ``i, j``. It goes on along the first line if ``way`` is 1, against it if -1, and makes ``s`` steps
+    on the second line for each step along the first. It gets no more than ``most`` cells.
+    """
+    one, other = (1, 3 if s > 0 else 2) if way > 0 else (0, 2 if s > 0 else 3)
+    best, length = -_end(block, i, j, one, other, second, half, mark, dual), 0
+    total = top = 0.0
+    for t in range(most):
+        i, j = moved(i, block[1], block[2], way), moved(j, block[4], block[5], way * s)
+        if i < 0 or j < 0:
+            break
+        total += saving[block[6] + i * block[4] + j] - u[block[0] + i] - v[block[3] + j]
+        top = max(top, total)
+        if total < top - 4 * half:  # two segments are better than one
+            break
+        if total > best - 2 * half:
+            value = total - _end(block, i, j, one, other, second, half, mark, dual)
+            if value > best:
+                best, length = value, t + 1
+    return best, length
+
+
+@jit
+def _turned(block, i, j, a, b):
+    """Return the cell ``a`` steps along the diagonal and ``b`` steps across it, or -1, -1."""
+    k, l = i + a - b, j + a + b  # noqa: E741
+    if (not block[2] and (k < 0 or k >= block[1])) or (not block[5] and (l < 0 or l >= block[4])):
+        return -1, -1
+    return k % block[1], l % block[4]
+
+
+@jit
+def _strip(block, i, j, a, b, da, db, count, u, v, saving):
+    """Return what the cells of a strip save, less their prices; a large loss if a cell is outside."""
+    total = 0.0
+    for t in range(count):
+        k, l = _turned(block, i, j, a + t * da, b + t * db)  # noqa: E741
+        if k < 0:
+            return -1e9
+        total += saving[block[6] + k * block[4] + l] - u[block[0] + k] - v[block[3] + l]
+    return total
+
+
+@jit
+def _corner(block, i, j, a, b, z, half, mark, dual):
+    k, l = _turned(block, i, j, a, b)  # noqa: E741
+    e = entry_of(block, k, l, z, 0)
+    if e < 0:
+        return 0.0
+    return (dual[e] if z < 2 else -dual[e]) if mark[e] else half
+
+
+@jit
+def _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides):
+    """Grow a rectangle of cells on parallel diagonals from a cell. Returns its gain. Only its corners cost something.
+
+    ``sides`` has its first and last step along and across the diagonal, written.
+    """
+    total = own
+    sides[:] = 0
+    grows = True
+    while grows:
+        grows = False
+        for side in range(4):
+            along, across = sides[1] - sides[0] + 1, sides[3] - sides[2] + 1
+            if side < 2:
+                a = sides[0] - 1 if side == 0 else sides[1] + 1
+                more = _strip(block, i, j, a, sides[2], 0, 1, across, u, v, saving)
+            else:
+                b = sides[2] - 1 if side == 2 else sides[3] + 1
+                more = _strip(block, i, j, sides[0], b, 1, 0, along, u, v, saving)
+            if more > 0 and (along if side < 2 else across) < min(block[1], block[4]) // 2:
+                total += more
+                sides[side] += 1 if side % 2 else -1
+                grows = True
+    total -= _corner(block, i, j, sides[1], sides[2], 1, half, mark, dual)
+    total -= _corner(block, i, j, sides[0], sides[3], 0, half, mark, dual)
+    total -= _corner(block, i, j, sides[0], sides[2], 2, half, mark, dual)
+    return total - _corner(block, i, j, sides[1], sides[3], 3, half, mark, dual)
+
+
+@jit
+def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, sides, columns):
+    """Find rectangles of cells that pay. Returns the number of new columns.
+
+    If the direction of lines does not matter, cells on parallel diagonals can share their ends: only the four corners
+    of a rectangle cost something. The arguments are those of ``find_segments``. ``sides`` is room for four numbers.
+    """
+    count = 0
+    done[0] = 0
+    for k in range(len(near)):
+        c, b = near[k]
+        block = blocks[b]
+        i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
+        own = saving[c] - u[block[0] + i] - v[block[3] + j]
+        if own <= TOLERANCE or chosen[c] or done[0, c]:
+            continue
+        pays = _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides) > TOLERANCE
+        for a in range(sides[0], sides[1] + 1):
+            for across in range(sides[2], sides[3] + 1):
+                p, q = _turned(block, i, j, a, across)
+                at = block[6] + p * block[4] + q
+                done[0, at] = 1
+                if pays and not chosen[at] and count < len(columns):
+                    chosen[at] = True
+                    row = columns[count]
+                    row[0], row[1], row[2], row[3], row[4], row[5] = b, p - 1, q - 1, 1, 1, 1
+                    count += 1
+    return count
+
+
+@jit
+def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual, chosen, done, columns):
+    """Find segments that pay: those with a negative reduced cost. Returns the number of new columns.
+
+    A segment is a row of cells on a diagonal. Only the entries at its ends count. Its near cells become columns of the
+    programme. Cells beyond the cutoff save nothing, but a diagonal that goes on breaks fewer links. A row of them
+    becomes one column. A row of ``columns`` has the block, the points before the first cell, the steps on both lines,
+    and the number of cells.
+
+    Args:
+        blocks: ``(blocks, 7)``.
+        saving: ``(cells,)``.
+        near: ``(near cells, 2)``, each with its block.
+        directed: Whether lines are followed in the same direction only.
+        second: Where the entries of the second matrix begin, or 0.
+        half: The cost of one unit of an entry.
+        u: The price of each point of the first side.
+        v: The same for the second side.
+        mark: ``(entries,)``, whether an entry has a price; an entry without one costs ``half`` for each unit.
+        dual: ``(entries,)``, the prices.
+        chosen: ``(cells,)``, whether a cell is a column; read and written.
+        done: ``(2, cells)``, written.
+        columns: ``(most, 6)``, written.
+    """
+    count = 0
+    done[:] = 0
+    for k in range(len(near)):
+        c, b = near[k]
+        block = blocks[b]
+        i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
+        own = saving[c] - u[block[0] + i] - v[block[3] + j]
+        if own <= TOLERANCE or (chosen[c] and slack_of(block, i, j, second, u, v, dual, saving[c]) > LOOSE):
+            continue
+        for way in range(1 if directed else 2):
+            if done[way, c]:
+                continue
+            s, most = 1 - 2 * way, min(block[1], block[4]) - 1
+            gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
+            ahead, length = _reach(block, i, j, 1, s, most - back, second, half, u, v, mark, dual, saving)
+            pays, far = own + gain + ahead > TOLERANCE, False
+            p, q = (i - back) % block[1], (j - s * back) % block[4]
+            for _ in range(back + length + 1):
+                at = block[6] + p * block[4] + q
+                done[way, at] = 1
+                if far and saving[at] == 0.0:
+                    columns[count - 1, 5] += 1
+                elif pays and not chosen[at] and count < len(columns):
+                    row = columns[count]
+                    row[0], row[1], row[2], row[3], row[4], row[5] = b, p - 1, q - s, 1, s, 1
+                    count += 1
+                    far = saving[at] == 0.0
+                    chosen[at] = not far
+                else:
+                    far = False
+                p, q = moved(p, block[1], block[2], 1), moved(q, block[4], block[5], s)
+    return count
