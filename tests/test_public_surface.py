@@ -53,7 +53,7 @@ CONTRACT = {
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None",
-    "read": "classes=None degenerate=strict",
+    "read": "classes=None degenerate=strict workers=None",
     "write": "classes=None",
     "check": "region=None classes=None",
     "align": "classes=None missing=empty unknown=error",
