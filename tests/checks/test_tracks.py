@@ -8,6 +8,7 @@ from tests.metrics.scenes import pose, scene
 
 import mapgauge as mg
 from mapgauge.checks import check
+from mapgauge.checks.neighbours import chamfer, near_chamfer
 
 POSES = np.array([pose(2.0 * k) for k in range(4)])
 TRUE = [[("g", 0.0, 1.0), ("h", 5.0, 1.0)]] * 4
@@ -93,3 +94,19 @@ def test_scenes_out_of_order_with_equal_times_or_of_one_frame(predictions: mg.Ma
     assert found["timestamps-equal"].level == "warning"
     found = codes(predictions, replace(truth, scenes=("s", "s", "s", "t")))
     assert (found["scenes-one-frame"].level, found["scenes-one-frame"].examples) == ("note", ("t",))
+
+
+def test_near_lines_have_their_chamfer_distance(rng: np.random.Generator) -> None:
+    x, y = (rng.normal(0, 3, (n, 1, 2)) + rng.normal(0, 1, (n, 10, 2)) for n in (90, 80))
+    whole, near = chamfer(x, y), near_chamfer(x, y, 1.5)
+    assert np.count_nonzero(np.isinf(near)) > 1000
+    assert np.isinf(near[whole > 4]).any()
+    assert (near == whole)[whole <= 1.5].all()
+    assert np.isin(near, [np.inf]).sum() + (near == whole).sum() == whole.size
+
+
+def test_a_gap_of_exactly_the_limit_is_near() -> None:
+    line = np.stack([np.arange(10.0), np.zeros(10)], axis=1)[None]
+    for gap in (1.5, np.nextafter(1.5, 2)):  # a mean of the second may be rounded to 1.5
+        other = line + np.array([0, gap])
+        assert near_chamfer(line, other, 1.5)[0, 0] == chamfer(line, other)[0, 0]

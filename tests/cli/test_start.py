@@ -43,7 +43,7 @@ def test_the_version(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("mapgauge co", {"compare", "confidence", "consistency", "convert"}),
+        ("mapgauge co", {"compare", "compile", "confidence", "consistency", "convert"}),
         ("mapgauge evaluate --protocol ", set(PROTOCOLS)),
         ("mapgauge convert --to map", {"maptr", "maptr-truth"}),
         ("mapgauge evaluate --ro", {"--rotate"}),

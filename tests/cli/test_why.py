@@ -24,6 +24,15 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert "PLD of good by cause" in text
     assert "Frames of poor with most missed" in text
     assert "poor minus good, mean: causes of the difference in PLD" in text
+    both = json.loads(
+        call("why", "good.json", "poor.json", "truth.geojson", "--cause", "missed", "--worst", "2", "--json").stdout
+    )
+    assert "difference" not in both[0]
+    assert both[1]["difference"]["to"] == "good"
+    apart = both[1]["difference"]["classes"]["mean"]
+    assert apart["missed"]["value"] == pytest.approx(both[1]["mean"]["missed"] - both[0]["mean"]["missed"], abs=1e-12)
+    assert apart["pld"]["low"] < apart["pld"]["value"] < apart["pld"]["high"]
+    assert [row["token"] in text for row in both[1]["frames"]["missed"]] == [True, True]
     fixed = call("why", "good.json", "truth.geojson", "--fixes").stdout
     assert "ideal confidences" in fixed
     assert "Chamfer-AP" in fixed
@@ -44,12 +53,13 @@ def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
     call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "runs", "--metrics", "pld,causes")
     text = call("compare", tmp_path / "runs").stdout
     assert "causes of the difference in PLD" in text
-    done = call("report", tmp_path / "runs" / "good.mg", "--causes", "--frames", "1", "-o", tmp_path / "page.html")
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Parts of PLD by cause" in page
-    assert "due to wrong class" in page
-    assert "median_offset" in page
+    for option, there in ("--causes", True), ("--no-causes", False):
+        done = call("report", tmp_path / "runs" / "good.mg", option, "--frames", "1", "-o", tmp_path / "page.html")
+        assert done.returncode == 0, done.stderr
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "Parts of PLD by cause" in page  # the metric was evaluated
+        assert "due to wrong class" in page
+        assert ("median_offset" in page) == there
 
 
 @pytest.mark.parametrize(

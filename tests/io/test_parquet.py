@@ -20,6 +20,7 @@ from mapgauge.io import parquet
 
 LINE = [[0.0, 1.5], [9.25, -2.0], [12.0, 3.0]]
 POSE = np.arange(16.0).tolist()
+OLD = Path(__file__).parents[1] / "data" / "parquet" / "doubles-zstd.parquet"
 
 
 def world() -> mg.MapFrames:
@@ -114,14 +115,15 @@ class Linestring(pa.ExtensionType):  # type: ignore[misc]
 
 
 def test_a_program_that_knows_geoarrow_reads_the_same(tmp_path: Path) -> None:
-    mg.write(world(), tmp_path / "file.parquet")
+    frames = replace(world(), confidence=None)
+    mg.write(frames, tmp_path / "file.parquet")
     pa.register_extension_type(Linestring(pa.null()))
     try:
         assert isinstance(pq.read_schema(tmp_path / "file.parquet").field("geometry").type, Linestring)
         again = mg.read(tmp_path / "file.parquet")
     finally:
         pa.unregister_extension_type("geoarrow.linestring")
-    assert_same(again, world())
+    assert_same(again, frames)
 
 
 @pytest.mark.parametrize(("lines", "kind"), [(LINE, "LineString"), ([[0, 1, 2], [3, 4, 5]], "LineString Z")])
@@ -136,6 +138,35 @@ def test_the_metadata_are_those_of_geoparquet(tmp_path: Path, lines: list[list[f
     assert field.metadata[b"ARROW:extension:name"] == b"geoarrow.linestring"
     axes = [pa.field(axis, pa.float64(), nullable=False) for axis in "xyz"[: len(lines[0])]]
     assert field.type == pa.list_(pa.field("element", pa.struct(axes), nullable=False))
+
+
+def test_a_file_with_doubles_in_zstd_is_still_read() -> None:
+    """An earlier version of mapgauge wrote the file, with doubles for every geometry."""
+    assert_same(mg.read(OLD), world())
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        *((number, pa.float32()) for number in (0.1, -0.0, 1e-45, 3e38)),
+        *((number, pa.float64()) for number in (0.1 + 1e-12, 1e-46, 4e38, 1e300)),
+    ],
+)
+@pytest.mark.parametrize("place", [0, -1])
+def test_predictions_are_stored_as_float32_where_this_keeps_every_bit(
+    tmp_path: Path, number: float, kind: pa.DataType, place: int
+) -> None:
+    frames = world()
+    coords = np.tile(frames.polylines.coords, (500, 1))
+    coords[place, 1] = np.float32(number) if kind == pa.float32() else number
+    lines = mg.Polylines(coords, np.array([0, 500, 900, len(coords)]))
+    frames = replace(frames, polylines=lines)
+    for stored, expected in ((frames, kind), (replace(frames, confidence=None), pa.float64())):
+        (tmp_path / "file.parquet").write_bytes(parquet.write(stored))
+        schema = pq.read_schema(tmp_path / "file.parquet")
+        assert {field.type for field in schema.field("geometry").type.value_type} == {expected}
+        assert (b"geo" in schema.metadata) == (expected == pa.float64())
+        assert_same(mg.read(tmp_path / "file.parquet"), stored)
 
 
 def test_the_columns_are_as_documented(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from numba import njit
 
 from mapgauge.kernels import reference
 from mapgauge.kernels._jit import ONE, ZERO, U
-from mapgauge.kernels.band import allocate_band, make_band
+from mapgauge.kernels.band import CUT_GAIN, allocate_band, make_band
 from mapgauge.kernels.chain import Reading, heaviest_chain
 from mapgauge.kernels.cyclic import fewest_close, gains_of_cuts
 from mapgauge.kernels.gains import fill_gains
@@ -115,7 +115,7 @@ def _gains_of_all_cuts(lines, backward, cutoff, order):  # type: ignore[no-untyp
     for cut in range(m):
         single[cut] = heaviest_chain(band, n, m, Reading(start, backward, cut), -1.0, None, None, ZERO)
     gains_of_cuts(band, n, m, start, backward)
-    return band.cut_gain, single
+    return band.work[CUT_GAIN, :m], single
 
 
 def test_divide_and_conquer_finds_the_gain_of_every_cut(rng: np.random.Generator) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mapgauge.kernels._jit import _stamp
+from mapgauge.kernels._jit import files_of, stamp
 
 
 def test_a_stamp_follows_imports_and_nothing_else(tmp_path: Path) -> None:
@@ -11,12 +11,13 @@ def test_a_stamp_follows_imports_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "bottom.py").write_text("one = 1\n")
     (tmp_path / "other.py").write_text("two = 2\n")
 
-    def stamp() -> str:
-        _stamp.cache_clear()
-        return _stamp(tmp_path / "top.py")
+    def current() -> str:
+        stamp.cache_clear()
+        files_of.cache_clear()
+        return stamp(tmp_path / "top.py")
 
-    first = stamp()
+    first = current()
     (tmp_path / "other.py").write_text("two = 3\n")
-    assert stamp() == first
+    assert current() == first
     (tmp_path / "bottom.py").write_text("one = 2\n")
-    assert stamp() != first
+    assert current() != first

@@ -267,14 +267,25 @@ def samples(draw: st.DrawFn) -> tuple[list[float], list[bool], list[int], list[i
 def weighted(
     confidence: list[float], hit: list[bool], owner: list[int], truth: list[int], weights: list[int], eleven: bool
 ) -> float:
-    """The kernel for one sample."""
-    last = np.array([i + 1 == len(confidence) or c != confidence[i + 1] for i, c in enumerate(confidence)], np.bool_)
-    out = np.empty(1)
-    kernels.bootstrap.weighted_average_precision(
-        *(np.array(owner, np.int64), np.array(hit, np.float64), last),
-        *(np.array([weights], np.float64), np.array(truth, np.float64), out, eleven),
+    """The kernel for one sample, which fills a block. The second setting has the other predictions as hits."""
+    lanes, drawn = kernels.bootstrap.LANES, np.array(weights, np.float64)
+    flags = np.stack([np.array(hit, np.bool_), ~np.array(hit, np.bool_)], axis=1)
+    first = [i for i, c in enumerate(confidence) if i == 0 or c != confidence[i - 1]]
+    some = [bool(flags[begin:end].any()) for begin, end in itertools.pairwise([*first, len(hit)])]
+    often = drawn[np.array(owner, np.int64)]
+    total, number = np.full(lanes, drawn @ truth), np.full(lanes, often.sum())
+    state = np.zeros((2, 3, lanes))
+    state[:, 0] = (often @ flags)[:, None]
+    kernels.bootstrap.weighted_precisions(
+        *(np.array(owner, np.int64), flags, np.array(some, np.bool_), np.array([*first, len(hit)], np.int64)),
+        np.repeat(drawn.astype(np.float32)[:, None], lanes, axis=1),
+        *(total.copy(), number.copy(), state.reshape(-1)),
+        *(np.full((2, lanes), kernels.bootstrap.LEVELS), np.empty(lanes), eleven),
     )
-    return float(out[0])
+    (value,) = set(state[0, 2].tolist())
+    if not total[0]:
+        return 0.0 if number[0] else math.nan
+    return float(value if eleven else value / total[0])
 
 
 @given(samples(), st.booleans())

@@ -74,15 +74,16 @@ def test_numbers_of_tracks_are_equal_for_equal_names_of_a_class(rng: np.random.G
         assert codes.min() >= 0
 
 
+def of(*lines: tuple[list[list[Line]], str], truth: bool = False) -> mg.MapFrames:
+    """Return a scene of several classes."""
+    first, *others = (scene(frames, truth=truth, classes=(name,)) for frames, name in lines)
+    for other in others:
+        first = add_instances(first, other)
+    return first
+
+
 def test_each_class_has_its_own_owner_of_no_match() -> None:
     classes = ("divider", "ped_crossing", "boundary")
-
-    def of(*lines: tuple[list[list[Line]], str], truth: bool = False) -> mg.MapFrames:
-        first, *others = (scene(frames, truth=truth, classes=(name,)) for frames, name in lines)
-        for other in others:
-            first = add_instances(first, other)
-        return first
-
     none: list[list[Line]] = [[], []]
     far = [[("z", 12.0, 0.6)], []], [[("h", -12.0, 1.0)], []]
     near = [[], [("a", 0.0, 0.9)]], [[], [("g", 0.0, 1.0)]]
@@ -93,6 +94,17 @@ def test_each_class_has_its_own_owner_of_no_match() -> None:
         assert [one["c_map"] for one in found.classes.values() if one["truth"]] == [
             0.0 if side is far else 1.0 for side in (divider, crossing, boundary) if side[1] is not none
         ]
+
+
+def test_no_match_of_a_class_is_neither_a_track_nor_no_match_of_another_class() -> None:
+    classes = ("divider", "ped_crossing")
+    true: list[list[Line]] = [[("h", -12.0, 1.0)], [("p", 0.0, 1.0)]]  # "p" is the first of all names
+    divider: list[list[Line]] = [[("p", 12.0, 0.6)], [("a", 0.0, 0.9)]]
+    crossing: list[list[Line]] = [[("q", 12.0, 0.6)], [("q", 0.0, 0.9), ("q", 9.0, 0.2)]]
+    x = of(*zip((divider, crossing), classes, strict=True))
+    y = of(*zip((true, true), classes, strict=True), truth=True)
+    found = mg.evaluate(x, y, PROTOCOL.replace(classes=classes)).classes
+    assert [found[name]["c_map"] for name in classes] == [0.5, 0.5]
 
 
 def test_false_positives_in_frames_without_truth_are_free() -> None:

@@ -56,7 +56,6 @@ def test_every_way_gives_the_same_bits(some_frames: World, tmp_path: Path, small
     assert mixed.mean == expected.mean
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(some_frames, "xy", strict=True))
     assert same(mg.evaluate(x, y, PROTOCOL, metrics=ONLY, work=tmp_path / "work"), expected)
-    assert same(mg.evaluate(x, y, PROTOCOL, metrics=ONLY, engine="threads", workers=2), expected)
     expected.save(tmp_path / "results.mg")
     assert mg.load_results(tmp_path / "results.mg").mean == expected.mean
     estimate = mg.compare([expected]).estimates[0]["mean"]["network_pld"]

@@ -111,7 +111,7 @@ def test_the_report_shows_it(world: World, tmp_path: Path) -> None:
     assert "Length error (lower is better)" in text
     assert f"{results.mean['length_error']:.3f}" in text
     meta: Any = json.loads(re.findall(r'id="meta"[^>]*>(.*?)</script>', text, re.DOTALL)[0])
-    assert {"key": "length_error", "title": "Length error", "whole": False} in meta["columns"]
+    assert {"key": "length_error", "title": "Length error", "whole": False, "printed": True} in meta["columns"]
     assert "Length error" in [metric["title"] for metric in meta["metrics"]]
 
 

@@ -10,7 +10,7 @@ from tests.metrics.toy_metrics import FLICKER
 
 import mapgauge as mg
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, sospa_distances
+from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, hits_by, sospa_distances
 from mapgauge.metrics.metric import HitRows, Metric, Setting, Value
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import (
@@ -68,14 +68,14 @@ def test_the_rows_of_average_precision() -> None:
     assert [row.name for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["ap_chamfer", "ap_frechet", "ap_sospa"]
     assert [row.title for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["Chamfer-AP", "Fréchet-AP", "SOSPA-AP"]
     assert AP_FRECHET.stated(PAPER) == "mean over thresholds in metres"
-    row = _row("sospa", "Title", sospa_distances, "km", "in words")
+    score = partial(hits_by, sospa_distances, "sospa")
+    row = _row("sospa", "Title", score, "km", "in words")
     assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "Title", "AP", False)
     assert (row.stated(PAPER), row.limits) == ("in words", (0.0, 1.0))
     assert row.values == (Value("ap_sospa", "", "Title", "main"),)
     assert row.setting == Setting("sospa", "threshold", "km", "--sospa")
     assert isinstance(row.rows, HitRows)
-    assert isinstance(row.rows.score, partial)
-    assert row.rows.score.args == (sospa_distances, "sospa")
+    assert row.rows.score is score
 
 
 def test_settings_are_those_of_the_protocol() -> None:

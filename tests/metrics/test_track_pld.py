@@ -144,6 +144,18 @@ def test_the_reduced_problem_has_the_value_of_the_whole_one(rng: np.random.Gener
             assert sum(result.normalised_parts) == pytest.approx(result.normalised, abs=1e-12)
 
 
+def test_a_scene_whose_linear_programme_has_no_0_or_1_solution() -> None:
+    """Such scenes are rare. This one was found by random search."""
+    predicted = ((0.25, -0.25), (1.0, 0.5), (0.0, -0.75))
+    true = ((-0.5, 1.0, -0.75), (-0.75, 0.75, -0.25), (0.75, -0.75))
+    x, y = (sure([{str(i): line(y) for i, y in enumerate(ys)} for ys in side]) for side in (predicted, true))
+    linear, whole = (distance(x, y, switch_cost=0.25, binary=binary) for binary in (False, True))
+    assert (linear.value, whole.value) == pytest.approx((709 / 168, 30 / 7), abs=1e-12)
+    assert [slow(x, y, 0.25, binary=binary) for binary in (False, True)] == pytest.approx([709 / 168, 30 / 7])
+    weights = [{match.weight for frame in found.assignment for match in frame} for found in (linear, whole)]
+    assert weights == [{0.5, 1.0}, {1.0}]
+
+
 def test_a_large_cost_gives_one_assignment_of_tracks(rng: np.random.Generator) -> None:
     for _ in range(10):
         x, y = random_side(rng, 3, 3, "p"), random_side(rng, 3, 3, "t")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mapgauge as mg
+from mapgauge.causes.felt import with_metrics
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
 
@@ -28,7 +29,7 @@ LONG = [
 def methods() -> list[mg.Results]:
     good, truth = demo_world(FRAMES)
     poor, _ = demo_world(FRAMES, quality="poor")
-    return [mg.evaluate(good, truth), mg.evaluate(poor, truth)]
+    return [with_metrics(mg.evaluate(side, truth), ["completeness", "causes"]) for side in (good, poor)]
 
 
 @pytest.fixture(scope="session")

@@ -332,7 +332,8 @@ def test_an_instance_shows_its_partner_on_hover(show: Show, one: Path, methods: 
     assert said[1] == f"partner: prediction {match.prediction}, confidence {confidence:.3f}"
     assert said[2] == f"distance {match.distance:.3f} (normalised SOSPA)"
     assert said[3].startswith(f"{len(match.pairs)} matched points")
-    assert [line.rsplit(" ", 1)[0] for line in said[5:]] == ["matched points", "unmatched points", "confidence"]
+    assert [line.rsplit(" ", 1)[0] for line in said[5:8]] == ["matched points", "unmatched points", "confidence"]
+    assert said[8].startswith("causes: ")
     assert page.locator(".instance.looked").count() == 2
     page.mouse.move(5, 5)
     assert tip.is_hidden()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.streaming.deaths import die_at_three
-from tests.streaming.worlds import same, write_folder
+from tests.streaming.worlds import LINKED, OF_FRAMES, same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.engines import open_engine, run
@@ -42,8 +42,9 @@ def sides(world: World, tmp_path: Path) -> tuple[Path, Path]:
     return x, y
 
 
-def test_a_cluster_gives_the_bits_of_one_process(client: Any, world: World, sides: tuple[Path, Path]) -> None:
-    assert same(mg.evaluate(*sides, engine=client), mg.evaluate(*world))
+def test_a_cluster_gives_the_bits_of_one_process(client: Any, few: World, few_sides: tuple[Path, Path]) -> None:
+    streamed = mg.evaluate(*few_sides, LINKED, metrics=OF_FRAMES, engine=client)
+    assert same(streamed, mg.evaluate(*few, LINKED, metrics=OF_FRAMES))
 
 
 def test_a_scheduler_is_found_by_its_address(client: Any, world: World, sides: tuple[Path, Path]) -> None:

@@ -7,12 +7,16 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from tests.streaming.worlds import copies, same, without_scenes, write_folder
+from tests.streaming.worlds import LINKED, OF_FRAMES, copies, same, without_scenes, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import plan
+from mapgauge.frames.joining import join_frames
 from mapgauge.io.dataset import open_dataset
+from mapgauge.io.dataset_write import DatasetWriter
 from mapgauge.results.merging import FolderRows, results_of
 
 pytestmark = pytest.mark.usefixtures("small_groups")
@@ -37,6 +41,20 @@ def test_folders_stream_to_the_same_bits(world: World, tmp_path: Path) -> None:
     chunks = plan.plan_of(open_dataset(x), open_dataset(y)).chunks
     assert len(chunks) > 3
     assert same(mg.evaluate(x, y), mg.evaluate(*world))
+
+
+def test_files_with_float32_and_files_with_doubles_stream_together(world: World, tmp_path: Path) -> None:
+    some, rest = world[0].between(slice(0, 30)), world[0].between(slice(30, len(world[0])))
+    coords = some.polylines.coords.astype(np.float32).astype(np.float64)
+    some = replace(some, polylines=replace(some.polylines, coords=coords))
+    writer = DatasetWriter(tmp_path / "x")
+    writer.add(some, "some")
+    writer.add(rest, "rest")
+    writer.finish()
+    kinds = {pq.read_schema(file).field("geometry").type.value_type[0].type for file in (tmp_path / "x").iterdir()}
+    assert kinds == {pa.float32(), pa.float64()}
+    y = write_folder(world[1], tmp_path / "y")
+    assert same(mg.evaluate(tmp_path / "x", y), mg.evaluate(join_frames([some, rest]), world[1]))
 
 
 def test_frames_without_scenes_meet_by_token(world: World, tmp_path: Path) -> None:
@@ -132,10 +150,11 @@ def executors() -> list[Executor]:
 
 
 @pytest.mark.parametrize("executor", executors(), ids=["threads", "processes"])
-def test_any_executor_does_the_work(world: World, tmp_path: Path, executor: Executor) -> None:
-    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
+def test_any_executor_does_the_work(few: World, few_sides: tuple[Path, Path], executor: Executor) -> None:
     with executor:
-        assert same(mg.evaluate(x, y, engine=executor), mg.evaluate(*world))
+        streamed = mg.evaluate(*few_sides, LINKED, metrics=OF_FRAMES, engine=executor)
+    assert same(streamed, mg.evaluate(*few, LINKED, metrics=OF_FRAMES))
+    assert {"network_pld", "completeness", "due_to_missed"} <= set(streamed.mean)
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -9,9 +9,13 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
 from mapgauge.io import parquet
+from mapgauge.io.dataset import open_dataset
 from mapgauge.io.dataset_write import DatasetWriter
 
 GROUP = 320  # rows
+# Metrics of frames with the protocol that has all their settings.
+LINKED = mg.protocol("paper-60x30", break_cost=0.5)
+OF_FRAMES = ("pld", "completeness", "causes", "network_pld", "ap_chamfer", "ap_frechet")
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +26,28 @@ def world() -> tuple[mg.MapFrames, mg.MapFrames]:
     return predictions.at(kept), truth.keep(truth.frame != 11)
 
 
+@pytest.fixture(scope="session")
+def few() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Predictions and truth of 12 frames with few predictions, for metrics that are slow."""
+    return demo_world(12, seed=3, predictions=4)
+
+
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make row groups and chunks hold only a few frames."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", GROUP)
     monkeypatch.setattr(plan, "ROWS", 2 * GROUP)
+
+
+@pytest.fixture
+def few_sides(
+    few: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path, small_groups: None, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, Path]:
+    """Write the few frames as two data sets of several chunks."""
+    monkeypatch.setattr(plan, "ROWS", 60)
+    x, y = (write_folder(side, tmp_path / name) for side, name in zip(few, "xy", strict=True))
+    assert len(plan.plan_of(open_dataset(x), open_dataset(y)).chunks) > 2
+    return x, y
 
 
 def write_folder(frames: mg.MapFrames, path: Path) -> Path:

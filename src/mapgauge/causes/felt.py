@@ -1,5 +1,6 @@
-"""Results with further metrics, and the numbers of ``completeness`` in a sentence."""
+"""Results with more or fewer metrics, and the numbers of ``completeness`` in a sentence."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
+from mapgauge.scoring.scores import Scores
 
 
 def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
@@ -29,19 +31,39 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     if data[1].tokens != results.tokens:
         scores = scores.at(np.array([data[1].index[token] for token in results.tokens], np.int64))
     names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
-    both = results.scores.and_metrics(scores, names)
-    rows = MemoryRows(results.tokens, results.rows.scenes, both)
-    return replace(results, summary=replace(results.summary, metrics=names, source=both), rows=rows)
+    return _of(results, results.scores.and_metrics(scores, names), names)
+
+
+def only_metrics(results: Results, metrics: Sequence[str]) -> Results:
+    """Return results in memory with some of their metrics.
+
+    Args:
+        results: Results with rows in memory.
+        metrics: Names of metrics. Those that the results lack are left out.
+    """
+    names = tuple(name for name in results.metrics if name in metrics)
+    return (
+        results if names == results.metrics else _of(results, results.scores.and_metrics(results.scores, names), names)
+    )
+
+
+def _of(results: Results, scores: Scores, metrics: tuple[str, ...]) -> Results:
+    """Return results with the scores of other metrics."""
+    rows = MemoryRows(results.tokens, results.rows.scenes, scores)
+    return replace(results, summary=replace(results.summary, metrics=metrics, source=scores), rows=rows)
 
 
 def felt(results: Results) -> str:
     """Return how far off a method is, and how much it finds, in words."""
-    mean = with_metrics(results, [COMPLETENESS.name]).mean
-    words = []
+    more = with_metrics(results, [COMPLETENESS.name])
+    mean, words = more.mean, []
     if (offset := mean["median_offset"]) is not None:
         words.append(f"{offset:.2f} m off (median)")
     if (found := mean["completeness"]) is not None:
-        words.append(f"{found:.0%} of the true length found")
+        metres = [
+            math.fsum(row[key] or 0.0 for row in more.classes.values()) for key in ("found_length", "true_length")
+        ]
+        words.append(f"{found:.0%} of the true length found ({metres[0] / 1000:.3g} of {metres[1] / 1000:.3g} km)")
     if (right := mean["correctness"]) is not None:
         words.append(f"{1 - right:.0%} of the predicted length not there")
     return ", ".join(words) or "nothing to compare"

@@ -7,6 +7,7 @@ import numpy as np
 from mapgauge.checks.context import Context, examples, percent
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.survey import survey
 from mapgauge.typing import Indices
 
 
@@ -14,7 +15,7 @@ def points(context: Context) -> Iterator[Finding]:
     """Find instances with fewer than two points, with length 0, or with repeated points."""
     for name, side in context.sides:
         sizes = np.diff(side.polylines.offsets)
-        repeats = _repeats(side)
+        repeats = survey(side.polylines).repeats
         few = sizes < 2
         flat = ~few & (repeats == sizes - 1)
         for code, rows, what in (
@@ -42,17 +43,6 @@ def duplicates(context: Context) -> Iterator[Finding]:
             yield Finding("note", "duplicate-instances", text, len(rows), examples(side, rows))
 
 
-def _repeats(side: MapFrames) -> Indices:
-    """Return for each instance the number of points that equal the previous one."""
-    coords, offsets = side.polylines.coords, side.polylines.offsets
-    same = np.ones(max(len(coords) - 1, 0), np.bool_)
-    for k in range(side.dimension):
-        same &= coords[1:, k] == coords[:-1, k]
-    owner = np.searchsorted(offsets, np.flatnonzero(same), side="right") - 1
-    inside = np.flatnonzero(same) + 1 < offsets[owner + 1]
-    return np.bincount(owner[inside], minlength=len(side.polylines))
-
-
 def _again(side: MapFrames) -> Indices:
     """Return the instances that equal an earlier one of the same frame and class, point by point."""
     offsets = side.polylines.offsets
@@ -60,13 +50,15 @@ def _again(side: MapFrames) -> Indices:
     if not len(filled):
         return filled
     # Equal instances have the same key. Most keys are unique, so few instances are compared point by point.
-    ends = [side.polylines.coords[at[filled], 0] for at in (offsets[:-1], offsets[1:] - 1)]
     key = side.frame[filled] * len(side.classes) + side.label[filled]
-    key = key * 1_000_003 ^ ends[0].view(np.int64) * 31 ^ ends[1].view(np.int64)
-    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    for at in (offsets[:-1], offsets[1:] - 1):
+        for column in side.polylines.coords[at[filled]].view(np.int64).T:
+            key = key * 1_000_003 ^ column
+    in_order = np.sort(key)
+    several = in_order[1:][in_order[1:] == in_order[:-1]]
     seen: set[tuple[int, int, bytes]] = set()
     again: list[int] = []
-    for i in filled[count[group] > 1].tolist():
+    for i in filled[np.isin(key, several)].tolist():
         what = int(side.frame[i]), int(side.label[i]), side.polylines[i].tobytes()
         if what in seen:
             again.append(i)

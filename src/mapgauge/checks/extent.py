@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mapgauge.checks.neighbours import Motion
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.survey import survey
 from mapgauge.typing import Points
 
 _TRIM = 0.02  # share of instances that is ignored at each edge
@@ -48,14 +49,8 @@ class Extent(NamedTuple):
 def _bounds(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
     """Return the indices of polylines with points, and their lowest and highest x and y."""
     rows = np.flatnonzero(np.diff(polylines.offsets))
-    if not len(rows):
-        return rows, np.empty((0, 2)), np.empty((0, 2))
-    starts = polylines.offsets[rows]
-    low, high = (
-        np.stack([reduce.reduceat(polylines.coords[:, k], starts) for k in (0, 1)], axis=1)
-        for reduce in (np.minimum, np.maximum)
-    )
-    return rows, low, high
+    found = survey(polylines)
+    return rows, found.low[rows, :2], found.high[rows, :2]
 
 
 def extent_of(side: MapFrames) -> Extent | None:

@@ -20,6 +20,7 @@ T = TypeVar("T")
 _POINTS = 10  # points per line
 _MOST_TRUE = 24  # truth instances per frame, at most
 _PER_TRUE = 2  # predictions per truth instance, the most confident ones
+_PAIRS = 4096  # lines that are compared at once
 _MOST_PREDICTED = 100  # predictions per frame, at most, if there are no confidences to choose by
 
 
@@ -78,8 +79,27 @@ class Neighbours:
 
 def chamfer(x: Points, y: Points) -> NDArray[np.float64]:
     """Return the ``(n, m)`` Chamfer distances between lines ``(n, points, 2)`` and ``(m, points, 2)``."""
-    square = sum(np.square(x[:, None, :, None, k] - y[None, :, None, :, k]) for k in (0, 1))
-    there, back = (np.sqrt(np.min(square, axis=axis)).mean(axis=2) for axis in (3, 2))
+    return _of_pairs(x[:, None], y[None])
+
+
+def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
+    """Return the same distances; infinity for lines whose boxes are farther apart than ``most``.
+
+    A Chamfer distance is at least as long as the gap between the boxes.
+    """
+    distance = np.full((len(x), len(y)), np.inf)
+    gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
+    rows, columns = np.nonzero((gap <= most * (1 + 1e-9)).all(axis=2))  # a mean may be rounded down
+    for first in range(0, len(rows), _PAIRS):
+        i, j = rows[first : first + _PAIRS], columns[first : first + _PAIRS]
+        distance[i, j] = _of_pairs(x[i], y[j])
+    return distance
+
+
+def _of_pairs(x: Points, y: Points) -> NDArray[np.float64]:
+    """Return the Chamfer distances of pairs of lines ``(..., points, 2)``."""
+    square = sum(np.square(x[..., :, None, k] - y[..., None, :, k]) for k in (0, 1))
+    there, back = (np.sqrt(np.min(square, axis=axis)).mean(axis=-1) for axis in (-1, -2))
     mean: NDArray[np.float64] = (there + back) / 2
     return mean
 

@@ -9,6 +9,7 @@ from mapgauge.checks.extent import Extent
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.survey import survey
 from mapgauge.typing import Bounds, Indices, Points
 
 _MARGIN = 0.3  # metres; MapTR cuts its crossings 0.2 m outside the region
@@ -98,7 +99,7 @@ def _fits(extent: Extent, size: Points) -> bool:
 
 def _beyond(side: MapFrames, bounds: Bounds, margin: float) -> Indices:
     """Return the instances with a point outside the bounds."""
-    x, y = side.polylines.coords[:, 0], side.polylines.coords[:, 1]
+    low, high, _ = survey(side.polylines)
     x_min, y_min, x_max, y_max = bounds
-    outside = (x < x_min - margin) | (y < y_min - margin) | (x > x_max + margin) | (y > y_max + margin)
-    return np.unique(np.searchsorted(side.polylines.offsets, np.flatnonzero(outside), side="right") - 1)
+    outside = (low[:, 0] < x_min - margin) | (low[:, 1] < y_min - margin)
+    return np.flatnonzero(outside | (high[:, 0] > x_max + margin) | (high[:, 1] > y_max + margin))

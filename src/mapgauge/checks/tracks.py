@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.checks.context import EXAMPLES, Context, percent
-from mapgauge.checks.neighbours import chamfer, coarse
+from mapgauge.checks.neighbours import coarse, near_chamfer
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
@@ -125,7 +125,7 @@ def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
             mine, true = _tracked(x, i, c), _tracked(y, j, y.classes.index(name))
             if not len(mine) or not len(true):
                 continue
-            distance = chamfer(coarse(x, mine)[..., :2], coarse(y, true)[..., :2])
+            distance = near_chamfer(coarse(x, mine)[..., :2], coarse(y, true)[..., :2], _NEAR)
             nearest = distance.argmin(axis=1)
             for k in np.flatnonzero(distance.min(axis=1) <= _NEAR).tolist():
                 found[scene_of[token], name, str(x.track[mine[k]])].add(str(y.track[true[nearest[k]]]))

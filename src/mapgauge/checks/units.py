@@ -12,6 +12,7 @@ from mapgauge.checks.extent import Extent
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.survey import survey
 from mapgauge.typing import Indices, Points
 
 _ONE = 1.05  # normalised coordinates are at most this large
@@ -40,14 +41,17 @@ def padding(context: Context) -> Iterator[Finding]:
 
 def _padded(side: MapFrames) -> Indices:
     """Return the instances that have zeros, and otherwise only points far from the origin."""
-    x, y = side.polylines.coords[:, 0], side.polylines.coords[:, 1]
-    zero = (x == 0) & (y == 0)
-    offsets = side.polylines.offsets
-    owner = np.unique(np.searchsorted(offsets, np.flatnonzero(zero), side="right") - 1)
+    found = survey(side.polylines)
+    around = ((found.low[:, :2] <= 0) & (found.high[:, :2] >= 0)).all(axis=1)
+    far = np.hypot(*found.reach[:, :2].T) > _FAR
+    if not (around & far).any():
+        return np.empty(0, np.int64)
+    coords, offsets = side.polylines.coords, side.polylines.offsets
+    zero = np.flatnonzero((coords[:, 0] == 0) & (coords[:, 1] == 0))
     rows = []
-    for i in owner.tolist():
-        mine = slice(offsets[i], offsets[i + 1])
-        others = np.hypot(x[mine], y[mine])[~zero[mine]]
+    for i in np.unique(np.searchsorted(offsets, zero, side="right") - 1).tolist():
+        away = np.hypot(*side.polylines[i][:, :2].T)
+        others = away[away > 0]
         if len(others) > 1 and others.min() > _FAR:  # a single far point is a broken coordinate
             rows.append(i)
     return np.array(rows, np.int64)

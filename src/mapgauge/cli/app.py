@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from mapgauge.cli.compare import compare
+from mapgauge.cli.compile import compile, show_compiling
 from mapgauge.cli.confidence import confidence
 from mapgauge.cli.consistency import consistency
 from mapgauge.cli.convert import convert
@@ -47,11 +48,12 @@ def about(
 ) -> None:
     """Evaluate online HD maps: compare predicted polylines with the truth."""
     set_quiet(False)
+    show_compiling()
 
 
 for _command in (
     *(evaluate, compare, why, sweep, show, plot, report, paper, confidence, track, consistency),
-    *(inspect, convert, formats, protocols, demo),
+    *(inspect, convert, formats, protocols, compile, demo),
 ):
     app.command()(_command)
 app.add_typer(truth)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mapgauge.cli.compare import show_comparison
+from mapgauge.cli.compile import compile_for
 from mapgauge.cli.output import progress, say
 from mapgauge.cli.parsing import refuse
 from mapgauge.cli.show import corners_of
@@ -50,10 +51,12 @@ def demo(
     from mapgauge import compare, evaluate, read, sweep, write
     from mapgauge.demo import demo_world
     from mapgauge.metrics.pld import PLD
+    from mapgauge.metrics.table import METRICS
     from mapgauge.report import write_report
 
     say("Synthetic data: roads seen from a moving car, and two detectors, a good one and a poor one.")
-    say("The first run compiles the kernels for this processor, which takes about half a minute.")
+    say("The first run compiles the kernels for this processor, which takes some seconds.")
+    compile_for(["read", *(name for name in METRICS if METRICS[name].default), "report"])
     names: list[str] = list(METHODS)
     results, sweeps, files = [], [], ["truth.geojson"]
     for quality in METHODS:

@@ -1,12 +1,13 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.compile import compile_for
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
@@ -14,7 +15,7 @@ from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, r
 from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
-from mapgauge.cli.summary import in_words, show_results, tell_each
+from mapgauge.cli.summary import in_words, metrics_in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
@@ -161,7 +162,14 @@ def evaluate(
     streaming = Streaming.of(engine, scheduler, work, resume, on_error)
     streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
 
+    needed = ["read", *chain.from_iterable(chosen)]
+    if "pld" in needed and not (silent or brief or streamed):
+        needed.append("words")
+    compile_for([*needed, *(["report"] if page else [])])
+    ahead = None if streamed else reading.predictions_ahead(predictions[0])
+
     from mapgauge import evaluate as evaluate_frames
+    from mapgauge.causes.felt import only_metrics
 
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
@@ -186,10 +194,13 @@ def evaluate(
                 tell_inputs(found)
         else:
             if x is None or k == 0:
-                x = reading.beside(reading.predictions(path), y)
+                x = reading.beside(ahead() if ahead is not None else reading.predictions(path), y)
+                ahead = None
                 check_classes(classes, x.name, y.classes, x.classes)
                 if not silent:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
+            if not (silent or brief):
+                common["metrics"] += metrics_in_words(settings, chosen[k], len(x.polylines))
             with progress(f"evaluating {label}") as advance:
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
@@ -198,12 +209,14 @@ def evaluate(
             warn_of(new)
         else:
             show_findings(new)
+        kept = found if streamed else only_metrics(found, chosen[k])
         if target is not None:
-            found.save(target, geometry="original" if with_geometry else None)
+            kept.save(target, geometry="original" if with_geometry else None)
         wrong = any(finding.level == "error" for finding in found.findings)
         if not (silent or brief or streamed or wrong):
             lines.append(in_words(found, workers))
-        results.append(found if page or streamed else found.without_data())
+        last = len(results) == len(runs) - 1  # the data of others take memory for nothing
+        results.append(kept if page or streamed or last else kept.without_data())
     if len(given) == 1:
         show_results(form, results, names, by_class=by_class)
     else:

@@ -1,7 +1,9 @@
 """Reads files of predictions and truth as the options ask for it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ class Reading:
     auto_axes: bool = False
     unshrink: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)  # names in the file, by name
+    workers: int | None = None  # number of threads; None for one per processor
 
     @classmethod
     def of(cls, context: typer.Context) -> "Reading":
@@ -59,6 +62,18 @@ class Reading:
         """Read a file of predictions. Options of the file come before those of the command."""
         common = {"format": self.format, "rotate": self.rotate, "rename": self.rename, "certain": self.certain}
         return self._read(path, common)
+
+    def predictions_ahead(self, path: Path) -> "Callable[[], MapFrames]":
+        """Begin to read a file of predictions in a thread, if there may be several. Returns a function that waits.
+
+        Errors are raised by that function.
+        """
+        if self.workers == 1:
+            return partial(self.predictions, path)
+        pool = ThreadPoolExecutor(1)
+        reading = pool.submit(self.predictions, path)
+        pool.shutdown(wait=False)
+        return reading.result
 
     def truth(self, path: Path) -> "MapFrames":
         """Read a file of truth. Options of the file come before those of the command."""
@@ -107,6 +122,7 @@ class Reading:
             special |= {key: value for key, value in asked.items() if key in able}
         if "tracks" in how:  # a file beside this one: options have no slashes
             special["tracks"] = Path(path).with_name(how["tracks"])
+        special["workers"] = self.workers
         frames = read(place(path), how["format"], degenerate=how["degenerate"], **special)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
             frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **special)

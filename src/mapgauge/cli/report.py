@@ -52,8 +52,14 @@ def report(
         str | None, typer.Option("--title", metavar="TEXT", help="Title of the page.", show_default=False)
     ] = None,
     causes: Annotated[
-        bool, typer.Option("--causes", help="Also show the causes of PLD, and completeness. It needs the geometry.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--causes/--no-causes",
+            help="Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
+            "there are at most 1,200,000 instances.",
+            show_default=False,
+        ),
+    ] = None,
     format: o.FormatOption = None,
     truth_format: o.TruthFormatOption = None,
     rotate: o.RotateOption = 0.0,

@@ -72,6 +72,8 @@ def why(
     The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
+    from mapgauge.causes.felt import with_metrics
+    from mapgauge.causes.instances import check_settings
     from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE
 
     form = form_of(json=json, csv=csv)
@@ -85,9 +87,13 @@ def why(
         methods = load_methods(context, files, names)
         # Results with the metric have the causes already. Fixes need the geometry.
         methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
+        for one in methods:
+            check_settings(one.protocol)
+        methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
     else:
         settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-        metrics = None if fixes else ("pld",)  # fixes are also judged by the average precisions of the protocol
+        # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
+        metrics = None if fixes else ("pld", PLD_BY_CAUSE.name)
         reading = Reading.of(context)
         methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
 
@@ -98,7 +104,12 @@ def why(
         with progress(f"splitting {called}") as advance:
             found.append(anatomy(method, fixes=fixes, workers=workers, progress=advance))
     if form == "json":
-        documents = [{"name": called} | one.to_dict() for called, one in zip(names, found, strict=True)]
+        documents = [
+            {"name": called} | one.to_dict() | _frames(one, cause, worst)
+            for called, one in zip(names, found, strict=True)
+        ]
+        for document, method in zip(documents[1:], methods[1:], strict=True):
+            document["difference"] = {"to": names[0], "classes": _difference(methods[0], method)}
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(_rows(names, found))
@@ -108,6 +119,23 @@ def why(
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], methods[0], called, method)
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _frames(found: "Anatomy", cause: str | None, worst: int) -> dict[str, Any]:
+    """Return the frames with most of a cause, for JSON."""
+    if cause is None:
+        return {}
+    return {"frames": {cause: [{"token": token, "cost": cost} for token, cost in found.frames(cause, count=worst)]}}
+
+
+def _difference(one: "Results", other: "Results") -> dict[str, Any]:
+    """Return the difference between two methods by class and cause, for JSON."""
+    from mapgauge import compare_causes
+
+    return {
+        name: {cause: apart._asdict() for cause, apart in causes.items()}
+        for name, causes in compare_causes(one, other).items()
+    }
 
 
 def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.survey import survey
 from mapgauge.protocols import LANE
 
 _LIKELY = 0.5  # a link of a larger weight counts as predicted
@@ -22,7 +23,7 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
     """
     lines = without_boxes(frames)  # boxes are in pixels
     points = np.diff(lines.polylines.offsets)
-    coords = lines.polylines.coords
+    low, high, _ = survey(lines.polylines)
     is_lane = frames.label == (frames.classes.index(LANE) if LANE in frames.classes else -1)
     return {
         "name": frames.name,
@@ -36,8 +37,8 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
         "points_per_instance": _spread(points),
         "confidence": None if frames.confidence is None else _spread(frames.confidence),
         "extent": {
-            axis: [float(column.min()), float(column.max())] if len(column) else None
-            for axis, column in zip("xyz", coords.T, strict=False)
+            axis: [float(low[:, k].min()), float(high[:, k].max())] if points.any() else None
+            for k, axis in zip(range(frames.dimension), "xyz", strict=False)
         },
         "tracks": None if frames.track is None else len(set(frames.track.tolist()) - {""}),
         "scenes": None if frames.scenes is None else len(set(frames.scenes)),

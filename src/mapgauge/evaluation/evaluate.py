@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
@@ -18,9 +19,18 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
-from mapgauge.results.summary import Input, Summary
-from mapgauge.scoring.prepare import Frames, check_needs, check_rings, findings_of, loaded, prepare, with_scenes
-from mapgauge.scoring.threads import Progress
+from mapgauge.results.summary import InputsOf, Summary
+from mapgauge.scoring.prepare import (
+    Frames,
+    check_needs,
+    check_rings,
+    findings_of,
+    in_order_of_rows,
+    loaded,
+    prepare_to_score,
+    with_scenes,
+)
+from mapgauge.scoring.threads import Beside, Progress
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -120,26 +130,25 @@ def evaluate(
             ),
         )
     files.clear()  # the bytes of a file are not needed once it is read
-    sides = loaded(sources.pop(0), degenerate), loaded(sources.pop(0), degenerate)
+    sides = loaded(sources.pop(0), degenerate, count), loaded(sources.pop(0), degenerate, count)
     if axes == "auto":
         sides = with_axes_of(*sides), sides[1]
     if scenes is not None:
         sides = sides[0], with_scenes(sides[1], scenes)
-    x, y = prepare(*sides, settings, unknown)
+    x, y = prepare_to_score(*sides, settings, unknown)
     check_needs(chosen, x, y)
-    findings = findings_of(*sides, settings, chosen)
-    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress)
-    tracks = uses_tracks(chosen)
+    findings = Beside(partial(findings_of, *sides, settings, chosen))
+    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=[findings])
     summary = Summary(
         settings,
         chosen,
         y.classes,
         rings,
-        (Input.of(sides[0], tracks=tracks[0]), Input.of(sides[1], tracks=tracks[1])),
+        InputsOf(*sides, uses_tracks(chosen)),
         frames_missing=sum(token not in sides[0].index for token in sides[1].tokens),
         frames_ignored=sum(token not in sides[1].index for token in sides[0].tokens),
-        findings=findings,
+        findings=findings.outcome,
         version=__version__,
         source=scores,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), (x, y))
+    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), partial(in_order_of_rows, x, y))

@@ -1,5 +1,8 @@
 """Scores frames in memory, block by block, in threads."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +23,7 @@ def score_frames(
     *,
     workers: int | None = 1,
     progress: Progress | None = None,
+    beside: Sequence[Callable[[], None]] = (),
 ) -> Scores:
     """Score all frames of aligned sides.
 
@@ -34,11 +38,13 @@ def score_frames(
         rings: Bounds of rings around the ego vehicle, rising.
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished frames and the number of all frames.
+        beside: Functions that run at the same time; see ``in_threads``.
     """
     order = _whole_scenes(truth, metrics)
     if order is not None:
         x, y = predictions.at(order.tolist()), truth.at(order.tolist())
-        sorted_scores = score_frames(x, y, protocol, metrics, rings, workers=workers, progress=progress)
+        how: dict[str, Any] = {"workers": workers, "progress": progress, "beside": beside}
+        sorted_scores = score_frames(x, y, protocol, metrics, rings, **how)
         return sorted_scores.at(np.argsort(order))
     blocks = _blocks(truth, metrics) or [slice(0, 0)]
 
@@ -49,7 +55,7 @@ def score_frames(
         if progress is not None:
             progress(blocks[done - 1].stop, len(truth))
 
-    return Scores.concatenate(in_threads(work, blocks, workers, advance))
+    return Scores.concatenate(in_threads(work, blocks, workers, advance, beside))
 
 
 def _per_scene(metrics: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.files.errors import MakeError
 from mapgauge.files.garbage import gc_paused
@@ -86,9 +87,13 @@ def _comes_back_complete(text: bytes) -> bool:
 
 def count_colons(text: bytes) -> int:
     """Return the number of colons in a text."""
-    symbols = np.frombuffer(text, np.uint8)
-    starts = range(0, len(symbols), _COUNTED)
-    return sum(int(np.count_nonzero(symbols[start : start + _COUNTED] == ord(":"))) for start in starts)
+    return count_symbols(np.frombuffer(text, np.uint8), ":")
+
+
+def count_symbols(text: NDArray[np.uint8], symbol: str) -> int:
+    """Return the number of times that a symbol occurs in a text."""
+    starts = range(0, len(text), _COUNTED)
+    return sum(int(np.count_nonzero(text[start : start + _COUNTED] == ord(symbol))) for start in starts)
 
 
 def has_doubled_keys(text: bytes) -> bool:

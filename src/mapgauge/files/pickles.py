@@ -34,6 +34,11 @@ _DEEPEST = 100  # nested containers; the files of public projects have 10
 _COMPARISONS, _COMPARISONS_PER_BYTE = 50_000_000, 64
 
 
+def most_values(size: int) -> int:
+    """Return the limit on the number of values in a pickle of a number of bytes."""
+    return _LIMIT + _LIMIT_PER_BYTE * size + min(_SHARED, _SHARED_PER_BYTE * size)
+
+
 def unpickle(data: bytes, error: MakeError) -> Any:
     """Return the value in a pickle.
 
@@ -91,7 +96,7 @@ def _scan(data: bytes, error: MakeError) -> None:
     """Refuse a pickle that the unpickler must not load."""
     scan = kernels.pickle_scan
     size = len(data)
-    limit = _LIMIT + _LIMIT_PER_BYTE * size + min(_SHARED, _SHARED_PER_BYTE * size)
+    limit = most_values(size)
     comparisons = _COMPARISONS + _COMPARISONS_PER_BYTE * size
     limits = (np.uint64(value) for value in (limit, _DEEPEST, comparisons))
     outcome, at = scan.scan(np.frombuffer(data, np.uint8), scan.opcode_table(), *limits)

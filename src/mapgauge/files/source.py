@@ -2,17 +2,20 @@
 
 import os
 import re
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.compression import GZIP, ZSTD, TooLarge, decompressed
 from mapgauge.files.json_documents import parse_json
 from mapgauge.files.kinds import kind_of
 from mapgauge.files.limits import RAISE, max_bytes, most_bytes
+from mapgauge.files.pickle_tree import PickleTree, or_none, read_tree
 from mapgauge.files.pickles import unpickle
 
+T = TypeVar("T")
 Kind: TypeAlias = Literal["json", "pickle", "parquet", "other"]
 
 _HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
@@ -172,6 +175,24 @@ class Content:
         if self.kind == "pickle":
             return unpickle(self.data, self.error)
         return parse_json(self.text, self.error)
+
+    @cached_property
+    def tree(self) -> PickleTree | None:
+        """The values of a pickle as a table; None for other files, and for pickles that are not sound plain data."""
+        return read_tree(self.data) if self.kind == "pickle" else None
+
+    def columns(self, read: Callable[..., T], *arguments: Any) -> T | None:
+        """Return what a reader of columns makes of a pickle; None if the file is not sound plain data."""
+        found = None if self.tree is None else or_none(read, self.tree, *arguments)
+        if found is None:
+            self.tree = None  # it is not needed any more, and as large as the file
+        return found
+
+    @cached_property
+    def outline(self) -> Any:
+        """The beginning of the document, as far as recognising its format needs it; see ``PickleTree.outline``."""
+        outline = None if self.tree is None else or_none(self.tree.outline)
+        return self.document if outline is None else outline
 
 
 def _reason(error: Exception) -> str:

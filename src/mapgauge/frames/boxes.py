@@ -61,20 +61,11 @@ def with_old_boxes(frames: "MapFrames", moved: Polylines) -> Polylines:
 
 def resampled(frames: "MapFrames", spacing: float | None, count: int | None) -> Polylines:
     """Return the polylines, resampled, and the boxes as they are."""
-    if not frames.boxes:
-        return resample_polylines(
-            frames.polylines, spacing=spacing, count=count, locate=partial(place_of, frames), frames=frames.offsets
-        )
-    boxes = is_box(frames)
-    lines = np.flatnonzero(~boxes)
-    new = resample_polylines(
-        frames.polylines.pick(lines),
+    return resample_polylines(
+        frames.polylines,
         spacing=spacing,
         count=count,
-        locate=lambda i: place_of(frames, int(lines[i])),
-        frames=np.searchsorted(lines, frames.offsets),
+        locate=partial(place_of, frames),
+        frames=frames.offsets,
+        kept=is_box(frames) if frames.boxes else None,
     )
-    place = np.empty(len(boxes), np.int64)
-    place[lines] = np.arange(len(lines))
-    place[boxes] = len(lines) + np.arange(len(boxes) - len(lines))
-    return new.and_then(frames.polylines.pick(np.flatnonzero(boxes))).pick(place)

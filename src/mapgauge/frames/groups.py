@@ -6,19 +6,21 @@ Groups are in the order of frames. For a metric of level "scene", this is the or
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.frames.boxes import resampled
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.links import Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.frames.messages import place_of
 from mapgauge.geometry.polylines import Polylines, ranges
+from mapgauge.geometry.resampling import Side, resample_sides
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices
+from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices, Offsets
 
 if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 class Groups:
     """Polylines in groups, sorted by frame, class, side and position in the file."""
 
-    polylines: Polylines
+    points: Floats  # (dimension, points), the layout of kernels
+    offsets: Offsets  # instance i has the points offsets[i]:offsets[i + 1]
     bounds: Indices  # (groups, 3): first prediction, first truth, end
     confidence: Confidences  # 1 for truth
     closed: Flags
@@ -46,9 +49,9 @@ class Groups:
     shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
 
     @cached_property
-    def points(self) -> Floats:
-        """Coordinates as ``(dimension, points)``, the layout of kernels."""
-        return np.ascontiguousarray(self.polylines.coords.T)
+    def polylines(self) -> Polylines:
+        """The polylines."""
+        return Polylines.unchecked(np.ascontiguousarray(self.points.T), self.offsets)
 
     @cached_property
     def whole(self) -> "Lines":
@@ -61,7 +64,7 @@ class Groups:
         return self._lines(self.repeats)
 
     def _lines(self, drop: Flags) -> "Lines":
-        start, stop = self.polylines.offsets[:-1], self.polylines.offsets[1:] - drop
+        start, stop = self.offsets[:-1], self.offsets[1:] - drop
         lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
         return lines
 
@@ -111,8 +114,10 @@ class Groups:
 
     def columns(self, rows: Indices) -> dict[str, Any]:
         """Return all columns of some instances, in the given order."""
+        lines = self.polylines.pick(rows)
         return {
-            "polylines": self.polylines.pick(rows),
+            "points": np.ascontiguousarray(lines.coords.T),
+            "offsets": lines.offsets,
             "confidence": self.confidence[rows],
             "closed": self.closed[rows],
             "repeats": self.repeats[rows],
@@ -143,7 +148,7 @@ class Groups:
             inner: Inner radius in metres, inclusive.
             outer: Outer radius in metres, exclusive.
         """
-        offsets = self.polylines.offsets
+        offsets = self.offsets
         radius = np.sqrt(np.square(self.polylines.coords[:, :2]).sum(axis=1))
         inside = (radius >= inner) & (radius < outer)
         inside[offsets[1:][self.repeats] - 1] = False
@@ -153,7 +158,8 @@ class Groups:
         before = np.concatenate([[0], there.cumsum()])
         return replace(
             self,
-            polylines=Polylines(self.polylines.coords[inside], np.concatenate([[0], sizes[there]]).cumsum()),
+            points=np.ascontiguousarray(self.points[:, inside]),
+            offsets=np.concatenate([[0], sizes[there]]).cumsum(),
             bounds=before[self.bounds],
             confidence=self.confidence[there],
             closed=(self.closed & complete)[there],
@@ -173,16 +179,15 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     """
     sides = (predictions, truth)
     first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
-    x, y = (_resampled(side, protocol) for side in (predictions, first))
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
     order = np.argsort(np.concatenate([key[0], key[1] + 1]), kind="stable")
-    polylines = x.and_then(y).pick(order)
+    points, offsets, met = _resampled(predictions, first, order, protocol)
     counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
     ends = counts.sum(axis=1).cumsum()
     bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
-    closed, repeats = polylines.closed(protocol.closed, protocol.closed_tolerance)
+    closed = met if protocol.closed == "auto" else np.full(len(order), protocol.closed)
     track = None
     if truth.track is not None or not len(truth.polylines):
         names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
@@ -191,11 +196,12 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     linked = kept_links(joined_links([side.links for side in sides], sizes), order, sum(sizes)) if links else None
     inside = [side.intersection for side in sides]
     return Groups(
-        polylines,
+        points,
+        offsets,
         bounds,
         np.concatenate(ones)[order],
         closed,
-        repeats,
+        met & closed,
         np.repeat(np.arange(len(truth)), classes),
         np.tile(np.arange(classes), len(truth)),
         classes,
@@ -209,7 +215,13 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     )
 
 
-def _resampled(side: MapFrames, protocol: Protocol) -> Polylines:
-    if protocol.spacing is None and protocol.count is None:
-        return side.polylines
-    return resampled(side, protocol.spacing, protocol.count)
+def _resampled(x: MapFrames, y: MapFrames, order: Indices, protocol: Protocol) -> tuple[Floats, Offsets, Flags]:
+    """Return points, offsets, and whether the ends of each line meet, in the given order."""
+    spacing, count = protocol.spacing, protocol.count
+
+    def measured(side: MapFrames) -> Side:
+        kept = is_box(side) if side.boxes else None
+        return Side.of(side.polylines, spacing, count, partial(place_of, side), side.offsets, kept)
+
+    tolerance = protocol.closed_tolerance if protocol.closed == "auto" else -1.0  # -1: ends that are equal
+    return resample_sides(measured(x), measured(y), order, spacing, count, tolerance)

@@ -6,7 +6,7 @@ lines. A link is removed together with either of its instances.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ class Links:
     weight: NDArray[np.float64]  # (links,): finite, at least 0; 1 in truth, the score of the link in predictions
     code: NDArray[np.uint8]  # (links,): index into kinds
     kinds: tuple[str, ...]  # "controlled_by", "left", "successor" and others, in the order of the alphabet
+    checked: Indices | None = field(default=None, init=False, repr=False)  # what ``check_links`` compared them with
 
     def __post_init__(self) -> None:
         """Sort the links. Refuse columns whose sizes or values are invalid."""
@@ -94,6 +95,15 @@ class Links:
         kind = self.code[1:] > self.code[:-1]
         rising: Flags = (source > 0) | ((source == 0) & ((target > 0) | ((target == 0) & kind)))
         return rising
+
+    @classmethod
+    def unchecked(cls, *columns: Indices | NDArray[np.float64] | NDArray[np.uint8] | tuple[str, ...]) -> "Links":
+        """Make links of source, target, weight, code and kinds that are sound and in order, without a look at them."""
+        made = object.__new__(cls)
+        names = ("source", "target", "weight", "code", "kinds", "checked")
+        for name, column in zip(names, (*columns, None), strict=True):
+            object.__setattr__(made, name, column)
+        return made
 
     @classmethod
     def of(
@@ -153,16 +163,13 @@ class Links:
         self, rows: Flags | Indices | slice, source: Indices | None = None, target: Indices | None = None
     ) -> "Links":
         """Return some of the links, at other instances if these are given."""
-        made = object.__new__(Links)  # the columns were checked, and only their order may be wrong
-        columns = {
-            "source": self.source[rows] if source is None else source,
-            "target": self.target[rows] if target is None else target,
-            "weight": self.weight[rows],
-            "code": self.code[rows],
-            "kinds": self.kinds,
-        }
-        for name, column in columns.items():
-            object.__setattr__(made, name, column)
+        made = Links.unchecked(  # the columns were checked, and only their order may be wrong
+            self.source[rows] if source is None else source,
+            self.target[rows] if target is None else target,
+            self.weight[rows],
+            self.code[rows],
+            self.kinds,
+        )
         made._sort()
         return made
 
@@ -182,7 +189,10 @@ class Links:
 
 def check_links(links: Links | None, frame: Indices) -> None:
     """Refuse links to instances that do not exist, and links between different frames."""
-    if links is None or not len(links):
+    if links is None or not len(links) or links.checked is frame:
+        return
+    if _stay_within(links, frame):
+        object.__setattr__(links, "checked", frame)
         return
     for name, column in (("source", links.source), ("target", links.target)):
         wrong = np.flatnonzero((column < 0) | (column >= len(frame)))
@@ -191,8 +201,19 @@ def check_links(links: Links | None, frame: Indices) -> None:
                 f"links: {name} {wrong[0]} is {column[wrong[0]]}, expected the index of one of {len(frame)} instances"
             )
     apart = np.flatnonzero(frame[links.source] != frame[links.target])
-    if len(apart):
-        raise InvalidInput(f"{links._at(apart[0])} joins two frames, expected instances of the same frame")
+    raise InvalidInput(f"{links._at(apart[0])} joins two frames, expected instances of the same frame")
+
+
+def _stay_within(links: Links, frame: Indices) -> bool:
+    """Whether all targets are instances of the frame of their source. Links are sorted by source, and so by frame."""
+    if links.source[0] < 0 or links.source[-1] >= len(frame):
+        return False
+    offsets = np.searchsorted(frame, np.arange(frame[-1] + 2))
+    bounds = np.searchsorted(links.source, offsets)
+    some = np.flatnonzero(np.diff(bounds))
+    starts = bounds[some]
+    least, most = np.minimum.reduceat(links.target, starts), np.maximum.reduceat(links.target, starts)
+    return bool(((least >= offsets[some]) & (most < offsets[some + 1])).all())
 
 
 def kept_links(links: Links | None, rows: Indices, count: int) -> Links | None:

@@ -214,7 +214,8 @@ class MapFrames:
         if wanted == self.classes:
             return self
         code = np.array([wanted.index(name) if name in wanted else -1 for name in self.classes] or [-1], np.int64)
-        kept = self.keep(code[self.label] >= 0)
+        there = code[self.label] >= 0
+        kept = self if there.all() else self.keep(there)
         return replace(kept, classes=wanted, label=code[kept.label])
 
     @recorded

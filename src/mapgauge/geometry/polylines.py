@@ -7,7 +7,7 @@ Lists of small arrays exist only at the public border.
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class Polylines:
 
     coords: Points  # (points, dimension), float64, C-contiguous, finite
     offsets: Offsets  # (polylines + 1,), from 0 to the number of points
+    measured: Any = field(default=None, init=False, repr=False)  # see ``geometry.survey``
 
     def __post_init__(self) -> None:
         """Refuse arrays that the kernels cannot work with."""
@@ -99,6 +100,7 @@ class Polylines:
         made = object.__new__(cls)
         object.__setattr__(made, "coords", coords)
         object.__setattr__(made, "offsets", offsets)
+        object.__setattr__(made, "measured", None)
         return made
 
     @property
@@ -146,7 +148,8 @@ class Polylines:
         repeats = np.zeros(len(self), np.bool_)
         if rule == "auto":
             with np.errstate(over="ignore"):  # an overflow to infinity still means "far apart"
-                repeats[several] = np.sqrt(np.square(first - last).sum(axis=1)) <= tolerance
+                squares = np.square(first - last).T
+                repeats[several] = np.sqrt(sum(squares[1:], squares[0])) <= tolerance
             return repeats, repeats
         if rule:
             repeats[several] = (first == last).all(axis=1)

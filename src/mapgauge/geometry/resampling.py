@@ -1,6 +1,7 @@
 """Resampling of polylines at equal distances along the line."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from mapgauge import kernels
 from mapgauge.arguments import check_count, check_length
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, as_points
-from mapgauge.typing import Points, PolylineLike
+from mapgauge.typing import Flags, Floats, Indices, Offsets, Points, PolylineLike
 
 # More points come from a wrong unit or a broken coordinate, not from a map. 4 million points at a spacing of 0.5 m are
 # 2,000 km. 270 million points take 4 GiB.
@@ -58,6 +59,7 @@ def resample_polylines(
     count: int | None = None,
     locate: Callable[[int], str] = "polyline {}".format,
     frames: NDArray[np.int64] | None = None,
+    kept: Flags | None = None,
 ) -> Polylines:
     """Resample many polylines at once; see ``resample``.
 
@@ -67,22 +69,88 @@ def resample_polylines(
         count: As in ``resample``.
         locate: Returns the place of a polyline from its index. Error messages show it.
         frames: The polylines of frame i are ``frames[i] .. frames[i + 1]``. If None, points per frame are not limited.
+        kept: The polylines that stay as they are. If None, there are none.
     """
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
-    coords = np.require(polylines.coords, requirements=["C", "W"])  # kernels would be compiled again for other arrays
-    lengths = kernels.resample.lengths_of(coords, polylines.offsets)
-    if spacing is not None:
-        step, number = check_length("spacing", spacing), 0
-    elif count is not None:
-        step, number = 0.0, check_count(count)
-    sizes = _sizes(lengths, step, number)
-    _refuse_padding(polylines, sizes, locate)
-    _check_size(lengths, sizes, f"to {number} points" if number else f"at a spacing of {step:g} m", number, locate)
-    if frames is not None:
-        _check_frames(frames, sizes, locate)
-    return Polylines.unchecked(*kernels.resample.resample_lines(coords, polylines.offsets, lengths, step, number))
+    side = Side.of(polylines, spacing, count, locate, frames, kept)
+    points, offsets, _ = resample_sides(side, side.none, np.arange(len(polylines)), spacing, count)
+    return Polylines.unchecked(np.ascontiguousarray(points.T), offsets)
+
+
+class Side(NamedTuple):
+    """Polylines that can be resampled."""
+
+    coords: Points
+    offsets: Offsets
+    lengths: Floats
+    kept: Flags  # which of them stay as they are
+
+    @classmethod
+    def of(
+        cls,
+        polylines: Polylines,
+        spacing: float | None,
+        count: int | None,
+        locate: Callable[[int], str],
+        frames: NDArray[np.int64] | None = None,
+        kept: Flags | None = None,
+    ) -> "Side":
+        """Measure polylines, and refuse those that are too long; see ``resample_polylines``.
+
+        Without ``spacing`` and ``count``, all of them stay as they are.
+        """
+        # Kernels would be compiled again for other arrays.
+        coords = np.require(polylines.coords, requirements=["C", "W"])
+        if spacing is None and count is None:
+            return cls(coords, polylines.offsets, np.zeros(len(polylines)), np.ones(len(polylines), np.bool_))
+        lengths = kernels.resample.lengths_of(coords, polylines.offsets)
+        stays = np.zeros(len(polylines), np.bool_) if kept is None else kept
+        lengths[stays] = 0.0
+        step, number = _step_and_count(spacing, count)
+        sizes = _sizes(lengths, step, number)
+        _refuse_padding(polylines, sizes, locate)
+        _check_size(lengths, sizes, f"to {number} points" if number else f"at a spacing of {step:g} m", number, locate)
+        if frames is not None:
+            _check_frames(frames, sizes, locate)
+        return cls(coords, polylines.offsets, lengths, stays)
+
+    @property
+    def none(self) -> "Side":
+        """No polylines of the same dimension."""
+        return Side(self.coords[:0], np.zeros(1, np.int64), self.lengths[:0], self.kept[:0])
+
+
+def resample_sides(
+    x: Side, y: Side, order: Indices, spacing: float | None, count: int | None, tolerance: float = 0.0
+) -> tuple[Floats, Offsets, Flags]:
+    """Resample the polylines of two sides, in the layout of kernels.
+
+    Args:
+        x: The first side.
+        y: The second side.
+        order: The polylines of the result: indices of all polylines, those of the first side before the others.
+        spacing: As in ``resample``.
+        count: As in ``resample``.
+        tolerance: How far apart the ends of a closed line may be; if negative, they must be equal.
+
+    Returns:
+        The points, ``(dimension, points)``, their offsets, and whether the ends of each polyline meet.
+    """
+    found: tuple[Floats, Offsets, Flags] = kernels.resample.resample_lines(
+        *(x.coords, x.offsets, y.coords, y.offsets, order),
+        *(np.concatenate([x.lengths, y.lengths]), np.concatenate([x.kept, y.kept])),
+        *(*_step_and_count(spacing, count), tolerance),
+    )
+    return found
+
+
+def _step_and_count(spacing: float | None, count: int | None) -> tuple[float, int]:
+    """Return the arguments of the kernel: the spacing, or 0 and the number of points."""
+    if count is not None:
+        return 0.0, check_count(count)
+    return 0.0 if spacing is None else check_length("spacing", spacing), 0
 
 
 def _sizes(lengths: NDArray[np.float64], step: float, number: int) -> NDArray[np.float64]:

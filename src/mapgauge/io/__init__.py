@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mapgauge.arguments import check_workers
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.places import is_dataset
@@ -51,6 +52,7 @@ def read(
     *,
     classes: Classes | None = None,
     degenerate: Degenerate = "strict",
+    workers: int | None = None,
     **options: Any,
 ) -> MapFrames:
     """Read a result file or a ground-truth file.
@@ -64,6 +66,7 @@ def read(
         degenerate: What to do with degenerate instances, which have fewer than two points, or a coordinate or a
             confidence that is not finite. ``"strict"`` refuses the file. ``"drop"`` leaves them out and counts them in
             a finding.
+        workers: Number of threads that read a large JSON file. If None, the number of processors.
         options: Options of single formats: ``part`` and ``unshrink`` (vectormapnet), ``tracks`` (streammapnet-truth),
             ``properties`` (geojson).
 
@@ -82,7 +85,7 @@ def read(
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
     try:
         table = None if classes is None else class_table(classes)
-        frames = _read(path, format, table, degenerate, options)
+        frames = _read(path, format, ReadOptions(table, degenerate, options, check_workers(workers)))
         return replace(frames, history=read_history(path, format, table, degenerate, options))
     except MemoryError as error:
         raise UnreadableFile(
@@ -91,19 +94,13 @@ def read(
         ) from error
 
 
-def _read(
-    path: str | os.PathLike[str],
-    format: str | None,
-    classes: dict[int, str] | None,
-    degenerate: Degenerate,
-    options: dict[str, Any],
-) -> MapFrames:
-    if format in (None, "parquet") and classes is None and not options and is_dataset(path):
-        return open_dataset(path).read(ReadOptions(degenerate=degenerate))
+def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions) -> MapFrames:
+    if format in (None, "parquet") and options.classes is None and not options.extra and is_dataset(path):
+        return open_dataset(path).read(ReadOptions(degenerate=options.degenerate))
     content = path if isinstance(path, Content) else Content(path)
     row = recognise(content) if format is None else format_named(format)
-    _check_options(content.path, row.name, row.options, options)
-    return with_forward_of(row.read(content, ReadOptions(classes, degenerate, options)), row.forward)
+    _check_options(content.path, row.name, row.options, options.extra)
+    return with_forward_of(row.read(content, options), row.forward)
 
 
 def _check_options(path: Path, format_name: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.survey import survey
 from mapgauge.typing import Forward
 
 # "longer": x or y, depending on the data set. The regions of such a format are longer forward than sideways.
@@ -35,11 +36,9 @@ def with_forward_of(frames: MapFrames, stated: FormatForward) -> MapFrames:
 def longer_axis(frames: MapFrames) -> Forward | None:
     """Return the axis along which the instances reach farther, or None if there is no clear difference."""
     lines = frames.polylines.pick(np.flatnonzero(~is_box(frames))) if frames.boxes else frames.polylines
-    starts = lines.offsets[:-1]
-    if len(starts) < _INSTANCES or not np.diff(lines.offsets).all():
+    if len(lines) < _INSTANCES or not np.diff(lines.offsets).all():
         return None
-    reach = np.maximum.reduceat(np.abs(lines.coords[:, :2]), starts, axis=0)
-    x, y = np.quantile(reach, _SHARE, axis=0).tolist()
+    x, y = np.quantile(survey(lines).reach[:, :2], _SHARE, axis=0).tolist()
     if not (np.isfinite(x) and np.isfinite(y)):
         return None
     return "x" if x >= _LONGER * y else "y" if y >= _LONGER * x else None

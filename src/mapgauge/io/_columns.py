@@ -65,8 +65,10 @@ class InstanceColumns(NamedTuple):
     def _faults(self) -> list[tuple[str, NDArray[np.bool_], str]]:
         """Return the kinds of degenerate instances: a code, which instances they are, and a description."""
         broken = np.zeros(len(self.frame), np.bool_)
-        finite = np.isfinite(self.coords)
-        if not finite.all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self.coords.sum()
+        if not np.isfinite(total):  # a coordinate is not finite, or all of them together are too large
+            finite = np.isfinite(self.coords)
             broken[np.repeat(np.arange(len(self.frame)), self.sizes)[~finite.all(axis=1)]] = True
         faults = [
             ("few-points", self.sizes < 2, "fewer than 2 points"),

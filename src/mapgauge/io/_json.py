@@ -1,11 +1,14 @@
 """Reads large JSON files fast.
 
-msgspec decodes the document by its schema and leaves lists of points undecoded. A kernel parses those into arrays. All
-functions here handle sound files only and return ``None`` for any other file. The caller then reads the file again as
-plain objects, which is slow, but can say what is wrong and where.
+A kernel parses all lists of numbers into arrays, in several threads, and leaves a short text without them. msgspec
+decodes that text by its schema. All functions here handle sound files only and return ``None`` for any other file. The
+caller then reads the file again as plain objects, which is slow, but can say what is wrong and where.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -14,19 +17,180 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.json_documents import count_colons, has_doubled_keys
-from mapgauge.typing import Points
+from mapgauge.files.json_documents import count_colons, count_symbols, has_doubled_keys
+from mapgauge.geometry.polylines import ranges
+from mapgauge.typing import Floats, Indices, Points
 
 T = TypeVar("T")
-_BLOCK = 1 << 22  # bytes of text that one call of the kernel parses
+Place = list[int]  # what a list becomes in the short text: [k], or [] for an empty list
+_PART = 1 << 22  # bytes of text that one call of the kernel parses
+_SHORTEST = 3  # bytes of the shortest list of numbers
 
 
 class PointLists(NamedTuple):
     """The points of many lists of polylines."""
 
-    counts: NDArray[np.int64]  # (lists,): number of polylines of each
-    sizes: NDArray[np.int64]  # (polylines,): number of points of each
+    counts: Indices  # (lists,): number of polylines of each
+    sizes: Indices  # (polylines,): number of points of each
     coords: Points  # (points, dimension)
+
+
+class _Part(NamedTuple):
+    """A part of a text, and its lists. Coordinates are in an array for the whole text."""
+
+    text: bytes  # with [k] in place of each list
+    first: int  # the k of the first list
+    numbers: Floats
+    coords: int  # how many
+    sizes: Indices
+    table: NDArray[np.int64]  # a row for each list, with the columns of ``kernels.json_lists``
+
+
+class NumberLists:
+    """A JSON text with ``[k]`` in place of each list of numbers, of points or of polylines, and those lists."""
+
+    def __init__(self, parts: list[_Part], coords: Floats) -> None:
+        """Join the parts of a text."""
+        columns = kernels.json_lists
+        before = np.zeros(3, np.int64)
+        for part in parts:
+            of_numbers = part.table[:, columns.DEPTH] == 1
+            part.table[:, columns.START : columns.STOP + 1] += np.where(of_numbers, before[0], before[1])[:, None]
+            part.table[:, columns.FIRST_LINE : columns.LAST_LINE + 1] += before[2]
+            before += len(part.numbers), part.coords, len(part.sizes)
+        self.text = b"".join(part.text for part in parts)
+        self._first = np.array([part.first for part in parts])
+        self._row = np.cumsum([0, *(len(part.table) for part in parts)])
+        self._table = np.concatenate([part.table for part in parts])
+        self._numbers = np.concatenate([part.numbers for part in parts])
+        self._sizes = np.concatenate([part.sizes for part in parts])
+        self._coords = coords
+
+    @classmethod
+    def of(cls, text: bytes, workers: int | None = None) -> "NumberLists | None":
+        """Parse a text.
+
+        Args:
+            text: A JSON object.
+            workers: Number of threads. If None, the number of processors.
+        """
+        end = text.rfind(b"}") + 1
+        if not end or text[end:].strip(b" \t\r\n"):
+            return None
+        threads = workers or os.cpu_count() or 1
+        found = _parse_ranges(text, _cuts(text, 0, end, max(_PART, end // threads)))
+        # A part may have ended within a string that has a brace.
+        return found or _parse_ranges(text, [0, end], end)
+
+    def _rows(self, places: Iterable[Place], depth: int) -> Indices | None:
+        """Return the row of each list that is not empty, or None if one of them has another depth."""
+        where = np.array([k for place in places for k in place], np.int64)
+        part = np.searchsorted(self._first, where, side="right") - 1
+        rows: Indices = self._row[part] + where - self._first[part]
+        right = (self._table[rows, kernels.json_lists.DEPTH] == depth).all()
+        return rows if right else None
+
+    def numbers(self, places: Sequence[Place]) -> tuple[Indices, Floats] | None:
+        """Return the length of each list of numbers, and all numbers; None if one of them is something else."""
+        rows = self._rows(places, 1)
+        if rows is None:
+            return None
+        start, stop = self._table[rows, kernels.json_lists.START], self._table[rows, kernels.json_lists.STOP]
+        return _spread(places, stop - start), self._numbers[_ranges(start, stop)]
+
+    def polylines(self, places: Sequence[Place]) -> PointLists | None:
+        """Return lists of polylines, or None if one of them is something else."""
+        return self._points(places, 3)
+
+    def points(self, places: Sequence[Place]) -> PointLists | None:
+        """Return polylines, or None if one of them is something else. ``counts`` is 1 for each that is not empty."""
+        found = self._points(places, 2)
+        return None if found is None else found._replace(sizes=_spread(places, found.sizes))
+
+    def _points(self, places: Sequence[Place], depth: int) -> PointLists | None:
+        columns, rows = kernels.json_lists, self._rows(places, depth)
+        if rows is None:
+            return None
+        width, start, stop, first, last = self._table[rows, columns.WIDTH :].T
+        if not len(rows):
+            return PointLists(_spread(places, last - first), np.empty(0, np.int64), np.empty((0, 2)))
+        if (width != width[0]).any():
+            return None
+        sizes, coords = self._sizes[_ranges(first, last)], self._coords[_ranges(start, stop)]
+        return PointLists(_spread(places, last - first), sizes, coords.reshape(-1, int(width[0])))
+
+
+def _spread(places: Sequence[Place], values: Indices) -> Indices:
+    """Return a value for each list, from those of the lists that are not empty. It is 0 for the others."""
+    spread = np.array([len(place) for place in places], np.int64)
+    spread[spread > 0] = values
+    return spread
+
+
+def _ranges(start: Indices, stop: Indices) -> Any:
+    """Return an index of the values from each start to its stop: one slice if they follow each other."""
+    if (start[1:] == stop[:-1]).all():
+        return slice(int(start[0]), int(stop[-1])) if len(start) else slice(0, 0)
+    return ranges(start, stop - start)
+
+
+def _cuts(text: bytes, start: int, stop: int, size: int) -> list[int]:
+    """Return where a text is cut into pieces of at least some size. Each of them ends with a brace."""
+    cuts = [start]
+    while (cut := text.find(b"}", cuts[-1] + size, stop) + 1) and cut < stop:
+        cuts.append(cut)
+    return [*cuts, stop]
+
+
+def _parse_ranges(text: bytes, cuts: list[int], most: int = _PART) -> NumberLists | None:
+    """Parse the ranges of a text between cuts, each in a thread, in parts of some size."""
+    symbols = np.frombuffer(text, np.uint8)
+    ranges_of = list(pairwise(cuts))
+
+    with ThreadPoolExecutor(len(ranges_of)) as pool:
+        each = pool.map if len(ranges_of) > 1 else map
+        rooms = [*each(lambda ends: count_symbols(symbols[slice(*ends)], ",") + 1, ranges_of)]
+        starts = np.cumsum([0, *rooms]).tolist()
+        coords = np.empty(starts[-1])
+
+        def work(k: int) -> list[_Part] | None:
+            return _parse_range(symbols, _cuts(text, *ranges_of[k], most), coords[starts[k] : starts[k + 1]])
+
+        found = [*each(work, range(len(rooms)))]
+    parts = []
+    filled = 0
+    for start, some in zip(starts, found, strict=False):
+        if some is None:
+            return None
+        parts += some
+        for part in some:  # closes the gaps between ranges
+            coords[filled : filled + part.coords] = coords[start : start + part.coords]
+            filled, start = filled + part.coords, start + part.coords
+    return NumberLists(parts, coords[:filled])
+
+
+def _parse_range(symbols: NDArray[np.uint8], cuts: list[int], coords: Floats) -> list[_Part] | None:
+    """Parse parts of a text, one after the other, into the same array of coordinates."""
+    columns = kernels.json_lists
+    most = max(stop - start for start, stop in pairwise(cuts))
+    room = most // 2 + 1  # a number takes two bytes, with the comma
+    copy, numbers, sizes = np.empty(most + 64, np.uint8), np.empty(room), np.empty(room, np.int64)
+    table, hard = np.empty((room, columns.COLUMNS), np.int64), np.empty((room, 4), np.int64)
+    parts = []
+    for start, stop in pairwise(cuts):
+        part, first = symbols[start:stop], start // _SHORTEST
+        found: Any = columns.replace_lists(part, np.uint64(first), copy, numbers, coords, sizes, table, hard)
+        state, copied, number, coord, lines, rows, left = found
+        if state != columns.DONE:
+            return None
+        for begin, end, kind, index in hard[:left].tolist():
+            (coords if kind else numbers)[index] = float(part[begin:end].tobytes())
+        if not np.isfinite(numbers[:number]).all():
+            return None
+        short = numbers[:number].copy(), coord, sizes[:lines].copy(), table[:rows].copy()
+        parts.append(_Part(copy[:copied].tobytes(), first, *short))
+        coords = coords[coord:]
+    return parts
 
 
 def decode(text: bytes, schema: type[T]) -> T | None:
@@ -38,30 +202,11 @@ def decode(text: bytes, schema: type[T]) -> T | None:
             return None
 
 
-def read_points(lists: Sequence[msgspec.Raw], *, polylines: bool = False) -> PointLists | None:
-    """Parse lists of polylines, each ``[[[x, y], ...], ...]``; return None if one of them is something else.
-
-    With ``polylines`` each of them is one polyline, ``[[x, y], ...]``, and ``counts`` has no meaning.
-    """
-    parts: list[PointLists] = []
-    ends = np.cumsum([len(memoryview(text)) for text in lists], dtype=np.int64)
-    start = 0
-    while start < len(lists):
-        done = ends[start - 1] if start else 0
-        stop = min(int(np.searchsorted(ends, done + _BLOCK)) + 1, len(lists))
-        text = b",".join(lists[start:stop])  # Raw supports the buffer protocol, which is all that join needs
-        part = _parse(b"[" + text + b"]" if polylines else text)
-        if part is None or len({p.coords.shape[1] for p in (*parts[:1], part) if len(p.coords)}) > 1:
-            return None
-        parts.append(part)
-        start = stop
-    with_points = [part.coords for part in parts if len(part.coords)]
-    none = np.empty(0, np.int64)
-    return PointLists(
-        np.concatenate([none, *(part.counts for part in parts)]),
-        np.concatenate([none, *(part.sizes for part in parts)]),
-        np.concatenate(with_points) if with_points else np.empty((0, 2)),
-    )
+def read_points(lines: Sequence[msgspec.Raw]) -> PointLists | None:
+    """Parse polylines, each ``[[x, y], ...]``; return None if one of them is something else."""
+    lists = NumberLists.of(b'{"":[' + b",".join(lines) + b"]}")  # Raw has the buffer protocol, which join needs
+    document = None if lists is None else decode(lists.text, dict[str, Place])
+    return None if lists is None or document is None else lists.polylines(list(document.values()))
 
 
 def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *others: object) -> bool:
@@ -99,18 +244,3 @@ def _without(text: bytes, values: Sequence[msgspec.Raw]) -> bytes:
 
 def _address(buffer: Any) -> int:
     return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])
-
-
-def _parse(text: bytes) -> PointLists | None:
-    symbols = np.frombuffer(text, np.uint8)
-    room = np.count_nonzero(symbols == ord(",")) + 1
-    values, hard = np.empty(room), np.empty((room, 3), np.int64)
-    sizes, counts = np.empty(room, np.int64), np.empty(room, np.int64)
-    found: Any = kernels.json_points.parse_points(symbols, values, sizes, counts, hard)
-    state, filled, lines, lists, left, dimension = found
-    if state != kernels.json_points.REGULAR:
-        return None
-    for begin, end, index in hard[:left].tolist():
-        values[index] = float(text[begin:end])
-    coords = values[:filled].reshape(-1, dimension or 2).copy()
-    return PointLists(counts[:lists].copy(), sizes[:lines].copy(), coords)

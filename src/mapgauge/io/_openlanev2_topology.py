@@ -5,6 +5,7 @@ score for each pair of lanes: the end of the first leads into the start of the s
 ``topology_lste`` have a score for each lane and each traffic element.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ MATRICES = {
     "lane_segment": ("topology_lsls", "topology_lste"),
 }
 
-_KINDS = {  # sorted, as Links requires
+KINDS = {  # sorted, as Links requires
     "lane_centerline": (CONTROLLED_BY, SUCCESSOR),
     "lane_segment": (CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR),
 }
-_CODES = {"lane_centerline": (1,), "lane_segment": (3, 1, 2)}  # of links to the instances of a lane
+CODES = {"lane_centerline": (1,), "lane_segment": (3, 1, 2)}  # of links to the instances of a lane
 _SCORES = Remedy.of("Apply the sigmoid function to logits before saving, or clip the scores to the range from 0 to 1")
 _ROWS = Remedy.of("Write one row for each lane, in the order of the list of lanes, and one column for each target")
 
@@ -57,7 +58,7 @@ class Topology:
             elements: The indices of the traffic elements.
             where: The place of the frame in the file.
         """
-        codes = _CODES[self._key]
+        codes = CODES[self._key]
         width = len(codes)
         # One table for all kinds of links, with a column per instance, gives the links in their order.
         table = np.zeros((lanes, width * lanes + len(elements)))
@@ -108,15 +109,26 @@ class Topology:
         types = (np.int64, np.int64, np.float64, np.uint8)
         none = [np.empty(0, dtype) for dtype in types]
         source, target, weight, code = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
-        return Links(source, target, weight, code, _KINDS[self._key])
+        return Links(source, target, weight, code, KINDS[self._key])
 
     def findings(self, name: str) -> list[Finding]:
         """Return a finding for each matrix that frames with lanes lack."""
-        found = []
-        for matrix, places in self._lacking.items():
-            everywhere = matrix not in self._given
-            count = "no frame has" if everywhere else f"{len(places)} frames with lanes have no"
-            text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
-            level: Level = "note" if everywhere else "warning"
-            found.append(Finding(level, "topology-missing", text, len(places), tuple(places[:EXAMPLES])))
-        return found
+        return missing_matrices(name, self._given, self._lacking)
+
+
+def missing_matrices(name: str, given: Mapping[str, int], lacking: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """Return a finding for each matrix that frames with lanes lack.
+
+    Args:
+        name: The file.
+        given: The number of frames that have a matrix, by its name.
+        lacking: The places of the frames that have lanes and lack it.
+    """
+    found = []
+    for matrix, places in lacking.items():
+        everywhere = matrix not in given
+        count = "no frame has" if everywhere else f"{len(places)} frames with lanes have no"
+        text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
+        level: Level = "note" if everywhere else "warning"
+        found.append(Finding(level, "topology-missing", text, len(places), tuple(places[:EXAMPLES])))
+    return found

@@ -19,6 +19,7 @@ class ReadOptions:
     classes: dict[int, str] | None = None  # replaces the class table of the format
     degenerate: Degenerate = "strict"
     extra: Mapping[str, Any] = field(default_factory=dict)  # keywords that only this format takes
+    workers: int | None = None  # number of threads; None for one per processor
 
 
 def class_table(classes: Classes) -> dict[int, str]:

@@ -96,7 +96,8 @@ class ParquetColumns:
         codes: dict[str, int] = {}
         texts = array.dictionary.to_pylist()
         code = np.array([-1 if text is None else codes.setdefault(str(text), len(codes)) for text in texts] + [-1])
-        found = code[array.indices.cast(pa.int64()).fill_null(-1).to_numpy()]
+        indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
+        found = code[indices.to_numpy()]
         if not optional:
             self._refuse(found < 0, f"{name} is null, expected a text")
         return found, list(codes)
@@ -185,9 +186,9 @@ class ParquetColumns:
             if pa.types.is_struct(kind):
                 axes = block.flatten()
                 for k in range(width):
-                    part[:, k] = _floats(axes[kind.get_field_index(AXES[k])])
+                    part[:, k] = _numbers(axes[kind.get_field_index(AXES[k])])
             else:
-                part[:] = _floats(pa.compute.list_flatten(block)).reshape(-1, width)
+                part[:] = _numbers(pa.compute.list_flatten(block)).reshape(-1, width)
 
         if self.whole:
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
@@ -253,5 +254,12 @@ def _lengths(lists: Any) -> Indices:
 
 def _floats(values: Any) -> NDArray[np.float64]:
     """Return numbers as float64; null is NaN."""
+    return np.asarray(_numbers(values), np.float64)
+
+
+def _numbers(values: Any) -> NDArray[np.floating[Any]]:
+    """Return numbers in their own width if they are floating; null is NaN."""
     pa, _ = pyarrow_modules()
-    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if not pa.types.is_floating(values.type):
+        values = values.cast(pa.float64(), safe=False)
+    return np.asarray(values.to_numpy(zero_copy_only=False))

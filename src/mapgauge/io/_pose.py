@@ -24,6 +24,9 @@ def with_poses(frames: MapFrames, parts: Sequence[tuple[Any, Any]]) -> MapFrames
     """
     if all(translation is None and rotation is None for translation, rotation in parts):
         return frames
+    matrices = _all_at_once(parts)
+    if matrices is not None:
+        return replace(frames, poses=matrices)
     poses = [_pose(translation, rotation) for translation, rotation in parts]
     lacking = [token for token, pose in zip(frames.tokens, poses, strict=True) if pose is None]
     if not lacking:
@@ -31,6 +34,20 @@ def with_poses(frames: MapFrames, parts: Sequence[tuple[Any, Any]]) -> MapFrames
     text = f"{frames.name}: {len(lacking)} of {len(frames)} frames have no usable pose, so all poses are left out"
     finding = Finding("note", "poses-left-out", text, len(lacking), tuple(lacking[:EXAMPLES]))
     return replace(frames, findings=(*frames.findings, finding))
+
+
+def _all_at_once(parts: Sequence[tuple[Any, Any]]) -> NDArray[np.float64] | None:
+    """Return the poses if all of them are sound and all rotations are matrices, else None."""
+    count = len(parts)
+    try:
+        moves, turns = (np.array(column, np.float64) for column in zip(*parts, strict=True))
+        if moves.shape != (count, 3) or turns.shape != (count, 3, 3):
+            return None
+        poses = np.tile(np.eye(4), (count, 1, 1))
+        poses[:, :3, :3], poses[:, :3, 3] = turns, moves
+        return check_poses(poses, count)
+    except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
+        return None
 
 
 def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:

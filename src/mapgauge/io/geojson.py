@@ -101,7 +101,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     if document is None or is_geographic(document.crs):
         return None
     lines = [feature.geometry.coordinates for feature in document.features]
-    points = read_points(lines, polylines=True)
+    points = read_points(lines)
     columns = _plain_columns([feature.properties for feature in document.features])
     if points is None or columns is None:
         return None

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.files.garbage import gc_paused
+from mapgauge.files.pickle_tree import PickleTree, or_none
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.graph import Edges, Graph
@@ -33,9 +34,19 @@ _KEYS = ("nodes", "edges")
 def _is_graphs(content: Content) -> bool:
     if content.kind == "json":
         return content.keys.issuperset(_KEYS) and not content.keys & {"results", "GTs", "features"}
-    if content.kind != "pickle" or not isinstance(content.document, dict):
+    if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
+    found = None if content.tree is None else or_none(_has_graphs, content.tree)
+    if found is not None:
+        return found
     return any(isinstance(frame, dict) and all(key in frame for key in _KEYS) for frame in content.document.values())
+
+
+def _has_graphs(tree: PickleTree) -> bool:
+    """Whether a frame of a pickle is a graph."""
+    frames = tree.pairs(tree.root)[2]
+    frames = frames[tree.are(frames, "DICT")]
+    return bool(np.logical_and(*(tree.find(frames, key) >= 0 for key in _KEYS)).any())
 
 
 class _Reader:

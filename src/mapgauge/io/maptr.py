@@ -23,7 +23,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format
-from mapgauge.io._json import decode, keys_are_unique, read_points
+from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._writing import confidences_of, ids_of, points_by_frame
 
@@ -31,7 +31,7 @@ CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
 
 
 class _Prediction(msgspec.Struct, gc=False):
-    pts: msgspec.Raw
+    pts: Place
     confidence_level: float
     cls_name: str = ""
     type: int | None = None
@@ -39,7 +39,7 @@ class _Prediction(msgspec.Struct, gc=False):
 
 
 class _True(msgspec.Struct, gc=False):
-    pts: msgspec.Raw
+    pts: Place
     cls_name: str = ""
     type: int | None = None
     pts_num: int | None = None
@@ -96,13 +96,14 @@ def _read(content: Content, options: ReadOptions, key: str, name: str) -> MapFra
 
 def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFrames | None:
     """Read a file without faults, fast."""
-    document: Any = decode(content.text, _Results if key == "results" else _Truth)
-    if document is None:
+    lists = NumberLists.of(content.text, collector.options.workers)
+    schema = _Results if key == "results" else _Truth
+    document: Any = None if lists is None else decode(lists.text, schema)
+    if lists is None or document is None:
         return None
     frames = getattr(document, key)
     vectors = [vector for frame in frames for vector in frame.vectors]
-    lines = [vector.pts for vector in vectors]
-    points = read_points(lines, polylines=True)
+    points = lists.points([vector.pts for vector in vectors])
     if points is None or not all(frame.sample_token for frame in frames):
         return None
     kinds = {kind: i for i, kind in enumerate(dict.fromkeys((vector.cls_name, vector.type) for vector in vectors))}
@@ -115,7 +116,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     named = np.array([(name != "") + (number is not None) for name, number in kinds], np.int64)
     keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1)
     keys += int(np.count_nonzero(stated >= 0) + named[kind].sum())
-    if not keys_are_unique(content.text, keys, lines, document.meta):
+    if not keys_are_unique(lists.text, keys, (), document.meta):
         return None
     codes = np.array([collector.codes.setdefault(name, len(collector.codes)) for name in names], np.int64)
     collector.tokens += [frame.sample_token for frame in frames]

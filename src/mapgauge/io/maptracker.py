@@ -27,13 +27,15 @@ from mapgauge.errors import Remedy
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
+from mapgauge.io._maptracker_columns import read_tracks, read_truth_tracks
 from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._pose import with_poses
 from mapgauge.io._values import ValueChecker
+from mapgauge.typing import Indices
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _LISTS = ("vectors", "labels", "scores", "global_ids")
@@ -42,9 +44,9 @@ _OTHER_TRUTH = "Check that the tracks were made for this truth"
 
 
 def _is_tracks(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.document, list):
+    if content.kind != "pickle" or not isinstance(content.outline, list):
         return False
-    return all(isinstance(frame, dict) and all(key in frame for key in _LISTS) for frame in content.document[:1] or [0])
+    return all(isinstance(frame, dict) and all(key in frame for key in _LISTS) for frame in content.outline[:1] or [0])
 
 
 def _locate(frame: int, token: str, instance: int) -> str:
@@ -52,7 +54,19 @@ def _locate(frame: int, token: str, instance: int) -> str:
 
 
 def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
-    collector = Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
+    def collector() -> Collector:
+        return Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
+
+    columns = collector()
+    found = content.columns(read_tracks, columns)
+    if found is None:
+        return _read_objects(content, collector())
+    poses, indices = found
+    return replace(with_poses(columns.finish(), poses), timestamps=indices)
+
+
+def _read_objects(content: Content, collector: Collector) -> MapFrames:
+    """Read a file with a fault, slowly."""
     check = collector.check
     document = check.top(content.document, list, f"a list of frames with {', '.join(_LISTS)}")
     poses: list[tuple[Any, Any]] = []
@@ -93,7 +107,7 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
 
 
 def _is_truth_tracks(content: Content) -> bool:
-    return content.kind == "pickle" and _has_ids(content.document)
+    return content.kind == "pickle" and _has_ids(content.outline)
 
 
 def _has_ids(document: Any) -> bool:
@@ -128,11 +142,27 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
         content: The file with the ids, ``*_gt_tracks.pkl``.
         table: The names of the numeric labels. If None, the classes of the truth in their order.
     """
+    names = dict(enumerate(frames.classes)) if table is None else table
+    found = content.columns(read_truth_tracks, frames, names)
+    track, scenes, indices = _read_ids(frames, content, names) if found is None else found
+    uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
+    findings = frames.findings
+    if uncovered:
+        count, examples = len(uncovered), tuple(uncovered[:EXAMPLES])
+        text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
+        findings += (Finding("warning", "frames-without-tracks", text, count, examples),)
+    if uncovered:
+        return replace(frames, track=track, scenes=None, findings=findings)
+    times = indices if frames.timestamps is None else frames.timestamps
+    return replace(frames, track=track, scenes=tuple(scenes), timestamps=times, findings=findings)
+
+
+def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:
+    """Return what ``read_truth_tracks`` returns, one object at a time."""
     document = content.document if content.kind == "pickle" else None
     if not isinstance(document, dict) or not _has_ids(document):
         raise content.error("not a file of truth tracks, expected {scene: {sample_ids, instance_ids}}")
     check = ValueChecker(content.error)
-    names = dict(enumerate(frames.classes)) if table is None else table
     truth = frames.name or "the truth"
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
@@ -153,17 +183,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
             scenes[frame], indices[frame] = scene, k
             ids = _ids_by_class(groups, names, f"{where}.instance_ids[{k}]", check)
             _name_tracks(tracks, frames, frame, ids, scene, f"{where}.instance_ids[{k}]", check)
-    uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
-    findings = frames.findings
-    if uncovered:
-        count, examples = len(uncovered), tuple(uncovered[:EXAMPLES])
-        text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
-        findings += (Finding("warning", "frames-without-tracks", text, count, examples),)
-    track = np.array(tracks, np.str_)
-    if uncovered:
-        return replace(frames, track=track, scenes=None, findings=findings)
-    times = indices if frames.timestamps is None else frames.timestamps
-    return replace(frames, track=track, scenes=tuple(scenes), timestamps=times, findings=findings)
+    return np.array(tracks, np.str_), scenes, indices
 
 
 def _ids_by_class(groups: Any, names: Mapping[int, str], where: str, check: ValueChecker) -> dict[str, dict[int, int]]:

@@ -20,21 +20,26 @@ all frames of a segment, so ids become tracks named ``segment_id/class/id``. Ids
 lines are ignored. Coordinates are metres in the frame of the ego vehicle.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mapgauge.files.garbage import gc_paused
+from mapgauge.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
+from mapgauge.io._openlanev2_columns import add_instances, attributes_of, entries_of
 from mapgauge.io._openlanev2_lists import AREAS, LISTS, ListReader, Lists, lists_of, place_of
+from mapgauge.io._openlanev2_topology import MATRICES
 from mapgauge.io._openlanev2_write import META, write_results, write_truth
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._pose import with_poses
+from mapgauge.io._tree_columns import arrays_of
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 
@@ -48,76 +53,153 @@ class _Key(NamedTuple):
 
 
 def _is_results(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.document, dict):
+    if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
-    results = content.document.get("results")
+    results = content.outline.get("results")
     frames = list(results.values())[:1] if isinstance(results, dict) else []
     return any(isinstance(frame, dict) and "predictions" in frame for frame in frames)
 
 
 def _is_truth(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.document, dict):
+    if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
     return any(
         ((isinstance(key, tuple) and len(key) == 3) or isinstance(key, str))
         and isinstance(frame, dict)
         and ("annotation" in frame or (isinstance(key, tuple) and "sensor" in frame))
-        for key, frame in list(content.document.items())[:1]
+        for key, frame in list(content.outline.items())[:1]
     )
 
 
 def _read_results(content: Content, options: ReadOptions) -> MapFrames:
+    found = _read_columns(content, options, "predictions")
+    if found is not None:
+        return found
     results = ValueChecker(content.error).member(content.document, "results", "the pickle")
-    return _read(content, options, results, "predictions")
+    return _read_objects(content, options, results, "predictions")
 
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    return _read(content, options, content.document, "annotation")
+    found = _read_columns(content, options, "annotation")
+    return _read_objects(content, options, content.document, "annotation") if found is None else found
 
 
-def _read(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
+def _read_columns(content: Content, options: ReadOptions, part: str) -> MapFrames | None:
+    """Read a file without faults, fast."""
+    if options.classes is not None:
+        return None
+    return content.columns(_frames_of_tree, content, options, part)
+
+
+def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, part: str) -> MapFrames:
+    predicted = part == "predictions"
+    top = tree.member(tree.root, "results") if predicted else tree.root
+    frames = tree.pairs(top)[2]
+    annotations = tree.member(frames, part)
+    stated = {name: tree.find(frames, name).tolist() for name in ("segment_id", "timestamp")}
+    document = {}
+    for i, key in enumerate(tree.keys(int(top[0]))):
+        texts = {name: rows[i] for name, rows in stated.items() if isinstance(key, str)}
+        document[key] = {name: tree.value(row) for name, row in texts.items() if row >= 0}
+    keys = _keys(document, "results" if predicted else "the pickle", content)
+    entries = entries_of(tree, annotations)
+    kinds = _kinds({key: bool(len(some.rows)) for key, some in entries.items() if some.present.any()})
+    attributes = set(attributes_of(tree, entries["traffic_element"]).tolist())
+
+    def locate(frame: int, token: str, instance: int) -> str:
+        counted: Lists = {key: range(some.counts[frame]) for key, some in entries.items() if some.present[frame]}
+        return _where(part, token) + place_of(counted, instance)
+
+    collector = _collector(content, options, locate, kinds, attributes, predicted)
+    collector.tokens += [key.token for key in keys]
+    collector.scenes += [key.segment for key in keys if key.segment]
+    add_instances(tree, collector, entries, kinds, annotations)
+    _note_inter_points(collector, (tree.find(annotations, "inter_points") >= 0).tolist())
+    return with_poses(_finish(collector, keys), _poses(tree, frames))
+
+
+def _poses(tree: PickleTree, frames: Rows) -> list[tuple[Any, Any]]:
+    """Return the translation and the rotation of each frame, or None."""
+    poses = tree.find(frames, "pose")
+    if (poses < 0).all():
+        return [(None, None)] * len(frames)
+    expect(poses >= 0)
+    moves, turns = (arrays_of(tree, tree.member(poses, name)) for name in ("translation", "rotation"))
+    return list(zip(moves, turns, strict=True))
+
+
+def _read_objects(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
+    """Read a file with a fault, slowly."""
     predicted = part == "predictions"
     what, prefix = ("results", "results") if predicted else ("the pickle", "")
     if not isinstance(document, dict):
         raise content.error(f"{what} is a {type(document).__name__}, expected a dictionary by frame")
     keys = _keys(document, what, content)
-    wheres = [f'{prefix}["{key.token}"].{part}' for key in keys]
+    wheres = [_where(part, key.token) for key in keys]
     check = ValueChecker(content.error)
     annotations = [
         check.member(frame, part, f'{prefix}["{key.token}"]')
         for key, frame in zip(keys, document.values(), strict=True)
     ]
     lists = [lists_of(annotation, where, check) for annotation, where in zip(annotations, wheres, strict=True)]
-    kinds = _kinds(lists, wheres, content)
+    _refuse_both(lists, wheres, content)
+    present = {key for instances in lists for key in instances}
+    kinds = _kinds({key: any(len(instances.get(key, ())) for instances in lists) for key in present})
 
     def locate(frame: int, token: str, instance: int) -> str:
         return wheres[frame] + place_of(lists[frame], instance)
 
-    format_name = RESULTS.name if predicted else TRUTH.name
-    classes = [*(name for key in kinds for name in LISTS[key]), *_attributes(lists)]
-    collector = Collector(content, format_name, options, locate, classes, confidence=predicted)
-    if options.classes is None:
-        collector.table = dict(AREAS)
-    if "traffic_element" in kinds:
-        collector.boxes = TRAFFIC_ELEMENTS
+    collector = _collector(content, options, locate, kinds, _attributes(lists), predicted)
     reader = ListReader(collector, kinds)
     with gc_paused():
         for key, where, instances, annotation in zip(keys, wheres, lists, annotations, strict=True):
             collector.add_frame(key.token, scene=key.segment or None)
             reader.add(instances, annotation, where, key.segment)
         reader.finish()
-    extra = [key.token for key, annotation in zip(keys, annotations, strict=True) if "inter_points" in annotation]
+    _note_inter_points(collector, ["inter_points" in annotation for annotation in annotations])
+    poses = [frame.get("pose") for frame in document.values()]
+    return with_poses(
+        _finish(collector, keys),
+        [(pose.get("translation"), pose.get("rotation")) if isinstance(pose, dict) else (None, None) for pose in poses],
+    )
+
+
+def _where(part: str, token: str) -> str:
+    """Return the place of the annotation or the predictions of a frame."""
+    return f'{"results" if part == "predictions" else ""}["{token}"].{part}'
+
+
+def _collector(
+    content: Content,
+    options: ReadOptions,
+    locate: Callable[[int, str, int], str],
+    kinds: Sequence[str],
+    attributes: set[Any],
+    predicted: bool,
+) -> Collector:
+    """Return a collector for the classes of a file."""
+    elements = [name for number, name in enumerate(TRAFFIC_ELEMENTS) if number in attributes]
+    classes = [*(name for key in kinds for name in LISTS[key]), *elements]
+    name = RESULTS.name if predicted else TRUTH.name
+    collector = Collector(content, name, options, locate, classes, confidence=predicted)
+    if options.classes is None:
+        collector.table = dict(AREAS)
+    if "traffic_element" in kinds:
+        collector.boxes = TRAFFIC_ELEMENTS
+    return collector
+
+
+def _note_inter_points(collector: Collector, there: list[bool]) -> None:
+    extra = [token for token, has in zip(collector.tokens, there, strict=True) if has]
     if extra:
         text = f"{collector.name}: {len(extra)} frames have inter_points, which are not read"
         collector.findings.append(Finding("note", "inter-points-ignored", text, len(extra), tuple(extra[:EXAMPLES])))
+
+
+def _finish(collector: Collector, keys: list[_Key]) -> MapFrames:
     if keys and all(_is_number(key.timestamp) for key in keys):
         collector.timestamps = [int(key.timestamp) for key in keys]
-    frames = collector.finish()
-    poses = [frame.get("pose") for frame in document.values()]
-    return with_poses(
-        frames,
-        [(pose.get("translation"), pose.get("rotation")) if isinstance(pose, dict) else (None, None) for pose in poses],
-    )
+    return collector.finish()
 
 
 def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
@@ -160,11 +242,11 @@ def _is_number(timestamp: str) -> bool:
     return timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 19
 
 
-def _kinds(lists: list[Lists], wheres: list[str], content: Content) -> list[str]:
-    """Return the keys whose classes the file has. A list without instances counts."""
+def _refuse_both(lists: list[Lists], wheres: list[str], content: Content) -> None:
+    """Refuse a file with centrelines in two lists."""
     lanes, segments = (
         [where for where, instances in zip(wheres, lists, strict=True) if len(instances.get(key, ()))]
-        for key in ("lane_centerline", "lane_segment")
+        for key in MATRICES
     )
     if lanes and segments:
         raise content.error(
@@ -172,17 +254,24 @@ def _kinds(lists: list[Lists], wheres: list[str], content: Content) -> list[str]
             "so they would count twice",
             remedy="Remove one of the two lists",
         )
+
+
+def _kinds(filled: Mapping[str, bool]) -> list[str]:
+    """Return the keys whose classes the file has. A list without instances counts.
+
+    ``filled`` has the keys of the lists that occur, and whether one of them has instances.
+    """
+    lanes, segments = (filled.get(key, False) for key in MATRICES)
     idle = "lane_segment" if lanes else "lane_centerline" if segments else ""
-    return [key for key in LISTS if key != idle and any(key in instances for instances in lists)]
+    return [key for key in LISTS if key != idle and key in filled]
 
 
-def _attributes(lists: list[Lists]) -> list[str]:
-    """Return the classes of traffic elements that occur, in the order of their numbers."""
+def _attributes(lists: list[Lists]) -> set[Any]:
+    """Return the attributes of the traffic elements."""
     entries = [
         entry for instances in lists for entry in instances.get("traffic_element", ()) if isinstance(entry, dict)
     ]
-    found = {entry.get("attribute") for entry in entries if isinstance(entry.get("attribute"), int | np.integer)}
-    return [name for number, name in enumerate(TRAFFIC_ELEMENTS) if number in found]
+    return {entry.get("attribute") for entry in entries if isinstance(entry.get("attribute"), int | np.integer)}
 
 
 RESULTS = Format(

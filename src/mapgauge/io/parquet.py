@@ -1,8 +1,9 @@
 """Parquet: a schema of mapgauge that keeps everything in ``MapFrames`` and loads fast.
 
 There is one row per instance, sorted by frame. A frame without instances is one row without class and geometry. The
-geometry is a GeoArrow linestring, so that GIS tools can open the file. ``docs/reference/parquet.md`` describes the
-columns. Files of other programs can be read if they have ``token``, ``class`` and ``geometry``.
+geometry is a list of structs of x and y. With doubles it is a GeoArrow linestring, so that GIS tools can open the file.
+``docs/reference/parquet.md`` describes the columns. Files of other programs can be read if they have ``token``,
+``class`` and ``geometry``.
 """
 
 from typing import Any
@@ -20,11 +21,13 @@ from mapgauge.io._parquet_columns import ParquetColumns
 from mapgauge.io._parquet_file import AXES, VERSION, Metadata
 from mapgauge.io._parquet_links import link_lists, link_type, read_links
 from mapgauge.io._writing import refuse_ids
+from mapgauge.typing import Points
 
 GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
 # A frame counts as at least this number of rows. The groups of predictions and truth then have 256 frames each, and the
 # groups of the two sides do not overlap.
 FRAME_ROWS = 128
+_SAMPLE = 1000  # points
 
 
 def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
@@ -38,11 +41,9 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     with pq.ParquetWriter(
         sink,
         schema,
-        # Model outputs are float32. Once their bytes are split, the trailing zeros of each float64 compress to nothing.
-        column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
+        column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),  # the first bytes of numbers are similar
         use_dictionary=_repetitive(schema),
-        compression="zstd",
-        compression_level=1,
+        compression="lz4",  # zstd makes files an eighth smaller, but decoding takes half as long again
         data_page_size=1 << 22,  # large pages compress better and load faster; single rows are never looked up
         write_page_checksum=True,
     ) as writer:
@@ -55,7 +56,10 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
 def _schema(frames: MapFrames) -> Any:
     pa, _ = pyarrow_modules()
     names = pa.dictionary(pa.int32(), pa.string())
-    point = pa.struct([pa.field(axis, pa.float64(), nullable=False) for axis in AXES[: frames.dimension]])
+    # Models compute float32 numbers. These take half the time to decode. Truth is always GeoArrow, which has doubles.
+    single = frames.confidence is not None and _are_float32(frames.polylines.coords)
+    number = pa.float32() if single else pa.float64()
+    point = pa.struct([pa.field(axis, number, nullable=False) for axis in AXES[: frames.dimension]])
     line = pa.list_(pa.field("vertices", point, nullable=False))
     fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
     if frames.scenes is not None:
@@ -74,7 +78,7 @@ def _schema(frames: MapFrames) -> Any:
     if frames.intersection is not None:
         fields.append(pa.field("intersection", pa.bool_()))
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
-    fields.append(pa.field("geometry", line, metadata=extension))
+    fields.append(pa.field("geometry", line, metadata=None if single else extension))
     about = Metadata(
         VERSION,
         frames.dimension,
@@ -85,11 +89,24 @@ def _schema(frames: MapFrames) -> Any:
         frames.forward,
         frames.boxes,
     )
+    metadata = {"mapgauge": msgspec.json.encode(about)}
+    if single:
+        return pa.schema(fields, metadata=metadata)
     kind = "LineString" if frames.dimension == 2 else "LineString Z"
     # No reference system, because the coordinates are metres in the frame of the ego vehicle.
     column = {"encoding": "linestring", "geometry_types": [kind], "crs": None}
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
-    return pa.schema(fields, metadata={"geo": msgspec.json.encode(geo), "mapgauge": msgspec.json.encode(about)})
+    return pa.schema(fields, metadata={"geo": msgspec.json.encode(geo)} | metadata)
+
+
+def _are_float32(coords: Points) -> bool:
+    """Whether all coordinates stay the same, to the last bit, as float32. False if there are none."""
+    for some in (coords[:_SAMPLE], coords):  # most other files show it in their first points
+        with np.errstate(over="ignore"):
+            same = some.astype(np.float32).astype(np.float64)
+        if not np.array_equal(same.view(np.int64), some.view(np.int64)):
+            return False
+    return len(coords) > 0
 
 
 def _repetitive(schema: Any) -> list[str]:
@@ -139,8 +156,10 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
     offsets = frames.polylines.offsets[start : stop + 1]
     points = frames.polylines.coords[offsets[0] : offsets[-1]]
     line = schema.field("geometry").type
-    axes = [np.ascontiguousarray(points[:, k]) for k in range(frames.dimension)]
-    flat = pa.StructArray.from_arrays(axes, fields=list(line.value_type))
+    members = list(line.value_type)
+    number = members[0].type.to_pandas_dtype()
+    axes = [pa.array(points[:, k].astype(number)) for k in range(frames.dimension)]
+    flat = pa.StructArray.from_arrays(axes, fields=members)
     lines = pa.ListArray.from_arrays(pa.array(offsets - offsets[0], pa.int32()), flat, type=line)
     columns = {
         "frame": pa.array(of_frame + first, pa.int32()),

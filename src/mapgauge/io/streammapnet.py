@@ -26,9 +26,10 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
-from mapgauge.io._json import decode, keys_are_unique, read_points
+from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._pickling import portable_pickle
+from mapgauge.io._streammapnet_columns import read_results, read_truth
 from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io.maptracker import attach_tracks
 
@@ -37,9 +38,9 @@ _KEYS = ("vectors", "scores", "labels")
 
 
 class _Frame(msgspec.Struct, gc=False):
-    vectors: msgspec.Raw
-    scores: list[float]
-    labels: list[int]
+    vectors: Place
+    scores: Place
+    labels: Place
 
 
 class _Document(msgspec.Struct, gc=False):
@@ -53,7 +54,7 @@ def _is_results(content: Content) -> bool:
             return False
         return bool(content.keys & set(_KEYS)) or content.text.rstrip().endswith((b"{}}", b"{} }"))  # no frames
     if content.kind == "pickle":
-        document = content.document if isinstance(content.document, dict) else {}
+        document = content.outline if isinstance(content.outline, dict) else {}
         results = None if "groundTruth" in document else document.get("results")
         frames = list(results.values()) if isinstance(results, dict) else [0]
         return all(isinstance(frame, dict) and ("scores" in frame or "labels" in frame) for frame in frames[:1])
@@ -68,6 +69,11 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
     sound = None
     if content.kind == "json":
         sound = _read_sound_json(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
+    else:
+        columns = content.columns(
+            read_results, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+        )
+        sound = None if columns is None else columns.finish()
     if sound is not None:
         return sound
     return _read_objects(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
@@ -75,30 +81,28 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
 
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
-    document = decode(content.text, _Document)
-    if document is None:
+    lists = NumberLists.of(content.text, collector.options.workers)
+    document = None if lists is None else decode(lists.text, _Document)
+    if lists is None or document is None:
         return None
     frames = list(document.results.values())
-    vectors = [frame.vectors for frame in frames]
-    points = read_points(vectors)
-    if not keys_are_unique(content.text, 1 + (1 + len(_KEYS)) * len(frames), vectors, document.meta):
+    points = lists.polylines([frame.vectors for frame in frames])
+    scores = lists.numbers([frame.scores for frame in frames])
+    labels = lists.numbers([frame.labels for frame in frames])
+    if points is None or scores is None or labels is None:
         return None
-    lengths = np.array([(len(frame.scores), len(frame.labels)) for frame in frames], np.int64).reshape(-1, 2)
-    if points is None or not (points.counts[:, None] == lengths).all():
+    if not keys_are_unique(lists.text, 1 + (1 + len(_KEYS)) * len(frames), (), document.meta):
         return None
-    code = {label: collector.codes[name] for label, name in collector.table.items()}
-    try:
-        labels = np.array([code[label] for frame in frames for label in frame.labels], np.int64)
-    except KeyError:
+    if not (points.counts == scores[0]).all() or not (points.counts == labels[0]).all():
+        return None
+    codes = np.full(len(labels[1]), -1)
+    for label, name in collector.table.items():
+        codes[labels[1] == label] = collector.codes[name]
+    if (codes < 0).any():
         return None
     collector.tokens += document.results
-    collector.add_columns(
-        np.repeat(np.arange(len(frames)), points.counts),
-        labels,
-        np.array([score for frame in frames for score in frame.scores], np.float64),
-        points.sizes,
-        points.coords,
-    )
+    frame = np.repeat(np.arange(len(frames)), points.counts)
+    collector.add_columns(frame, codes, scores[1], points.sizes, points.coords)
     return collector.finish()
 
 
@@ -147,7 +151,7 @@ def _is_truth(content: Content) -> bool:
         return False
     if content.kind == "json" and (content.keys & {"results", "GTs", "features"} or not content.text.startswith(b"{")):
         return False
-    document = content.document
+    document = content.outline
     if not isinstance(document, dict):
         return False
     return all(
@@ -170,6 +174,18 @@ def _locate_truth(frame: int, token: str, instance: int) -> str:
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+    labels_of = content.columns(read_truth, collector)
+    if labels_of is None:
+        collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+        labels_of = _read_truth_objects(content, collector)
+    collector.findings += _lacking_keys(labels_of, collector.table)
+    frames = collector.finish()
+    tracks = options.extra.get("tracks")
+    return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+
+
+def _read_truth_objects(content: Content, collector: Collector) -> dict[str, set[int]]:
+    """Read JSON, or a pickle with a fault, slowly. Return the labels that each frame has."""
     check = collector.check
     document = check.top(content.document, dict, "{token: {label: [points, ...]}}")
     labels_of: dict[str, set[int]] = {}
@@ -188,10 +204,7 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
                 class_name = collector.class_of(label, where)
                 for i, points in enumerate(check.sequence(group, where)):
                     collector.add_instance(points, class_name, where=f"{where}[{i}]")
-    collector.findings += _lacking_keys(labels_of, collector.table)
-    frames = collector.finish()
-    tracks = options.extra.get("tracks")
-    return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+    return labels_of
 
 
 def _lacking_keys(labels_of: dict[str, set[int]], table: Mapping[int, str]) -> list[Finding]:

@@ -1,14 +1,21 @@
 """The decorators that compile kernels, and the unsigned integers that kernels count with."""
 
+import gc
 import hashlib
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
+from numba.extending import typeof_impl
+
+from mapgauge.kernels._inner import compile_inner
+from mapgauge.kernels._loading import load_lean
+from mapgauge.kernels.watching import WATCH
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -23,13 +30,8 @@ _IMPORT = re.compile(rb"^from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
 
 
 @cache
-def _stamp(path: Path) -> str:
-    """Return a hash of a file of kernels and of all files of this folder that it imports, directly or not.
-
-    numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
-    files of the kernels that are called and compiled in. With this stamp, an edit or an upgrade takes effect, and only
-    the kernels that it concerns are compiled again.
-    """
+def files_of(path: Path) -> dict[Path, bytes]:
+    """Return a file of kernels and all files of this folder that it imports, directly or not, with their contents."""
     reached: dict[Path, bytes] = {}
     waiting = [path, Path(__file__)]
     while waiting:
@@ -37,7 +39,18 @@ def _stamp(path: Path) -> str:
         if file not in reached:
             reached[file] = file.read_bytes()
             waiting += [file.with_name(f"{name.decode()}.py") for name in _IMPORT.findall(reached[file])]
-    return hashlib.blake2b(b"".join(reached[file] for file in sorted(reached))).hexdigest()
+    return {file: reached[file] for file in sorted(reached)}
+
+
+@cache
+def stamp(path: Path) -> str:
+    """Return a hash of a file of kernels and of all files of this folder that it imports, directly or not.
+
+    numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
+    files of the kernels that are called and compiled in. With this stamp, an edit or an upgrade takes effect, and only
+    the kernels that it concerns are compiled again.
+    """
+    return hashlib.blake2b(b"".join(files_of(path).values())).hexdigest()
 
 
 # Private options of numba. Without "_nrt", kernels count references. Without "no_cfunc_wrapper", they compile slower.
@@ -45,13 +58,80 @@ _LEAN: dict[str, Any] = {"_nrt": False}
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
-def _compile(function: F, **options: Any) -> F:
+# Kernels that other processes compile at the moment, by name, and the function that waits for them.
+PENDING: dict[str, Callable[[str], None]] = {}
+
+
+class Kernel:
+    """A compiled function. It is called from Python and by other kernels, and compiled for both separately."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self.entry = _cached(numba.njit, function, options)
+        self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if PENDING and (wait := PENDING.get(self.name)) is not None:
+            wait(self.name)
+        return self.entry(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # type: ignore[no-any-return, attr-defined]
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, _: object) -> Any:
+    """Tell numba what other kernels call."""
+    return numba.types.Dispatcher(kernel.inner)
+
+
+class _Listener(event.Listener):
+    """Reports kernels that this process compiles. Garbage is collected after them, which saves a tenth of the time."""
+
+    def __init__(self) -> None:
+        self.depth = 0  # of kernels inside kernels; numba compiles in one thread at a time
+        self.collects = True
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0 and not _is_kernel(event):
+            return
+        if self.depth == 0:
+            self.collects = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+        WATCH.started()
+
+    def on_end(self, event: Any) -> None:
+        if self.depth == 0:
+            return
+        self.depth -= 1
+        if self.depth == 0:
+            WATCH.clear()
+            if self.collects:
+                gc.enable()
+
+
+def _is_kernel(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("mapgauge.")
+
+
+event.register("numba:compile", _Listener())
+
+
+def _cached(decorator: Callable[..., Any], function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Decorate a function. Its compiled form is stored on disk if that is possible."""
     try:
-        compiled: Any = numba.njit(**_OPTIONS, **options)(function)
-        compiled._cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
+        compiled = decorator(**_OPTIONS, **options)(function)
+        compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename))
+        load_lean(compiled)
     except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
-        compiled = numba.njit(**(_OPTIONS | {"cache": False}), **options)(function)
-    return cast("F", compiled)
+        compiled = decorator(**(_OPTIONS | {"cache": False}), **options)(function)
+    return compiled
+
+
+def _compile(function: F, **options: Any) -> F:
+    return cast("F", Kernel(function, options))
 
 
 def jit(function: F) -> F:

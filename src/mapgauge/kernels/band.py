@@ -35,6 +35,16 @@ ALIGNED = BLOCK * GROUP  # stretches of rows start at multiples of this
 
 LOW, HIGH, AT = ZERO, ONE, TWO  # columns of ``runs``
 
+# Rows of ``work``. They are one array, because a call copies seven numbers for each array.
+ROW_BEST = U(0)  # the largest gain of each row
+REST = U(1)  # bound of the total gain of the t-th row read and all later rows
+PREFIX = U(2)  # the current row of the dynamic programme
+LATE = U(3)  # like PREFIX, from the end, in the second of two rounds of a closed line
+EARLY = U(4)  # the same in the first round
+COLUMN_BEST = U(5)  # the largest gain of each column
+CUT_GAIN = U(6)  # the gain of each cut of a closed line
+TRIED = U(7)  # 1 for cuts of a closed line that were tried, 0 for others
+
 
 class Band(NamedTuple):
     """Gains of one pair of lines and the working memory for them; reused from pair to pair."""
@@ -42,17 +52,10 @@ class Band(NamedTuple):
     first_run: NDArray[np.uint64]  # (row blocks + 1,)
     runs: NDArray[np.uint64]  # (runs, 3): first column, one past the last column, index of the first gain
     gain: NDArray[np.float64]  # (cells,)
-    row_best: NDArray[np.float64]  # (n,) the largest gain of each row
-    rest: NDArray[np.float64]  # (n + 1,) bound of the total gain of the t-th row read and all later rows
-    prefix: NDArray[np.float64]  # (m + 1,) the current row of the dynamic programme
-    stored: NDArray[np.uint64]  # (1,) the last position of ``prefix`` that is stored
+    work: NDArray[np.float64]  # (8, the larger of n and m, plus 1) the working memory named below
     move: NDArray[np.uint8]  # (cells,) the move by which the chain entered each cell
     reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) last position to which the value at a run's end was carried
     pairs: NDArray[np.int64]  # (min(n, m), 2) the matched points of a chain: row, column
-    suffix: NDArray[np.float64]  # (2 m + 1,) like prefix, from the end, over two rounds of a closed line
-    column_best: NDArray[np.float64]  # (m,) the largest gain of each column
-    tried: NDArray[np.bool_]  # (m,) cuts of a closed line that were tried
-    cut_gain: NDArray[np.float64]  # (m,) the gain of each cut of a closed line
     path: NDArray[np.uint64]  # (slots, n) chains of cuts: the column of each row, or the column after the last match
     saved: NDArray[np.float64]  # (stretches * (m + 2),) ``prefix`` and ``stored`` before each stretch of rows
 
@@ -67,17 +70,10 @@ def allocate_band(n, m, runs, cells, closed, saved):
         np.empty(blocks_in(n) + ONE, np.uint64),
         np.empty((runs, 3), np.uint64),
         np.empty(cells, np.float64),
-        np.empty(n, np.float64),
-        np.empty(n + ONE, np.float64),
-        np.empty(m + ONE, np.float64),
-        np.empty(1, np.uint64),
+        np.empty((8, max(n, m) + ONE), np.float64),
         np.empty(cells, np.uint8),
         np.empty(runs * BLOCK * TWO, np.uint64),
         np.empty((min(n, m), 2), np.int64),
-        np.empty(TWO * m + ONE, np.float64),
-        np.empty(m, np.float64),
-        np.empty(m, np.bool_),
-        np.empty(m, np.float64),
         np.empty((slots, n if closed else ZERO), np.uint64),
         np.empty(saved, np.float64),
     )
@@ -170,7 +166,7 @@ def find_runs(lines, x, y, first, n, cutoff, band):
     x_blocks, y_blocks = blocks_in(n), blocks_in(m)
     y_groups = groups_in(y_blocks)
     block_box, group_box = lines.block_box, lines.group_box
-    first_run, runs, distance = band.first_run, band.runs, band.suffix
+    first_run, runs, distance = band.first_run, band.runs, band.work[LATE]
     limit = cutoff * cutoff
     found = cells = begin = end = ZERO
     for b in range(x_blocks):

@@ -1,17 +1,18 @@
-"""The causes of all costs of PLD (order 1) in one frame.
+"""The causes of all costs of PLD (order 1).
 
 Each instance has a row of costs by cause. The rows add up to PLD. ``docs/explanation/anatomy.md`` has the definitions.
 A matched pair is *loose* if neither line covers the share ``covered`` of the other. Costs of a loose pair have the
-causes of a false prediction and of missed truth.
+causes of a false prediction and of missed truth. Arrays of working memory hold numbers of points or of instances, by
+their index.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, along_truth, best_fit, find_fits, take_points
-from mapgauge.kernels.lines import START, STOP, length_of, longest_of
+from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
+from mapgauge.kernels.fits import NONE, best_fit, discs_of, nearest_points, share_covered
+from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
 
@@ -30,221 +31,234 @@ class Rules(NamedTuple):
 
 
 @jit
-def _cause_of_false(lines, confidence, fits, i, taken, rules, cover, gap, nearest):
-    """The cause of a prediction as if it were unmatched, the true line it is about or -1, and the share of it."""
-    limit = rules.cutoff * rules.cutoff
-    best, own, repeated = along_truth(lines, fits, i, taken, limit, rules.covered, cover)
+def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken, free, near, inside):
+    """The true line of group g that a prediction lies along, how many it covers, and whether most of this was taken.
+
+    The line is -1 if less than the share ``least`` of the prediction is near true lines. ``near`` gets the true points
+    that the prediction covers. ``free`` is raised to ``weight`` there.
+    """
+    own = over = had = count = 0
+    best, most = NONE, 0.0
+    for p in range(lines.span[x, START], lines.span[x, STOP]):
+        inside[p] = False
+    for k in range(bounds[g, 1], bounds[g, 2]):
+        y = order[k]
+        of_x = of_y = 0.0
+        if box_distance_squared(lines.line_box, x, y) < limit:
+            of_x = share_covered(lines, discs, x, y, limit, 0.0, near)
+            of_y = share_covered(lines, discs, y, x, limit, 0.0, near)
+        for p in range(lines.span[x, START], lines.span[x, STOP]):
+            inside[p] = inside[p] or (of_x > 0.0 and near[p])
+        for q in range(lines.span[y, START], lines.span[y, STOP]):
+            near[q] = of_y > 0.0 and near[q]
+            if near[q]:
+                free[q] = max(free[q], weight)
+                over += 1
+                had += 1 if taken[q] else 0
+        own += 1 if of_y >= least else 0
+        if of_x > most:
+            best, most = k, of_x
+    for p in range(lines.span[x, START], lines.span[x, STOP]):
+        count += 1 if inside[p] else 0
+    return (best if count >= least * length_of(lines, x) else NONE), own, 2 * had >= over
+
+
+@jit
+def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, inside):
+    """The cause of a prediction as if it were unmatched, the place of the true line it is about, and the share of it.
+
+    The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line.
+    """
+    limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
+    best, own, repeated = _along_truth(
+        lines, discs, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, inside
+    )
     if best >= 0 and repeated:
         return DUPLICATE, best, 0.0
     if best >= 0:
-        for j in range(len(fits.ys)):
-            if fits.slot[i, j] >= 0:
-                take_points(lines, fits, i, j, limit, taken)
+        for k in range(bounds[g, 1], bounds[g, 2]):
+            for q in range(lines.span[order[k], START], lines.span[order[k], STOP]):
+                taken[q] = taken[q] or near[q]
         return (MERGE if own > 1 else FRAGMENT), best, 0.0
-    j, share = best_fit(lines, fits, i, False, limit, rules.covered, gap, nearest)
-    if j >= 0:
-        return CLASS, j, share
-    j, share = best_fit(lines, fits, i, True, rules.reach * rules.reach, rules.covered, gap, nearest)
-    if j >= 0:
-        return DISPLACED, j, share
-    return (OVER if confidence[fits.xs[i]] >= rules.sure else BACKGROUND), NONE, 0.0
+    first, most, share = g - g % classes, 0.0, 0.0
+    for h in range(first, first + classes):
+        if h != g:
+            k, part, fit = best_fit(lines, discs, order, bounds, h, x, False, limit, rules.covered, inside)
+            if fit > most:
+                best, share, most = k, part, fit
+    if best >= 0:
+        return CLASS, best, share
+    best, share, _ = best_fit(lines, discs, order, bounds, g, x, True, wide, rules.covered, inside)
+    if best >= 0:
+        return DISPLACED, best, share
+    return (OVER if r >= rules.sure else BACKGROUND), NONE, 0.0
 
 
 @jit
-def _split_missed(lines, confidence, fits, j, explained, free, proper, out):
+def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, gap, nearest, merged, out):
+    """Write the confidence of a matched prediction at points of other true lines that its unmatched points cover.
+
+    ``merged`` gets its own points that other true lines cover.
+    """
+    for p in range(lines.span[x, START], lines.span[x, STOP]):
+        merged[p] = False
+    for k in range(bounds[g, 1], bounds[g, 2]):
+        y = order[k]
+        if y == match or box_distance_squared(lines.line_box, x, y) >= limit:
+            continue
+        nearest_points(lines, discs, x, y, limit, gap, nearest)
+        for p in range(lines.span[x, START], lines.span[x, STOP]):
+            merged[p] = merged[p] or gap[p] < limit
+        for q in range(lines.span[y, START], lines.span[y, STOP]):
+            if gap[q] < limit and partner[nearest[q]] < 0:
+                out[q] = max(out[q], r)
+
+
+@jit
+def _split_missed(lines, confidence, y, free, proper, shares):
     """Write the shares of the causes of a missed true line. A prediction explains it as far as it is confident."""
-    m, s, first = length_of(lines, fits.ys[j]), confidence[fits.ys[j]], fits.at_truth[j]
+    m, s = length_of(lines, y), confidence[y]
     scale = 1.0 / s if s > 0.0 else 0.0
     merge = fragment = 0.0
-    for k in range(m):
-        part = min(proper[first + k] * scale, 1.0)
+    for q in range(lines.span[y, START], lines.span[y, STOP]):
+        part = min(proper[q] * scale, 1.0)
         merge += part
-        fragment += min(free[first + k] * scale, 1.0 - part)
-    out[j, MERGE] = merge / m if m > ZERO else 0.0
-    rest = 1.0 - out[j, MERGE]
-    out[j, FRAGMENT] = min(fragment / m if m > ZERO else 0.0, rest)
-    rest -= out[j, FRAGMENT]
-    out[j, CLASS] = min(explained[j, 0] * scale, rest)
-    rest -= out[j, CLASS]
-    out[j, DISPLACED] = min(explained[j, 1] * scale, rest)
-    out[j, MISSED] = rest - out[j, DISPLACED]
+        fragment += min(free[q] * scale, 1.0 - part)
+    shares[y, MERGE] = merge / m if m > ZERO else 0.0
+    rest = 1.0 - shares[y, MERGE]
+    shares[y, FRAGMENT] = min(fragment / m if m > ZERO else 0.0, rest)
+    rest -= shares[y, FRAGMENT]
+    shares[y, CLASS] = min(shares[y, CLASS] * scale, rest)
+    rest -= shares[y, CLASS]
+    shares[y, DISPLACED] = min(shares[y, DISPLACED] * scale, rest)
+    shares[y, MISSED] = rest - shares[y, DISPLACED]
 
 
 @jit
-def _spread(cost, shares, j, out, row):
-    """Add a cost to a row, split by the shares of missed truth."""
+def _spread(cost, shares, y, out):
+    """Add a cost to the row of a true line, split by the shares of missed truth."""
     for k in range(CAUSES):
-        out[row, k] += cost * shares[j, k]
+        out[y, k] += cost * shares[y, k]
 
 
 @jit
-def _beside(lines, closed, fits, at, y, limit):
-    """Whether a point is within the cutoff of line y, and not past an end of it: its nearest point is not an end."""
-    if fits.gap[at] >= limit:
-        return False
-    point = U(fits.nearest[at])
-    return closed[y] or (point != lines.span[y, START] and point + ONE != lines.span[y, STOP])
+def _mark_beside(lines, closed, x, y, partner, limit, gap, nearest, beside):
+    """Mark the points of line x that are close to line y and not past an end of it, and count the unmatched ones.
+
+    A point is past an end of an open line if its nearest point is an end.
+    """
+    count = 0
+    for p in range(lines.span[x, START], lines.span[x, STOP]):
+        at_end = U(nearest[p]) == lines.span[y, START] or U(nearest[p]) + ONE == lines.span[y, STOP]
+        beside[p] = gap[p] < limit and (closed[y] or not at_end)
+        count += 1 if beside[p] and partner[p] < 0 else 0
+    return count
 
 
 @jit
-def _unmatched_beside(lines, closed, fits, at, x, y, partner, limit):
-    """The number of unmatched points of line x that are beside line y, which it is matched with."""
-    found, first = 0, lines.span[x, START]
-    for k in range(length_of(lines, x)):
-        found += 1 if partner[first + k] < 0 and _beside(lines, closed, fits, at + k, y, limit) else 0
-    return found
-
-
-@jit
-def _split_pair(lines, confidence, closed, fits, i, loose, cause, shares, assigned, free, proper, rules, out):
+def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, memory, shares, out):
     """Add the costs of a matched pair: of its confidences and of its points."""
-    j = fits.matched[i]
-    x, y = fits.xs[i], fits.ys[j]
     _, partner, matched, cost = assigned
+    free, proper, beside, merged, gap, nearest = memory
     r, s = confidence[x], confidence[y]
     if loose and r < s:
-        _spread(0.5 * (s - r), shares, j, out, y)
+        _spread(0.5 * (s - r), shares, y, out)
     else:
         out[x, UNDER if r < s else OVER] += 0.5 * abs(r - s)
-    n, m = length_of(lines, x), length_of(lines, y)
-    total, distance = value_of(cost[x], U(matched[x]), n + m, rules.cutoff, 1.0)
-    if total <= 0.0 or fits.slot[i, j] < 0:
+    points = length_of(lines, x) + length_of(lines, y)
+    total, distance = value_of(cost[x], U(matched[x]), points, rules.cutoff, 1.0)
+    if total <= 0.0:
         return
     weight, limit, wide = min(r, s), rules.cutoff * rules.cutoff, rules.reach * rules.reach
     out[x, LOCALISATION] += weight * distance * (cost[x] / total)
     unit = weight * distance * (0.5 * rules.cutoff / total)
-    gap, nearest, at = fits.gap, fits.nearest, U(fits.slot[i, j])
-    x_start, y_start = lines.span[x, START], lines.span[y, START]
+    count = _mark_beside(lines, closed, x, y, partner, limit, gap, nearest, beside)
+    count += _mark_beside(lines, closed, y, x, partner, limit, gap, nearest, beside)
     mixed = closed[x] != closed[y]
-    inside = _unmatched_beside(lines, closed, fits, at, x, y, partner, limit)
-    inside += _unmatched_beside(lines, closed, fits, at + n, y, x, partner, limit)
-    winds = SHAPE if mixed or inside > rules.winding * (n + m) else LOCALISATION
-    for k in range(m):
-        here, p = gap[at + n + k], fits.at_truth[j] + k
-        if partner[y_start + k] >= 0:
-            continue
-        if _beside(lines, closed, fits, at + n + k, x, limit):
-            out[y, winds] += unit
-            continue
-        part = min(max(free[p], proper[p]) / weight, 1.0)
-        out[y, FRAGMENT] += unit * part
-        if loose:
-            _spread(unit * (1.0 - part), shares, j, out, y)
-        elif mixed:
-            out[y, SHAPE] += unit * (1.0 - part)
-        else:
-            apart = here < wide and partner[nearest[at + n + k]] < 0
-            out[y, DISPLACED if apart else EXTENT] += unit * (1.0 - part)
-    for k in range(n):
-        here = gap[at + k]
-        if partner[x_start + k] >= 0:
-            continue
-        merged = False
-        for z in range(len(fits.ys)):
-            if z != j and fits.slot[i, z] >= 0:
-                merged = merged or gap[U(fits.slot[i, z]) + k] < limit
-        if _beside(lines, closed, fits, at + k, y, limit):
-            out[x, winds] += unit
-        elif merged:
-            out[x, MERGE] += unit
-        elif loose:
-            out[x, cause] += unit
-        elif mixed:
-            out[x, SHAPE] += unit
-        else:
-            apart = here < wide and partner[nearest[at + k]] < 0
-            out[x, DISPLACED if apart else EXTENT] += unit
-
-
-@jit_allocating
-def _fits_of_frame(lines, confidence, bounds, truth_of, rules):
-    """The lines of a frame in an order that does not depend on the input, and their near pairs."""
-    predicted = true = 0
-    for g in range(len(bounds)):
-        predicted += bounds[g, 1] - bounds[g, 0]
-        true += bounds[g, 2] - bounds[g, 1]
-    xs, ys, at_truth = np.empty(predicted, np.uint64), np.empty(true, np.uint64), np.empty(true, np.uint64)
-    label, other, matched = np.empty(predicted, np.int64), np.empty(true, np.int64), np.full(predicted, NONE)
-    place = np.full(bounds[-1, 2] - bounds[0, 0], NONE)
-    a = b = 0
-    points = ZERO
-    for g in range(len(bounds)):
-        for x in in_order(lines, confidence, U(bounds[g, 0]), U(bounds[g, 1])):
-            xs[a], label[a] = x, g
-            a += 1
-        for y in in_order(lines, confidence, U(bounds[g, 1]), U(bounds[g, 2])):
-            ys[b], other[b], at_truth[b], place[y - U(bounds[0, 0])] = y, g, points, b
-            points += length_of(lines, y)
-            b += 1
-    for i in range(predicted):
-        if truth_of[xs[i]] >= 0:
-            matched[i] = place[truth_of[xs[i]] - bounds[0, 0]]
-    return find_fits(lines, xs, ys, label, other, at_truth, matched, rules.cutoff, rules.reach), points
-
-
-@jit
-def _cover_freely(lines, confidence, fits, i, partner, limit, out):
-    """Write the confidence of a prediction at true points that it covers with points of its own that are unmatched."""
-    r = confidence[fits.xs[i]]
-    for j in range(len(fits.ys)):
-        if fits.slot[i, j] < 0 or fits.matched[i] == j:
-            continue
-        at = U(fits.slot[i, j]) + length_of(lines, fits.xs[i])
-        for k in range(length_of(lines, fits.ys[j])):
-            if fits.gap[at + k] < limit and partner[fits.nearest[at + k]] < 0:
-                out[fits.at_truth[j] + k] = max(out[fits.at_truth[j] + k], r)
-
-
-@jit_allocating
-def _of_frame(lines, closed, confidence, bounds, assigned, rules, out, cause_of, about):
-    """Write the costs of one frame. ``bounds`` are those of its groups."""
-    truth_of, partner, _, _ = assigned
-    fits, points = _fits_of_frame(lines, confidence, bounds, truth_of, rules)
-    predicted, true, limit = len(fits.xs), len(fits.ys), rules.cutoff * rules.cutoff
-    taken, found, loose = np.zeros(points, np.bool_), np.zeros(true, np.bool_), np.zeros(predicted, np.bool_)
-    for i in range(predicted):
-        j = fits.matched[i]
-        if j >= 0:
-            found[j] = True
-            loose[i] = fits.slot[i, j] >= 0 and max(fits.share_x[i, j], fits.share_y[i, j]) < rules.covered
-            if fits.slot[i, j] >= 0 and not loose[i]:
-                take_points(lines, fits, i, j, limit, taken)
-    explained, shares = np.zeros((true, 2)), np.zeros((true, CAUSES))
-    free, proper = np.zeros(points), np.zeros(points)  # confidences of loose predictions, and of properly matched ones
-    room = TWO * longest_of(lines)
-    cover, gap, nearest = np.empty(room, np.bool_), np.empty(room), np.empty(room, np.int64)
-    for i in range(predicted):
-        x = fits.xs[i]
-        alone = fits.matched[i] < 0 or loose[i]
-        if alone:
-            cause_of[x], j, share = _cause_of_false(lines, confidence, fits, i, taken, rules, cover, gap, nearest)
-            about[x] = fits.ys[j] if j >= 0 else NONE
-            if cause_of[x] == CLASS or cause_of[x] == DISPLACED:
-                kind = 0 if cause_of[x] == CLASS else 1
-                explained[j, kind] = max(explained[j, kind], confidence[x] * share)
-        _cover_freely(lines, confidence, fits, i, partner, limit, free if alone else proper)
-    for j in range(true):
-        _split_missed(lines, confidence, fits, j, explained, free, proper, shares)
-        if not found[j]:
-            _spread(0.5 * confidence[fits.ys[j]], shares, j, out, fits.ys[j])
-    for i in range(predicted):
-        x = fits.xs[i]
-        if fits.matched[i] < 0:
-            out[x, cause_of[x]] += 0.5 * confidence[x]
-        else:
-            _split_pair(
-                *(lines, confidence, closed, fits, i, loose[i], cause_of[x], shares),
-                *(assigned, free, proper, rules, out),
-            )
+    winds = SHAPE if mixed or count > rules.winding * points else LOCALISATION
+    for line in (x, y):
+        for p in range(lines.span[line, START], lines.span[line, STOP]):
+            if partner[p] >= 0:
+                continue
+            part = 0.0
+            if beside[p]:
+                out[line, winds] += unit
+                continue
+            if line == x and (merged[p] or loose):
+                out[x, MERGE if merged[p] else cause] += unit
+                continue
+            if line == y:
+                part = min(max(free[p], proper[p]) / weight, 1.0)
+                out[y, FRAGMENT] += unit * part
+                if loose:
+                    _spread(unit * (1.0 - part), shares, y, out)
+                    continue
+            apart = gap[p] < wide and partner[nearest[p]] < 0
+            out[line, SHAPE if mixed else DISPLACED if apart else EXTENT] += unit * (1.0 - part)
 
 
 @jit_allocating
 def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules, out, cause_of, about):
-    """Write the costs of all instances by cause, frame by frame.
+    """Write the costs of all instances by cause.
 
     A frame has ``classes`` consecutive groups. ``assigned`` is a tuple: the true line of each prediction, and the
     output of ``match_points``. ``cause_of`` gets the cause of each prediction that is unmatched or in a loose pair, and
     ``about`` the true line that it is about; both are -1 for others.
     """
-    for first in range(0, len(bounds), classes):
-        _of_frame(lines, closed, confidence, bounds[first : first + classes], assigned, rules, out, cause_of, about)
+    truth_of, partner, _, _ = assigned
+    limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
+    discs, order, shares = discs_of(lines), np.empty(count, np.uint64), np.zeros((count, CAUSES))
+    loose, found = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
+    near, merged = np.empty(points, np.bool_), np.empty(points, np.bool_)
+    gap, nearest = np.empty(points), np.empty(points, np.int64)  # of matched lines, to the other line
+    other_gap, other_nearest = np.empty(points), np.empty(points, np.int64)
+    for g in range(len(bounds)):
+        for side in range(2):
+            k = bounds[g, side]
+            for x in in_order(lines, confidence, U(bounds[g, side]), U(bounds[g, side + 1])):
+                order[k] = x
+                k += 1
+    for x in range(U(count)):
+        if truth_of[x] < 0:
+            continue
+        y = U(truth_of[x])
+        found[y] = True
+        nearest_points(lines, discs, x, y, rules.reach * rules.reach, gap, nearest)
+        of_x = share_covered(lines, discs, x, y, limit, 0.0, near) if length_of(lines, x) > ZERO else 1.0
+        of_y = share_covered(lines, discs, y, x, limit, 0.0, near) if length_of(lines, y) > ZERO else 1.0
+        loose[x] = max(of_x, of_y) < rules.covered
+        for q in range(lines.span[y, START], lines.span[y, STOP]):
+            taken[q] = not loose[x] and near[q]
+    for g in range(len(bounds)):
+        for k in range(bounds[g, 0], bounds[g, 1]):
+            x = order[k]
+            r, alone = confidence[x], truth_of[x] < 0 or loose[x]
+            if alone:
+                weight = r if truth_of[x] < 0 else 0.0
+                cause_of[x], j, share = _cause_of_false(
+                    lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, merged
+                )
+                if j >= 0:
+                    y = order[j]
+                    about[x] = y
+                    shares[y, cause_of[x]] = max(shares[y, cause_of[x]], r * share)
+            if truth_of[x] >= 0:
+                covered = free if alone else proper
+                _cover_others(
+                    *(lines, discs, order, bounds, g, x, U(truth_of[x]), r, partner, limit),
+                    *(other_gap, other_nearest, merged, covered),
+                )
+    for g in range(len(bounds)):
+        for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
+            _split_missed(lines, confidence, y, free, proper, shares)
+            if not found[y]:
+                _spread(0.5 * confidence[y], shares, y, out)
+        for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
+            if truth_of[x] < 0:
+                out[x, cause_of[x]] += 0.5 * confidence[x]
+            else:
+                _split_pair(
+                    *(lines, closed, confidence, x, U(truth_of[x]), loose[x], cause_of[x]),
+                    *(assigned, rules, (free, proper, near, merged, gap, nearest), shares, out),
+                )

@@ -9,65 +9,86 @@ import math
 
 import numpy as np
 
+from mapgauge.kernels._extremes import least
 from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.lines import ROUNDING, START, STOP, box_distance_squared, gap_between, length_of, longest_of
+from mapgauge.kernels.lines import (
+    BLOCK,
+    FIRST_BLOCK,
+    ROUNDING,
+    START,
+    STOP,
+    blocks_in,
+    box_distance_squared,
+    gap_between,
+    length_of,
+    longest_of,
+    square_between,
+)
 
 
 @jit
 def nearest_squares(points, x0, x1, y0, y1, nearest):
-    """Write the squared distance from each point of y to its nearest point of x.
+    """Write the squared distances to the nearest point: from the points of y to x, and from the points of x to y.
 
-    The inner loop runs along y, so it vectorises.
+    The two rows of ``nearest`` get them. The inner loop runs along y, so it vectorises. Two points of x at a time save
+    loads and stores.
     """
-    dimension = U(points.shape[0])
-    for j in range(y1 - y0):
-        nearest[j] = np.inf
+    n, m, dimension = x1 - x0, y1 - y0, U(points.shape[0])
+    for j in range(m):
+        nearest[ZERO, j] = np.inf
     if dimension == TWO:
-        for i in range(x0, x1):
-            u, v = points[ZERO, i], points[ONE, i]
-            for j in range(y1 - y0):
+        for i in range(ZERO, n, TWO):
+            k = min(i + ONE, n - ONE)
+            u, v, s, t = points[ZERO, x0 + i], points[ONE, x0 + i], points[ZERO, x0 + k], points[ONE, x0 + k]
+            one = other = np.inf
+            for j in range(m):
                 a, b = u - points[ZERO, y0 + j], v - points[ONE, y0 + j]
-                square = a * a + b * b
-                nearest[j] = square if square < nearest[j] else nearest[j]
+                c, d = s - points[ZERO, y0 + j], t - points[ONE, y0 + j]
+                first, second = a * a + b * b, c * c + d * d
+                one, other = least(one, first), least(other, second)
+                nearest[ZERO, j] = least(nearest[ZERO, j], least(first, second))
+            nearest[ONE, i], nearest[ONE, k] = one, other
         return
     if dimension == THREE:
-        for i in range(x0, x1):
-            u, v, w = points[ZERO, i], points[ONE, i], points[TWO, i]
-            for j in range(y1 - y0):
+        for i in range(n):
+            u, v, w = points[ZERO, x0 + i], points[ONE, x0 + i], points[TWO, x0 + i]
+            one = np.inf
+            for j in range(m):
                 a, b, c = u - points[ZERO, y0 + j], v - points[ONE, y0 + j], w - points[TWO, y0 + j]
                 square = a * a + b * b + c * c
-                nearest[j] = square if square < nearest[j] else nearest[j]
+                one = least(one, square)
+                nearest[ZERO, j] = least(nearest[ZERO, j], square)
+            nearest[ONE, i] = one
         return
-    for i in range(x0, x1):
-        for j in range(y1 - y0):
-            square = 0.0
-            for k in range(dimension):
-                a = points[k, i] - points[k, y0 + j]
-                square += a * a
-            nearest[j] = min(nearest[j], square)
+    for i in range(n):
+        nearest[ONE, i] = np.inf
+        for j in range(m):
+            square = square_between(points, x0 + i, y0 + j)
+            nearest[ZERO, j] = least(nearest[ZERO, j], square)
+            nearest[ONE, i] = least(nearest[ONE, i], square)
 
 
 @jit
 def _mean_to_box(lines, x, y):
-    """Mean distance from the points of x to the box of y, a lower bound of their mean nearest-point distance to y."""
-    dimension = U(lines.points.shape[0])
-    box = lines.line_box
+    """Mean distance from the blocks of x to the box of y, a lower bound of the mean nearest-point distance to y."""
+    box, other = lines.block_box, lines.line_box
+    dimension, n, first = U(lines.points.shape[0]), length_of(lines, x), lines.span[x, FIRST_BLOCK]
     total = 0.0
-    for i in range(lines.span[x, START], lines.span[x, STOP]):
+    for b in range(blocks_in(n)):
         square = 0.0
         for k in range(dimension):
-            p = lines.points[k, i]
-            gap = gap_between(p, p, box[k, y], box[dimension + k, y])
+            low, high = box[k, first + b], box[dimension + k, first + b]
+            gap = gap_between(low, high, other[k, y], other[dimension + k, y])
             square += gap * gap
-        total += math.sqrt(square)
-    return total / length_of(lines, x)
+        total += math.sqrt(square) * min(BLOCK, n - b * BLOCK)
+    return total / n
 
 
 @jit
 def chamfer_within(lines, x, y, reach, nearest):
     """Chamfer distance of lines x and y, or infinity if it exceeds ``reach``. Both lines must have points.
 
-    ``nearest`` is working memory, as long as the longer line.
+    ``nearest`` is working memory: two rows, as long as the longer line.
     """
     if box_distance_squared(lines.line_box, x, y) > reach * reach * ROUNDING:
         return np.inf
@@ -75,13 +96,15 @@ def chamfer_within(lines, x, y, reach, nearest):
     if 0.5 * (_mean_to_box(lines, y, x) + back) > reach * ROUNDING:
         return np.inf
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    nearest_squares(lines.points, x0, x1, y0, y1, nearest)
     means = 0.0
-    for a0, a1, b0, b1, rest in ((x0, x1, y0, y1, back), (y0, y1, x0, x1, 0.0)):
-        nearest_squares(lines.points, a0, a1, b0, b1, nearest)
+    for row, count, rest in ((ZERO, y1 - y0, back), (ONE, x1 - x0, 0.0)):
         total = 0.0
-        for j in range(b1 - b0):
-            total += math.sqrt(nearest[j])
-        means += 0.5 * total / (b1 - b0)
+        for j in range(count):  # a loop by itself, because it vectorises
+            nearest[row, j] = math.sqrt(nearest[row, j])
+        for j in range(count):
+            total += nearest[row, j]
+        means += 0.5 * total / count
         if means + 0.5 * rest > reach * ROUNDING:
             return np.inf
     return means
@@ -90,7 +113,7 @@ def chamfer_within(lines, x, y, reach, nearest):
 @jit_allocating
 def chamfer_of_lines(lines, x, y):
     """Chamfer distance of lines x and y. Both lines must have points."""
-    return chamfer_within(lines, x, y, np.inf, np.empty(max(length_of(lines, x), length_of(lines, y))))
+    return chamfer_within(lines, x, y, np.inf, np.empty((2, max(length_of(lines, x), length_of(lines, y)))))
 
 
 @jit_allocating
@@ -102,7 +125,7 @@ def chamfer_pairs(lines, bounds, factor, limit, nearest_only, out):
     true line y is multiplied by ``factor[y]``. With ``nearest_only``, infinity may also be written for a true line that
     is not the nearest.
     """
-    nearest = np.empty(longest_of(lines))
+    nearest = np.empty((2, longest_of(lines)))
     at = 0
     for g in range(len(bounds)):
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):

@@ -1,6 +1,7 @@
-"""Which lines of a frame lie along each other: near pairs of predictions and truth, and how much they cover.
+"""How much of a line another line covers, and the true line that a prediction fits best.
 
-A line covers a point if one of its points is closer than the cutoff.
+A line covers a point if one of its points is closer than a limit. Limits are squared distances. The true lines of group
+g are those of ``order`` from ``bounds[g, 1]`` to ``bounds[g, 2]``.
 """
 
 from typing import NamedTuple
@@ -8,112 +9,162 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
-from mapgauge.kernels.lines import box_distance_squared, length_of
-from mapgauge.kernels.nearest import nearest_points, share_within
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, jit_maximum
+from mapgauge.kernels.lines import (
+    BLOCK,
+    FIRST_BLOCK,
+    ROUNDING,
+    START,
+    STOP,
+    blocks_in,
+    box_distance_squared,
+    length_of,
+    square_between,
+)
 
 NONE = -1
 
 
-class Fits(NamedTuple):
-    """The predictions and the true lines of a frame, and the near pairs of the same class."""
+class Discs(NamedTuple):
+    """Discs around the blocks of lines, in the first two coordinates. Two discs are compared faster than two boxes."""
 
-    xs: NDArray[np.uint64]  # (predictions,): indices of lines, by class and content
-    ys: NDArray[np.uint64]  # (truth,)
-    label: NDArray[np.int64]  # (predictions,): the class of each
-    other: NDArray[np.int64]  # (truth,)
-    at_truth: NDArray[np.uint64]  # (truth,): the first point of each true line among all true points of the frame
-    matched: NDArray[np.int64]  # (predictions,): index into ``ys`` of the matched true line, or -1
-    slot: NDArray[np.int64]  # (predictions, truth): where the numbers of a pair begin, or -1
-    gap: NDArray[np.float64]  # squared distances to the nearest point of the other line; those of the prediction first
-    nearest: NDArray[np.int64]  # that point
-    share_x: NDArray[np.float64]  # (predictions, truth): the share of the prediction that the true line covers
-    share_y: NDArray[np.float64]  # (predictions, truth): the share of the true line that the prediction covers
+    centre: NDArray[np.float64]  # (2, blocks)
+    radius: NDArray[np.float64]  # (lines,): the largest of the blocks of each line
 
 
 @jit_allocating
-def find_fits(lines, xs, ys, label, other, at_truth, matched, cutoff, reach):
-    """Nearest points of all pairs of the same class that are within the cutoff, and of matched pairs within reach."""
-    slot = np.full((len(xs), len(ys)), NONE)
-    share_x, share_y = np.zeros(slot.shape), np.zeros(slot.shape)
-    total = 0
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            limit = reach if matched[i] == j else cutoff
-            if label[i] == other[j] and box_distance_squared(lines.line_box, xs[i], ys[j]) < limit * limit:
-                slot[i, j] = total
-                total += np.int64(length_of(lines, xs[i]) + length_of(lines, ys[j]))
-    gap, nearest = np.empty(total), np.empty(total, np.int64)
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            if slot[i, j] >= 0:
-                limit = reach if matched[i] == j else cutoff
-                n, m, at = length_of(lines, xs[i]), length_of(lines, ys[j]), U(slot[i, j])
-                nearest_points(lines, xs[i], ys[j], limit * limit, gap, nearest, at, at + n)
-                share_x[i, j] = share_within(gap, at, n, cutoff * cutoff)
-                share_y[i, j] = share_within(gap, at + n, m, cutoff * cutoff)
-    return Fits(xs, ys, label, other, at_truth, matched, slot, gap, nearest, share_x, share_y)
+def discs_of(lines):
+    """The discs around the boxes of all blocks."""
+    box, dimension = lines.block_box, U(lines.points.shape[0])
+    centre, radius = np.zeros((2, box.shape[1])), np.zeros(len(lines.span))
+    for x in range(U(len(radius))):
+        first = lines.span[x, FIRST_BLOCK]
+        for b in range(first, first + blocks_in(length_of(lines, x))):
+            square = 0.0
+            for k in range(min(dimension, TWO)):
+                centre[k, b] = 0.5 * (box[k, b] + box[dimension + k, b])
+                square += (box[dimension + k, b] - box[k, b]) ** 2
+            radius[x] = max(radius[x], 0.5 * np.sqrt(square))
+    return Discs(centre, radius)
 
 
 @jit
-def _shares_of_pair(lines, x, y, limit, gap, nearest):
-    """The shares of two lines that are closer to the other than a limit, with working memory."""
-    if box_distance_squared(lines.line_box, x, y) >= limit:
-        return 0.0, 0.0
-    n, m = length_of(lines, x), length_of(lines, y)
-    nearest_points(lines, x, y, limit, gap, nearest, ZERO, n)
-    return share_within(gap, ZERO, n, limit), share_within(gap, n, m, limit)
+def _between(points, i, j):
+    """Squared distance of two points in the first two coordinates."""
+    u, v = points[ZERO, i] - points[ZERO, j], points[ONE, i] - points[ONE, j]
+    return u * u + v * v
 
 
 @jit
-def best_fit(lines, fits, i, same, limit, covered, gap, nearest):
-    """The true line that a prediction fits best, and the share of that line; -1 if there is none.
+def _square(points, i, j):
+    """Squared distance of two points. Without a loop over coordinates, it is faster in two dimensions."""
+    return _between(points, i, j) if points.shape[0] == 2 else square_between(points, i, j)
 
-    If ``same``, it is a line of the same class, and each must be near the other. If not, it is one of another class.
+
+@jit_maximum
+def _least_between(centre, a, first, last):
+    """The smallest squared distance of a centre to the centres from ``first`` to ``last``."""
+    least = np.inf
+    for b in range(first, last):
+        square = _between(centre, a, b)
+        least = square if square < least else least
+    return least
+
+
+@jit
+def _least_square(points, i, first, last):
+    """The smallest squared distance of a point to the points from ``first`` to ``last``."""
+    if points.shape[0] == 2:
+        return _least_between(points, i, first, last)
+    least = np.inf
+    for j in range(first, last):
+        least = min(least, square_between(points, i, j))
+    return least
+
+
+@jit
+def _far(discs, x, y, limit):
+    """The squared distance of centres from which two blocks of lines x and y have no points closer than the limit."""
+    apart = (np.sqrt(limit) + discs.radius[x] + discs.radius[y]) * ROUNDING
+    return apart * apart
+
+
+@jit
+def nearest_points(lines, discs, x, y, limit, gap, nearest):
+    """Write the squared distance of each point of x to the nearest point of y, and of each point of y to x.
+
+    ``nearest`` gets the index of that point. Points whose squared distance is ``limit`` or more have infinity and -1.
+    """
+    x_start, x_stop = lines.span[x, START], lines.span[x, STOP]
+    y_start, y_stop = lines.span[y, START], lines.span[y, STOP]
+    for i in range(x_start, x_stop):
+        gap[i], nearest[i] = np.inf, NONE
+    for j in range(y_start, y_stop):
+        gap[j], nearest[j] = np.inf, NONE
+    a, far = lines.span[x, FIRST_BLOCK], _far(discs, x, y, limit)
+    for p in range(x_start, x_stop, BLOCK):
+        b = lines.span[y, FIRST_BLOCK]
+        for q in range(y_start, y_stop, BLOCK):
+            if _between(discs.centre, a, b) < far:
+                for i in range(p, min(p + BLOCK, x_stop)):
+                    for j in range(q, min(q + BLOCK, y_stop)):
+                        square = _square(lines.points, i, j)
+                        if square < limit and square < gap[i]:
+                            gap[i], nearest[i] = square, j
+                        if square < limit and square < gap[j]:
+                            gap[j], nearest[j] = square, i
+            b += ONE
+        a += ONE
+
+
+@jit
+def share_covered(lines, discs, x, y, limit, least, covered):
+    """The share of the points of x that line y covers; 0 if x has none. ``covered`` gets whether it covers each.
+
+    It stops early if the share is below ``least``.
+    """
+    n, x_stop, y_start, y_stop = length_of(lines, x), lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    count, rest, a, first = ZERO, n, lines.span[x, FIRST_BLOCK], lines.span[y, FIRST_BLOCK]
+    last = first + blocks_in(y_stop - y_start)
+    far = _far(discs, x, y, limit)
+    for begin in range(lines.span[x, START], x_stop, BLOCK):
+        end = min(begin + BLOCK, x_stop)
+        left = end - begin
+        for i in range(begin, end):
+            covered[i] = False
+        if _least_between(discs.centre, a, first, last) < far:
+            low, high = first, last
+            while _between(discs.centre, a, low) >= far:
+                low += ONE
+            while _between(discs.centre, a, high - ONE) >= far:
+                high -= ONE
+            p, q = y_start + (low - first) * BLOCK, min(y_start + (high - first) * BLOCK, y_stop)
+            for i in range(begin, end):
+                covered[i] = _least_square(lines.points, i, p, q) < limit
+                left -= ONE if covered[i] else ZERO
+        count += end - begin - left
+        rest -= end - begin
+        if count + rest < least * n - 0.5:
+            break
+        a += ONE
+    return count / n if n > ZERO else 0.0
+
+
+@jit
+def best_fit(lines, discs, order, bounds, g, x, same, limit, least, covered):
+    """The true line of group g that a prediction fits best, the share of that line, and the sum of both shares.
+
+    The line is -1 if there is none. Each must cover at least the share ``least`` of the other if they have the ``same``
+    class. If not, it is enough that the true line covers the prediction. ``covered`` is working memory.
     """
     best, most, share = NONE, 0.0, 0.0
-    for j in range(len(fits.ys)):
-        if (fits.other[j] == fits.label[i]) == same:
-            of_x, of_y = _shares_of_pair(lines, fits.xs[i], fits.ys[j], limit, gap, nearest)
-            if of_x >= covered and (of_y >= covered or not same) and of_x + of_y > most:
-                best, most, share = j, of_x + of_y, of_y
-    return best, share
-
-
-@jit
-def along_truth(lines, fits, i, taken, limit, covered, cover):
-    """The true line that a prediction lies along, how many it covers, and whether most of this was taken before.
-
-    The true line is -1 if less than the share ``covered`` of the prediction is near true lines of its class. ``taken``
-    says which true points other predictions have. ``cover`` is working memory.
-    """
-    n = length_of(lines, fits.xs[i])
-    for k in range(n):
-        cover[k] = False
-    own = over = had = inside = 0
-    best = NONE
-    for j in range(len(fits.ys)):
-        if fits.slot[i, j] < 0:
+    for k in range(bounds[g, 1], bounds[g, 2]):
+        y = order[k]
+        if box_distance_squared(lines.line_box, x, y) >= limit:
             continue
-        at = U(fits.slot[i, j])
-        for k in range(n):
-            cover[k] = cover[k] or fits.gap[at + k] < limit
-        for k in range(length_of(lines, fits.ys[j])):
-            if fits.gap[at + n + k] < limit:
-                over += 1
-                had += 1 if taken[fits.at_truth[j] + k] else 0
-        own += 1 if fits.share_y[i, j] >= covered else 0
-        if fits.share_x[i, j] > 0.0 and (best < 0 or fits.share_x[i, j] > fits.share_x[i, best]):
-            best = j
-    for k in range(n):
-        inside += 1 if cover[k] else 0
-    return (best if inside >= covered * n else NONE), own, 2 * had >= over
-
-
-@jit
-def take_points(lines, fits, i, j, limit, taken):
-    """Mark the points of a true line that a prediction covers as taken."""
-    at = U(fits.slot[i, j]) + length_of(lines, fits.xs[i])
-    for k in range(length_of(lines, fits.ys[j])):
-        if fits.gap[at + k] < limit:
-            taken[fits.at_truth[j] + k] = True
+        of_x = share_covered(lines, discs, x, y, limit, least, covered)
+        if of_x >= least:
+            of_y = share_covered(lines, discs, y, x, limit, least if same else 0.0, covered)
+            if (of_y >= least or not same) and of_x + of_y > most:
+                best, most, share = k, of_x + of_y, of_y
+    return best, share, most

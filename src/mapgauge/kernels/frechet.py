@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from mapgauge.kernels._extremes import least, most
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chamfer import nearest_squares
 from mapgauge.kernels.lines import (
@@ -138,14 +139,13 @@ def frechet_both_shifted(lines, x, y, cyclic, directed):
 @jit
 def _hausdorff(points, x0, x1, y0, y1, limit, nearest):
     """Squared Hausdorff distance, a lower bound of the squared Fréchet distance; infinity if it exceeds ``limit``."""
-    most = 0.0
-    for a0, a1, b0, b1 in ((x0, x1, y0, y1), (y0, y1, x0, x1)):
-        nearest_squares(points, a0, a1, b0, b1, nearest)
-        for j in range(b1 - b0):
-            most = max(most, nearest[j])
-        if most > limit:
-            return np.inf
-    return most
+    nearest_squares(points, x0, x1, y0, y1, nearest)
+    largest = 0.0
+    for j in range(y1 - y0):
+        largest = most(largest, nearest[ZERO, j])
+    for i in range(x1 - x0):
+        largest = most(largest, nearest[ONE, i])
+    return largest if largest <= limit else np.inf
 
 
 @jit
@@ -155,37 +155,42 @@ def _walk(points, x0, x1, y0, y1, backward, limit, row):
     Only cells that a walk can reach within the limit are visited. Each row begins at the first cell that was reached in
     the row before.
     """
-    m = y1 - y0
+    m, flat = y1 - y0, points.shape[0] == 2
     low, high = ZERO, ONE  # cells reached in the last row lie in low .. high
-    row[ZERO] = square_between(points, x0, y1 - ONE if backward else y0)
-    if row[ZERO] > limit:
+    row[ZERO, ZERO] = square_between(points, x0, y1 - ONE if backward else y0)
+    if row[ZERO, ZERO] > limit:
         return np.inf
     for i in range(x0, x1):
         diagonal = left = np.inf
         first, last = m, low
         j = low
         while j < m and (j <= high or left < np.inf):
-            above = row[j] if j < high else np.inf
-            best = min(min(above, diagonal), left)
+            above = row[ZERO, j] if j < high else np.inf
+            best = least(least(above, diagonal), left)
             diagonal = above
-            left = max(best, square_between(points, i, y1 - ONE - j if backward else y0 + j))
+            c = y1 - ONE - j if backward else y0 + j
+            if flat:  # most lines; a call takes as long as the rest of the cell
+                a, b = points[ZERO, i] - points[ZERO, c], points[ONE, i] - points[ONE, c]
+                left = most(best, a * a + b * b)
+            else:
+                left = most(best, square_between(points, i, c))
             if left > limit:
                 left = np.inf
             else:
-                first, last = min(first, j), j + ONE
-            row[j] = left
+                first, last = j if first == m else first, j + ONE
+            row[ZERO, j] = left
             j += ONE
         if first == m:
             return np.inf
         low, high = first, last
-    return row[m - ONE] if high == m else np.inf
+    return row[ZERO, m - ONE] if high == m else np.inf
 
 
 @jit
 def _ends_apart(points, x0, x1, y0, y1, backward):
     """The larger squared distance of the two pairs of ends, a lower bound of the squared Fréchet distance."""
     first, last = (y1 - ONE, y0) if backward else (y0, y1 - ONE)
-    return max(square_between(points, x0, first), square_between(points, x1 - ONE, last))
+    return most(square_between(points, x0, first), square_between(points, x1 - ONE, last))
 
 
 @jit
@@ -193,7 +198,7 @@ def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
     """Discrete Fréchet distance, or infinity if it exceeds ``reach``; with ``cyclic`` the minimum over shifts of x.
 
     x is the prediction and y the true line. Shifting x alone follows the evaluator of the paper's authors. ``room`` and
-    ``row`` are working memory for the points of three lines and of one line.
+    ``row`` are working memory for the points of three lines, and two rows for those of one line.
     """
     points = lines.points
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
@@ -211,8 +216,8 @@ def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
                 room[k, TWO * n + j] = points[k, y0 + j]
         points = room
         x0, y0, y1 = ZERO, TWO * n, TWO * n + m
-    best = least = np.inf
-    guess = ONE if not directed and runs_against(lines, x, y, cyclic) else ZERO
+    best, bound = np.inf, 0.0
+    guess = ONE if cyclic and not directed and runs_against(lines, x, y, cyclic) else ZERO
     for either in range(ONE if directed else TWO):
         # The direction that seems right comes first, because its result rules out most of the other.
         backward = (either == ONE) != (guess == ONE)
@@ -222,17 +227,24 @@ def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
             near, start = (ends, s) if ends < near else (near, start)
         if near > limit:
             continue
-        if least == np.inf:
-            least = _hausdorff(points, x0, x0 + n, y0, y1, limit, row)
-            if least == np.inf:
-                return np.inf
         for turn in range(shifts):
             s = start + turn if start + turn < shifts else start + turn - shifts
-            if _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward) <= limit:
-                best = min(best, _walk(points, x0 + s, x0 + s + n, y0, y1, backward, limit, row))
-                limit = min(limit, best)
-                if best <= least:
-                    return math.sqrt(best)
+            ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward)
+            if ends > limit:
+                continue
+            # Most distances equal a lower bound, and a walk within a smaller limit visits fewer cells.
+            found = np.inf if cyclic else _walk(points, x0, x0 + n, y0, y1, backward, ends, row)
+            if found == np.inf and bound == 0.0:
+                bound = _hausdorff(points, x0, x0 + n, y0, y1, limit, row)
+                if bound == np.inf:
+                    return np.inf
+            for within in (max(ends, bound), limit):
+                if found == np.inf:
+                    found = _walk(points, x0 + s, x0 + s + n, y0, y1, backward, within, row)
+            best = min(best, found)
+            limit = min(limit, best)
+            if best <= bound:
+                return math.sqrt(best)
     return math.sqrt(best)
 
 
@@ -244,7 +256,7 @@ def frechet_pairs(lines, closed, bounds, factor, directed, limit, out):
     start.
     """
     longest = longest_of(lines)
-    row = np.empty(longest)
+    row = np.empty((2, longest))
     room = np.empty((lines.points.shape[0], 3 * longest))
     at = 0
     for g in range(len(bounds)):

@@ -16,8 +16,9 @@ replaces at least ``c^p`` of gaps in the optimum, and these gaps are part of the
 
 import math
 
-from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating, jit_maximum
-from mapgauge.kernels.band import AT, HIGH, LOW, allocate_band, find_runs
+from mapgauge.kernels._extremes import most
+from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
+from mapgauge.kernels.band import AT, COLUMN_BEST, HIGH, LOW, ROW_BEST, allocate_band, find_runs
 from mapgauge.kernels.lines import BLOCK, START, blocks_in
 
 ROUND = 1.5 * 2.0**8  # adding and subtracting this rounds a number in [-128, 1] to a multiple of 2^-44
@@ -113,18 +114,10 @@ def band_of_matrix(distance, closed, cutoff, order):
     return band
 
 
-@jit_maximum
-def _largest(values, begin, end):
-    largest = 0.0
-    for c in range(begin, end):
-        largest = max(largest, values[c])
-    return largest
-
-
 @jit
 def best_of_rows(band, n):
-    """Fill ``row_best`` and return its sum, an upper bound of the gain of every chain."""
-    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.row_best
+    """Fill ``ROW_BEST`` and return its sum, an upper bound of the gain of every chain."""
+    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.work[ROW_BEST]
     total = 0.0
     for i in range(n):
         b = i // BLOCK
@@ -132,7 +125,8 @@ def best_of_rows(band, n):
         for r in range(first_run[b], first_run[b + ONE]):
             width = runs[r, HIGH] - runs[r, LOW]
             at = runs[r, AT] + (i - b * BLOCK) * width
-            best = max(best, _largest(gain, at, at + width))
+            for c in range(at, at + width):
+                best = most(best, gain[c])
         row_best[i] = best
         total += best
     return total
@@ -141,7 +135,7 @@ def best_of_rows(band, n):
 @jit
 def best_of_columns(band, n, m):
     """Sum of the largest gain of each column, an upper bound of the gain of every chain."""
-    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.column_best
+    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.work[COLUMN_BEST]
     for j in range(m):
         column_best[j] = 0.0
     for b in range(blocks_in(n)):
@@ -149,8 +143,7 @@ def best_of_columns(band, n, m):
             low, width, at = runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
             for _ in range(min(BLOCK, n - b * BLOCK)):
                 for j in range(width):
-                    best = column_best[low + j]
-                    column_best[low + j] = gain[at + j] if gain[at + j] > best else best
+                    column_best[low + j] = most(column_best[low + j], gain[at + j])
                 at += width
     total = 0.0
     for j in range(m):

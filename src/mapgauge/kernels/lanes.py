@@ -24,8 +24,8 @@ def segment_pairs(centre, left, right, bounds, factor, limit, out):
     ``limit``, and may be written for a true segment that is not the nearest.
     """
     longest = longest_of(centre)
-    row, room = np.empty(longest), np.empty((centre.points.shape[0], 3 * longest))
-    nearest = np.empty(max(longest_of(left), longest_of(right)))
+    row, room = np.empty((2, longest)), np.empty((centre.points.shape[0], 3 * longest))
+    nearest = np.empty((2, max(longest_of(left), longest_of(right))))
     at = 0
     for g in range(len(bounds)):
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.kernels._extremes import least, most
 from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
 
 BLOCK = U(4)  # points; small enough that a 1.5 m cutoff at 0.5 m spacing leaves about 12 columns a row
@@ -51,16 +52,6 @@ def length_of(lines, i):
 
 
 @jit
-def _least(a, b):
-    return a if a < b else b
-
-
-@jit
-def _most(a, b):
-    return a if a > b else b
-
-
-@jit
 def _box_points(points, start, stop, box, first):
     """Write the boxes around every ``BLOCK`` consecutive points."""
     dimension = U(points.shape[0])
@@ -69,14 +60,14 @@ def _box_points(points, start, stop, box, first):
         for b in range(full):
             s = start + b * BLOCK
             p, q, r, t = points[k, s], points[k, s + ONE], points[k, s + TWO], points[k, s + THREE]
-            box[k, first + b] = _least(_least(p, q), _least(r, t))
-            box[dimension + k, first + b] = _most(_most(p, q), _most(r, t))
+            box[k, first + b] = least(least(p, q), least(r, t))
+            box[dimension + k, first + b] = most(most(p, q), most(r, t))
         s = start + full * BLOCK
         if s < stop:
             lowest = highest = points[k, s]
             for i in range(s + ONE, stop):
-                lowest = _least(points[k, i], lowest)
-                highest = _most(points[k, i], highest)
+                lowest = least(points[k, i], lowest)
+                highest = most(points[k, i], highest)
             box[k, first + full] = lowest
             box[dimension + k, first + full] = highest
 
@@ -90,8 +81,8 @@ def _box_boxes(box, first, count, size, outer, outer_first):
         for s in range(first, first + count, size):
             lowest, highest = box[k, s], box[dimension + k, s]
             for b in range(s + ONE, min(s + size, first + count)):
-                lowest = _least(box[k, b], lowest)
-                highest = _most(box[dimension + k, b], highest)
+                lowest = least(box[k, b], lowest)
+                highest = most(box[dimension + k, b], highest)
             outer[k, at] = lowest
             outer[dimension + k, at] = highest
             at += ONE
@@ -124,7 +115,7 @@ def index_lines(points, start, stop):
 @jit
 def gap_between(low, high, other_low, other_high):
     """Distance between two intervals; 0 if they overlap."""
-    return _most(_most(other_low - high, low - other_high), 0.0)
+    return most(most(other_low - high, low - other_high), 0.0)
 
 
 @jit

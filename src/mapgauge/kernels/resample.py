@@ -1,14 +1,14 @@
 """Resampling at equal arc lengths: count the samples of all lines, then write them.
 
-Coordinates are ``(points, dimension)`` here, as the rest of the package stores them, and not ``(dimension, points)`` as
-in ``Lines``. A sample touches all coordinates of two points, so nothing would be gained from transposing.
+Lines are read as ``(points, dimension)``, as the rest of the package stores them, and written as
+``(dimension, points)``, as other kernels take them.
 """
 
 import math
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels._jit import ONE, TWO, U, jit, jit_allocating
 
 SLACK = 1e-9  # of a spacing: a sample this close before the end is the end (the length is a multiple up to rounding)
 
@@ -40,7 +40,7 @@ def samples_before_end(length, spacing):
 
 @jit
 def _place(coords, start, stop, begin, samples, spacing, out):
-    """Write the points at arc lengths ``0, spacing, 2 spacing, ...`` to ``out[begin:begin + samples]``."""
+    """Write the points at arc lengths ``0, spacing, 2 spacing, ...`` to ``out[:, begin:begin + samples]``."""
     i = start
     walked, step = 0.0, 0.0
     if start + ONE < stop:
@@ -55,7 +55,7 @@ def _place(coords, start, stop, begin, samples, spacing, out):
         following = i + ONE if i + ONE < stop else i
         for k in range(U(coords.shape[1])):
             p, q = coords[i, k], coords[following, k]
-            out[begin + s, k] = p + (q - p) * share
+            out[k, begin + s] = p + (q - p) * share
 
 
 @jit_allocating
@@ -67,25 +67,71 @@ def lengths_of(coords, offsets):
     return out
 
 
-@jit_allocating
-def resample_lines(coords, offsets, lengths, spacing, count):
-    """Resample every line at equal ``spacing``, or to ``count`` points if that is positive. Empty lines stay empty.
+@jit
+def _copy(coords, start, stop, begin, out):
+    for k in range(U(coords.shape[1])):
+        for i in range(stop - start):
+            out[k, begin + i] = coords[start + i, k]
 
-    ``coords`` is ``(points, dimension)``. Returns the new points in the same form, and their offsets. The last sample
-    of a line is exactly its last point.
+
+@jit
+def _ends_meet(out, begin, end, tolerance):
+    """Whether the ends of a line are at most a distance apart; equal if it is negative. Two points are no loop."""
+    if end - begin <= TWO:
+        return False
+    square, equal = 0.0, True
+    for k in range(U(out.shape[0])):
+        a = out[k, begin] - out[k, end - ONE]
+        square += a * a
+        equal = equal and out[k, begin] == out[k, end - ONE]
+    return equal if tolerance < 0.0 else math.sqrt(square) <= tolerance
+
+
+@jit
+def _resample(coords, start, stop, begin, end, step, out):
+    """Write the samples of a line. The last one is exactly its last point."""
+    _place(coords, start, stop, begin, end - begin - ONE, step, out)
+    for k in range(U(coords.shape[1])):
+        out[k, end - ONE] = coords[stop - ONE, k]
+
+
+@jit_allocating
+def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, tolerance):
+    """Resample the lines of two sides, and write them in a given order.
+
+    Args:
+        x: ``(points, dimension)``, the points of the first side.
+        x_offsets: Where its lines start, and the end of the last.
+        y: The points of the second side.
+        y_offsets: As for the first side.
+        order: The lines to write: indices of all lines, those of the first side before those of the second.
+        lengths: The length of each line.
+        kept: Whether a line is copied as it is. Empty lines stay empty.
+        spacing: The distance between samples.
+        count: The number of samples of each line; if 0, there is one at each ``spacing``.
+        tolerance: How far apart the ends of a closed line may be; if negative, they must be equal.
+
+    Returns:
+        The points, ``(dimension, points)``, their offsets, and whether the ends of each line meet.
     """
-    lines = len(lengths)
-    out_offsets = np.zeros(lines + 1, np.int64)
-    for i in range(lines):
-        samples = count if count > 0 else 1 + np.int64(samples_before_end(lengths[i], spacing))
-        out_offsets[i + 1] = out_offsets[i] + (samples if offsets[i] < offsets[i + 1] else 0)
-    out = np.empty((out_offsets[lines], coords.shape[1]))
-    for i in range(lines):
-        start, stop, begin = U(offsets[i]), U(offsets[i + 1]), U(out_offsets[i])
-        samples = U(out_offsets[i + 1]) - begin
-        if samples > ZERO:
+    first = len(x_offsets) - 1
+    offsets, closed = np.zeros(len(order) + 1, np.int64), np.empty(len(order), np.bool_)
+    for k in range(len(order)):
+        i = order[k]
+        size = x_offsets[i + 1] - x_offsets[i] if i < first else y_offsets[i - first + 1] - y_offsets[i - first]
+        if size > 0 and not kept[i]:
+            size = count if count > 0 else 1 + np.int64(samples_before_end(lengths[i], spacing))
+        offsets[k + 1] = offsets[k] + size
+    out = np.empty((x.shape[1] if len(x) > 0 or len(y) == 0 else y.shape[1], offsets[-1]))
+    for k in range(len(order)):
+        i, begin, end = order[k], U(offsets[k]), U(offsets[k + 1])
+        j = i if i < first else i - first
+        coords, bounds = (x, x_offsets) if i < first else (y, y_offsets)
+        start, stop = U(bounds[j]), U(bounds[j + 1])
+        if kept[i]:
+            _copy(coords, start, stop, begin, out)
+        elif begin < end:
             step = lengths[i] / (count - 1) if count > 0 else spacing
-            _place(coords, start, stop, begin, samples - ONE, step, out)
-            for k in range(U(coords.shape[1])):
-                out[begin + samples - ONE, k] = coords[stop - ONE, k]
-    return out, out_offsets
+            _resample(coords, start, stop, begin, end, step, out)
+        closed[k] = _ends_meet(out, begin, end, tolerance)
+    return out, offsets, closed

@@ -8,7 +8,7 @@ chain is the same as that of the whole band, to the last bit.
 """
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
-from mapgauge.kernels.band import ALIGNED
+from mapgauge.kernels.band import ALIGNED, PREFIX
 from mapgauge.kernels.chain import Reading, heaviest_chain, trace
 from mapgauge.kernels.gains import fill_gains
 from mapgauge.kernels.lines import length_of
@@ -38,15 +38,15 @@ def gain_by_stretches(lines, x, y, backward, cutoff, order, band):
     """Gain of the heaviest chain of two open lines. Saves the state before each stretch."""
     n, m = length_of(lines, x), length_of(lines, y)
     s = end = ZERO
-    gain = 0.0
+    gain, prefix = 0.0, band.work[PREFIX]
     first, rows = _stretch(band, n, m, backward, s)
     while rows > ZERO:
         at = s * (m + TWO)
         for p in range(ONE, end + ONE):
-            band.saved[at + p] = band.prefix[p]
+            band.saved[at + p] = prefix[p]
         band.saved[at] = end  # position 0 always has the value 0, so its place is free
         gain = _process(lines, x, y, first, rows, backward, end, cutoff, order, band, None)
-        end = band.stored[ZERO]
+        end = U(prefix[ZERO])
         s += ONE
         first, rows = _stretch(band, n, m, backward, s)
     return gain
@@ -66,7 +66,7 @@ def trace_by_stretches(lines, x, y, backward, cutoff, order, band):
         at = s * (m + TWO)
         end = U(band.saved[at])
         for q in range(ONE, end + ONE):
-            band.prefix[q] = band.saved[at + q]
+            band.work[PREFIX, q] = band.saved[at + q]
         _process(lines, x, y, first, rows, backward, end, cutoff, order, band, band.move)
         before = k
         reading = Reading(rows - ONE if backward else ZERO, backward, ZERO)

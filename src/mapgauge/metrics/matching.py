@@ -4,7 +4,7 @@ A prediction can only match its nearest true instance. Distances beyond the larg
 return infinity for them. A new distance is one function and one row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from mapgauge.frames.groups import Groups
 from mapgauge.geometry.buffering import buffers_meet
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Flags, Floats, Indices
 
 if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
@@ -28,6 +28,30 @@ PairDistance = Callable[[Groups, Protocol, float], Floats]
 def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> Bits:
     """Return which predictions are true positives, as bits. The arguments are those of ``matches_by``."""
     return matches_by(distance, field, groups, protocol)[0]
+
+
+def _chamfer_hits(groups: Groups, protocol: Protocol) -> Bits:
+    if protocol.buffers is not None:
+        return hits_by(chamfer_distances, "chamfer", groups, protocol)
+    return _hits(groups.whole, None, protocol.chamfer, groups, protocol)
+
+
+def _frechet_hits(groups: Groups, protocol: Protocol) -> Bits:
+    if protocol.prefilter is not None:
+        return hits_by(_frechet, "frechet", groups, protocol)
+    return _hits(groups.lines, groups.closed, protocol.frechet, groups, protocol)
+
+
+def _hits(
+    lines: "Lines", closed: Flags | None, thresholds: Sequence[float], groups: Groups, protocol: Protocol
+) -> Bits:
+    """Return what ``hits_by`` does, without the distances of all pairs: Chamfer distances if ``closed`` is None."""
+    hits = np.zeros(len(groups.confidence), np.uint16)
+    kernels.hits.hits_of_lines(
+        *(lines, closed, groups.bounds, groups.by_confidence, range_factor(groups, protocol), protocol.directed),
+        *(np.array(thresholds), protocol.strict, hits),
+    )
+    return hits
 
 
 def matches_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> tuple[Bits, Indices]:
@@ -113,7 +137,7 @@ def range_factor(groups: Groups, protocol: Protocol) -> Floats:
     return factor
 
 
-def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str) -> Metric:
+def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit: str, stated: str) -> Metric:
     name = f"ap_{field}"
     return Metric(
         name=name,
@@ -121,13 +145,13 @@ def _row(field: str, title: str, distance: PairDistance, unit: str, stated: str)
         symbol="AP",
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
-        rows=HitRows(partial(hits_by, distance, field)),
+        rows=HitRows(hits),
         setting=Setting(field, "threshold", unit, f"--{field}"),
         stated=lambda _: stated,
         limits=(0.0, 1.0),
     )
 
 
-AP_CHAMFER = _row("chamfer", "Chamfer-AP", chamfer_distances, "m", "mean over thresholds in metres")
-AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet, "m", "mean over thresholds in metres")
-AP_SOSPA = _row("sospa", "SOSPA-AP", sospa_distances, "", "")
+AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", "mean over thresholds in metres")
+AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", "mean over thresholds in metres")
+AP_SOSPA = _row("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), "", "")

@@ -18,17 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.causes.felt import with_metrics
 from mapgauge.display.colours import colours_of, part_colours
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
-from mapgauge.metrics.causes import PLD_BY_CAUSE
-from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
+from mapgauge.report.causes import cause_columns, described_causes, has_causes, is_first, with_causes
 from mapgauge.report.columns import column_keys, frame_numbers
-from mapgauge.report.drawings import Arrays, drawings, has_shares
-from mapgauge.report.pack import pack
+from mapgauge.report.drawings import drawings, has_shares
+from mapgauge.report.pack import Arrays, pack
 from mapgauge.report.selection import choose
 from mapgauge.report.strips import StripData, strip_data, worst_scenes
 from mapgauge.report.summary import summary
@@ -40,7 +38,7 @@ from mapgauge.scoring.threads import Progress
 
 FRAMES = 200
 # Joined to one script in this order.
-SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "view", "frame", "export", "explorer")
+SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "causes", "view", "frame", "export", "explorer")
 STRIP = "strip"  # the script, the style and the elements of the tracks over time; only in pages that have them
 
 
@@ -51,7 +49,7 @@ def write_report(
     names: Sequence[str] | None = None,
     frames: int = FRAMES,
     title: str | None = None,
-    causes: bool = False,
+    causes: bool | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
@@ -66,8 +64,10 @@ def write_report(
             frames. Drawing needs the geometry, which results from a file have only if they are
             loaded with predictions and truth.
         title: Title of the page.
-        causes: Also compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the causes
-            of PLD as bars, and lists frames by each cause.
+        causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
+            causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If
+            None, ``causes`` is computed if all results have PLD of order 1 and the geometry, and if there are at most
+            1,200,000 instances. That takes less time than the evaluation.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
@@ -81,8 +81,7 @@ def write_report(
     methods = [results] if isinstance(results, Results) else list(results)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
-    if causes:
-        methods = [with_metrics(method, [COMPLETENESS.name, PLD_BY_CAUSE.name]) for method in methods]
+    methods, without_causes = with_causes(methods, causes)
     comparison = compare(methods, names=names)  # raises an error for results that cannot be compared
     first = methods[0]
     methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
@@ -91,6 +90,7 @@ def write_report(
     chosen = choose(metrics, comparison.names, numbers, frames, scenes=list(worst_scenes(methods).values()))
     drawn = list(chosen) if all(method.data is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
+    caused = causes is not False and all(has_causes(method) for method in methods)
     steps = count(1)
 
     def advance() -> None:
@@ -101,6 +101,7 @@ def write_report(
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
         columns = {f"value.{key}": column for key, column in table.items()}
         columns |= drawings(method, drawn, advance) if drawn else {}
+        columns |= cause_columns(method, drawn) if drawn and caused else {}
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     strips = strip_data(methods, drawn)
     directory, data = pack(arrays | strips.arrays)
@@ -114,6 +115,7 @@ def write_report(
         "tokens": first.tokens,
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
         "shares": PLD.title if has_shares(first) else None,
+        "causes": described_causes() if drawn and caused else [],
         "drawn": drawn,
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
@@ -123,7 +125,7 @@ def write_report(
         "arrays": directory,
         **strips.meta,
     }
-    drawing = " ".join(filter(None, [_about_drawings(methods, drawn), strips.about]))
+    drawing = " ".join(filter(None, [_about_drawings(methods, drawn), strips.about, without_causes]))
     page = _page(heading, summary(methods, comparison), drawing, meta, data, strips)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
@@ -144,6 +146,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
         "key": metric.main.key,
         "title": metric.title,
         "lower": metric.lower_is_better,
+        "caption": is_first(metric, results.metrics),
         "headlines": [value.key for value in metric.with_role("headline") if value.key in there],
         "parts": [{"key": key, "colour": colour} for key, colour in part_colours(metric).items() if key in there],
     }

@@ -89,10 +89,30 @@ function instancesOf(method, place, side) {
       closed: of("closed")[i] === 1,
       confidence: of("confidence")[i],
       line: upright(lineOf(of("coords"), of("points")[i], of("points")[i + 1])),
+      causes: meta.causes.length ? causesOf(of, i) : [],
       match: null,
     });
   }
   return found;
+}
+
+// The first cause of each instance, from the numbers of causes.
+const firsts = new Map();
+function firstCauses(counts) {
+  if (!firsts.has(counts)) {
+    const first = new Int32Array(counts.length + 1);
+    counts.forEach((count, i) => (first[i + 1] = first[i] + count));
+    firsts.set(counts, first);
+  }
+  return firsts.get(counts);
+}
+
+// The causes of the costs of an instance, the largest first.
+function causesOf(of, i) {
+  const found = [];
+  const first = firstCauses(of("causes"));
+  for (let k = first[i]; k < first[i + 1]; k++) found.push({ cause: of("cause")[k], cost: of("cost")[k] });
+  return found.sort((a, b) => b.cost - a.cost);
 }
 
 // A drawn frame of one method: predictions, truth, and matches. Matched instances refer to their match.

@@ -36,6 +36,8 @@ function pathOf(line, closed) {
 
 const dotsOf = (line, places) => places.map((i) => `M${line.x[i] / METRE} ${-line.y[i] / METRE}h0`).join("");
 
+const dotsOpacity = (instance) => (instance.side === "truth" || instance.match ? 1 : instance.confidence);
+
 function unmatchedPoints(instance) {
   const all = Array.from(instance.line.x.keys());
   if (!instance.match) return all;
@@ -152,9 +154,8 @@ function drawScene(panel, frame) {
       const d = dotsOf(instance.line, unmatchedPoints(instance));
       if (!d || !meta.matched) return [];
       const colour = meta.colours[instance.label];
-      const faint = instance.side === "truth" || instance.match ? 1 : instance.confidence;
       const dots = [svgElement("path", { class: "outer", d, stroke: colour }), svgElement("path", { class: "inner", d })];
-      instance.dots = svgElement("g", { class: `dots ${instance.side}`, "stroke-opacity": faint }, ...dots);
+      instance.dots = svgElement("g", { class: `dots ${instance.side}`, "stroke-opacity": dotsOpacity(instance) }, ...dots);
       return [add("dots", instance, instance.dots)];
     });
   const pairs = scene.matches.map((match) => {
@@ -193,9 +194,11 @@ function describe(method, frame, instance) {
   const scale = arrays[`${method}.scale`][drawnAt[frame] * classCount + instance.label];
   const share = (cost) => (cost * scale).toFixed(4);
   const of = meta.shares ? `share of the ${meta.shares} of the class` : "cost";
+  const why = instance.causes.map(({ cause, cost }) => `${meta.causes[cause].name} ${share(cost)}`);
+  const causes = why.length ? [`${why.length > 1 ? "causes" : "cause"}: ${why.join(", ")}`] : [];
   if (!instance.match) {
     const kind = instance.side === "truth" ? "missed" : "false";
-    said.push(`unmatched: ${kind}`, `${of}: ${share(instance.confidence / 2)}`);
+    said.push(`unmatched: ${kind}`, `${of}: ${share(instance.confidence / 2)}`, ...causes);
     return said;
   }
   const { prediction, truth, distance, pairs, costs } = instance.match;
@@ -206,6 +209,7 @@ function describe(method, frame, instance) {
     `${pairs.x.length} matched points, unmatched: ${prediction.line.x.length - pairs.x.length} predicted, ${truth.line.x.length - pairs.x.length} true`,
     `${of}: ${share(costs[0] + costs[1] + costs[2])}`,
     ...costs.map((cost, k) => `${COSTS[k]} ${share(cost)}`),
+    ...causes,
   );
   return said;
 }

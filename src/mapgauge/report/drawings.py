@@ -1,22 +1,19 @@
 """Packs the instances and assignments of the frames that the page can draw."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
-from mapgauge.report.pack import steps
+from mapgauge.report.pack import Arrays, steps
 from mapgauge.results.assignment import Assignment, Match, match_frame
 from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
 from mapgauge.typing import Forward, Points
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def drawings(results: Results, frames: list[int], advance: Callable[[], None]) -> Arrays:

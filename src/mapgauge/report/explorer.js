@@ -13,6 +13,7 @@ const DEFAULTS = () => ({
   value: numberKeys[0],
   ranges: {}, // by value: [low, high]
   least: 0,
+  cause: "", // the cause that colours the instances, or EVERY; "" for the colours of classes
   off: new Set(), // layers
   view: null, // { x, y, width } in metres; null is the whole frame
   pane: "", // "time" shows the tracks over time in place of the list
@@ -29,7 +30,7 @@ function addressOf(now) {
   const first = DEFAULTS();
   const said = new URLSearchParams();
   if (now.frame >= 0) said.set("frame", meta.tokens[now.frame]);
-  for (const key of ["method", "of", "text", "scene", "value", "why", "pane"]) if (now[key] !== first[key]) said.set(key, now[key]);
+  for (const key of ["method", "of", "text", "scene", "value", "why", "pane", "cause"]) if (now[key] !== first[key]) said.set(key, now[key]);
   if (now.sort !== first.sort || now.down !== first.down) said.set("sort", (now.down ? "-" : "") + now.sort);
   for (const [key, [low, high]] of Object.entries(now.ranges)) said.append("range", `${key} ${low} ${high}`);
   if (now.least > 0) said.set("least", now.least);
@@ -51,6 +52,7 @@ function stateOf(address) {
     value: numberKeys,
     why: [DRAWN, ...meta.reasons],
     pane: overTime ? ["time"] : [],
+    cause: causeKeys.length ? [EVERY, ...causeKeys] : [],
   };
   for (const [key, values] of Object.entries(known)) if (values.includes(said.get(key))) now[key] = said.get(key);
   now.text = said.get("text") ?? "";
@@ -97,6 +99,7 @@ function refresh(before = null) {
     rows = sorted(passing(state, columns), state, columns);
     if (state.frame < 0) state.frame = rows.find((frame) => drawnAt[frame] >= 0) ?? rows[0] ?? 0;
     markSort(state);
+    if (differs("sort")) scrollToColumn(state.sort);
     scroller.scrollTop = 0; // show the first rows after sorting or filtering
     $$("count").textContent = `${rows.length.toLocaleString("en")} of ${frameCount.toLocaleString("en")} frames`;
   }
@@ -116,6 +119,8 @@ function refresh(before = null) {
     showFrame(state.frame);
   }
   if (differs("frame", "least", "off", "of")) for (const panel of panels) applyLayers(panel, state);
+  if (differs("frame", "cause") && meta.causes.length) for (const panel of panels) applyCauses(panel, state.cause);
+  if (differs("frame", "cause", "of")) showCauses(state, chooseCause);
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
   overTime?.show(state);
   showControls();
@@ -127,7 +132,7 @@ function refresh(before = null) {
 }
 
 function showControls() {
-  for (const key of ["method", "scene", "value", "why"]) $$(key).value = state[key];
+  for (const key of ["method", "scene", "value", "why", "cause"]) $$(key).value = state[key];
   for (const box of document.querySelectorAll("[data-of]")) box.checked = state.of === box.dataset.of;
   if ($$("text").value !== state.text) $$("text").value = state.text;
   const [low, high] = state.ranges[state.value] ?? ["", ""];
@@ -144,6 +149,11 @@ function showControls() {
   $$("save-list").disabled = rows.length === 0;
   $$("previous").disabled = order.length === 0 || place === 0;
   $$("next").disabled = order.length === 0 || place === order.length - 1;
+}
+
+// Shows a cause in the drawings, and the frames with most of it first.
+function chooseCause(cause) {
+  change(numberKeys.includes(cause) ? { cause, sort: cause, down: true } : { cause });
 }
 
 // The frames that the keys and buttons go through: those of the list, or those of the scene over time.
@@ -206,6 +216,8 @@ function build() {
   options("why", [["", "all frames"], [DRAWN, "all that can be drawn"], ...meta.reasons.map((reason) => [reason, reason])]);
   $$("why-label").hidden = meta.drawn.length === 0 || meta.drawn.length === frameCount;
   $$("layers").hidden = meta.drawn.length === 0;
+  options("cause", [["", "of classes"], [EVERY, "of causes"], ...meta.causes.map(({ key, name }) => [key, name])]);
+  $$("cause-label").hidden = meta.causes.length === 0;
   $$("workbench").classList.add(`methods-${Math.min(meta.methods.length, 3)}`);
   buildList((key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }), (frame) => change({ frame }));
   const onView = (make) => change({ view: make(state.view) });
@@ -216,6 +228,7 @@ function build() {
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
   boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
   for (const key of ["method", "scene", "value", "why"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value }));
+  $$("cause").addEventListener("change", () => chooseCause($$("cause").value));
   $$("text").addEventListener("input", () => change({ text: $$("text").value }));
   $$("least").addEventListener("input", () => change({ least: Number($$("least").value) }));
   for (const id of ["low", "high"]) {

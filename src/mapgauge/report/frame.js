@@ -13,6 +13,7 @@ function showFrame(frame) {
   const isPart = (key) => bars.some((metric) => metric.parts.some((part) => part.key === key));
   const barKey = (metric) => `parts of ${metric.title}`;
   const head = ["class", ...(several ? ["method"] : []), ...bars.map(barKey), ...numberKeys.filter((key) => !isPart(key))];
+  const paper = (key) => (columnOf[key] && !isWhole(key) && !columnOf[key].printed ? "screen" : "");
   const body = [];
   for (const name of ["", ...meta.classes]) {
     meta.methods.forEach((method, m) => {
@@ -20,14 +21,14 @@ function showFrame(frame) {
       const names = [name || "all", ...(several ? [method] : [])];
       const cells = head.slice(names.length).map((key) => {
         const metric = bars.find((one) => barKey(one) === key);
-        return metric ? element("td", {}, barOf(metric, values)) : element("td", { textContent: shown(key, values[key]) });
+        return metric ? element("td", {}, barOf(metric, values)) : element("td", { className: paper(key), textContent: shown(key, values[key]) });
       });
       const heads = names.map((text) => element("th", { scope: "row", textContent: text }));
       body.push(element("tr", {}, ...heads, ...cells));
-      if (name === "") panels[m].values.textContent = meta.metrics.map((metric) => sentenceOf(metric, values)).join("; ");
+      if (name === "") panels[m].values.textContent = meta.metrics.filter(({ caption }) => caption).map((metric) => sentenceOf(metric, values)).join("; ");
     });
   }
-  const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : "", textContent: labelOf(key) })));
+  const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : paper(key), textContent: labelOf(key) })));
   const table = element("table", {}, element("caption", {}, element("span", { textContent: "Values of this frame" })), element("thead", {}, top), element("tbody", {}, ...body));
   const region = element("div", { className: "wide", tabIndex: 0, ariaLabel: "Values of this frame", role: "region" }, table);
   $$("frame-values").replaceChildren(region);
@@ -54,7 +55,7 @@ function barOf(metric, values) {
 
 // The first rows of the list as a table. It is made for printing, where the list cannot be scrolled.
 function showPrinted(rows, columns, choice) {
-  const keys = numberKeys.filter((key) => !key.startsWith("hits:"));
+  const keys = numberKeys.filter((key) => columnOf[key].printed);
   const cells = (frame) => [meta.tokens[frame], ...(meta.scenes ? [meta.scenes[frame]] : []), ...keys.map((key) => shown(key, columns[key][frame], choice.signed))];
   const heads = ["token", ...(meta.scenes ? ["scene"] : [])];
   const isText = (k) => (k < heads.length ? "text" : "");

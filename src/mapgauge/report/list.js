@@ -88,6 +88,15 @@ function markSort(state) {
   }
 }
 
+// Scrolls sideways until a column is seen. The first column always is.
+function scrollToColumn(key) {
+  const head = list.querySelector(`thead th[data-key="${key}"]`);
+  const [first, left] = [list.querySelector("thead th").offsetWidth, scroller.getBoundingClientRect().left + scroller.clientLeft];
+  const { left: from, right: to } = head.getBoundingClientRect();
+  if (columnKeys.indexOf(key) < 1) return;
+  if (from < left + first || to > left + scroller.clientWidth) scroller.scrollLeft += from - left - first;
+}
+
 let made = { rows: null, columns: null, first: 0, last: 0 }; // what is in the page now
 
 // Rows that are seen, between two that stand for those that are not. While those in the page do, they stay.

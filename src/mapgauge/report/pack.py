@@ -5,7 +5,6 @@ Thousands of polylines as decimal numbers would make a large page. The browser r
 
 import base64
 import gzip
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 LEVEL = 6  # level 9 takes seven times as long and saves 2 %
 ALIGNMENT = 8  # bytes; a typed array must begin at a multiple of its item size
 
+Arrays = dict[str, NDArray[Any]]
 Directory = dict[str, tuple[str, int, int]]  # by name: type, first byte, number of items
 
 
-def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[Directory, str]:
+def pack(arrays: Arrays) -> tuple[Directory, str]:
     """Return the directory and the text. Equal arrays are stored once, because methods usually share their truth.
 
     >>> directory, text = pack({"a": np.array([1, 2], np.int16), "b": np.array([1, 2], np.int16)})

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.metric import Metric
+from mapgauge.report.causes import is_pld_again
 from mapgauge.typing import Flags, Floats
 
 RANDOM = "random sample"
@@ -74,9 +75,11 @@ def _rankings(
     Frames without a value are left out. A part of 0 and a difference in the other direction are no reason either.
     """
     tables = [{key: column[0].astype(np.float64) for key, column in table.items()} for table in numbers]
+    computed = [metric.name for metric in metrics]
     for metric in metrics:
+        again = is_pld_again(metric, computed)
         sign, word = (1.0, "highest") if metric.lower_is_better else (-1.0, "lowest")
-        for value in metric.with_role("main", "part"):
+        for value in metric.with_role("part") if again else metric.with_role("main", "part"):
             main = value.role == "main"
             for name, table in zip(names, tables, strict=True):
                 if value.key in table:
@@ -84,7 +87,7 @@ def _rankings(
                     there = np.isfinite(cost) if main else np.isfinite(cost) & (cost != 0)
                     of = f" of {name}" if len(names) > 1 else ""
                     yield f"{'worst' if main else word} {value.words}{of}", _descending(cost, there)
-        for i, j in combinations(range(len(names)), 2):
+        for i, j in () if again else combinations(range(len(names)), 2):
             for better, worse in ((i, j), (j, i)):
                 lead = sign * (tables[worse][metric.main.key] - tables[better][metric.main.key])
                 yield f"{names[better]} most ahead of {names[worse]} in {metric.title}", _descending(lead, lead > 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mapgauge.errors import MissingDependency
 from mapgauge.metrics.track_pld import TRACK_PLD
-from mapgauge.report.drawings import Arrays
+from mapgauge.report.pack import Arrays
 from mapgauge.results.results import Results
 from mapgauge.results.scene_frames import frames_by_scene
 from mapgauge.results.strips import Strip, has_tracks, scene_values, strips_of

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.metrics.metric import HitRows, Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
+from mapgauge.report.bars import bars, table
+from mapgauge.report.causes import is_pld_again
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.results import Results
@@ -25,7 +26,7 @@ def summary(methods: Sequence[Results], comparison: Comparison) -> str:
     findings = _section("Findings", "findings", _findings(methods, names))
     sections = [
         _section("Values", "values", _values(methods, comparison)),
-        _section("Parts of the error", "parts", _bars(methods, names)),
+        _section("Parts of the error", "parts", bars(methods, names)),
         _section("Inputs and settings", "inputs", _inputs(methods, names)),
     ]
     worrying = any(finding.level != "note" for method in methods for finding in method.findings)
@@ -53,21 +54,6 @@ def _section(title: str, name: str, body: str) -> str:
     return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
 
 
-def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
-    """Return a table. Cells must be HTML already; the first ``heads`` cells of a row are its heads."""
-    top = "".join(f'<th scope="col"{" class=text" if k < heads else ""}>{cell}</th>' for k, cell in enumerate(header))
-    body = "".join(
-        f"<tr{' class=mean' if row[0] == 'mean' else ''}>"
-        + "".join(f'<th scope="row">{cell}</th>' if k < heads else f"<td>{cell}</td>" for k, cell in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table>'
-        f"<caption><span>{caption}</span></caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
 def _values(methods: Sequence[Results], comparison: Comparison) -> str:
     """Return one table per metric with intervals, and one for the differences between each two methods."""
     first, several = methods[0], len(methods) > 1
@@ -81,6 +67,8 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
     for metric in first.metrics:
+        if is_pld_again(METRICS[metric], first.metrics):
+            continue
         keys = _keys(first, METRICS[metric])
         rows = [
             [
@@ -92,9 +80,12 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
         header = ["class", *(["method"] if several else []), *(escape(column_title(key)) for key in keys)]
-        tables.append(_table(_caption(METRICS[metric]), header, rows, heads=1 + several))
+        tables.append(table(_caption(METRICS[metric]), header, rows, heads=1 + several))
     for (one, other), found in comparison.differences.items():
-        keys = [METRICS[metric].main.key for metric in first.metrics if METRICS[metric].main.key in found["mean"]]
+        rows_of = [
+            metric for metric in map(METRICS.__getitem__, first.metrics) if not is_pld_again(metric, first.metrics)
+        ]
+        keys = [metric.main.key for metric in rows_of if metric.main.key in found["mean"]]
         if keys:
             rows = [
                 [escape(name), *(_difference(found[name].get(key)) for key in keys)]
@@ -102,7 +93,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 if name in found and any(found[name].get(key) for key in keys)
             ]
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
-            tables.append(_table(caption, ["class", *map(title_of, keys)], rows))
+            tables.append(table(caption, ["class", *map(title_of, keys)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
 
@@ -145,65 +136,6 @@ def _difference(found: Difference | None) -> str:
         return number(None)
     unsure = "" if found.told_apart else f'<br><em class="unsure">{found.verdict}</em>'
     return f"{found.value:+.3f} <small>{bracket(found.low, found.high, '+.3f')}</small>{unsure}"
-
-
-def _bars(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """Return the parts of each metric that has parts, as stacked bars and as numbers."""
-    first = methods[0]
-    split = [metric for metric in map(METRICS.__getitem__, first.metrics) if metric.with_role("part")]
-    if not split:
-        return "<p>None of the computed metrics splits into parts.</p>"
-    return "".join(_bars_of(metric, methods, names) for metric in split)
-
-
-def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> str:
-    first, several, title = methods[0], len(methods) > 1, escape(metric.title)
-    colours = part_colours(metric)
-    if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
-        return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"
-    words = {value.key: escape(value.words) for value in metric.values}
-    legend = "".join(
-        f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
-        f'fill="{colour}"/></svg> <a href="#sort=-{part}" title="Frames with most of it">{words[part]}</a></li>'
-        for part, colour in colours.items()
-    )
-    rows = [
-        (name, called, result.mean if name == "mean" else result.classes[name])
-        for name, _ in first.summary.rows_of(metric.name)
-        for called, result in zip(names, methods, strict=True)
-    ]
-    cells = [
-        [
-            escape(name),
-            *([escape(called)] if several else []),
-            _bar(values, colours, words),
-            *(number(values[part]) for part in colours),
-        ]
-        for name, called, values in rows
-    ]
-    header = ["class", *(["method"] if several else []), f"{title} from 0 to 1", *(words[part] for part in colours)]
-    caption = f"Parts of {title}; they add up to it"
-    return f'<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=1 + several)
-
-
-def _bar(values: dict[str, float | None], colours: dict[str, str], words: dict[str, str]) -> str:
-    """Return one stacked bar from 0 to 1. It is hidden from screen readers, because the numbers are beside it."""
-    parts = {part: values[part] for part in colours}
-    if any(part is None for part in parts.values()):
-        return number(None)
-    at = 0.0
-    boxes = []
-    for part, value in parts.items():
-        width = 100 * (value or 0)
-        boxes.append(
-            f'<rect class="part" x="{at:.2f}" y="1" width="{width:.2f}" height="14" fill="{colours[part]}">'
-            f"<title>{words[part]} {value:.3f}</title></rect>"
-        )
-        at += width
-    return (
-        '<svg class="bar" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="track" width="100" height="16"/>{"".join(boxes)}</svg>'
-    )
 
 
 def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
@@ -254,7 +186,7 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
             cells = [called, side, given.name or "in memory", given.format or "-", f"{given.frames:,}", counts or "-"]
             rows.append([*map(escape, cells), f"<code>{escape(given.hash[:12])}</code>"])
     header = ["method", "side", "file", "format", "frames", "instances", "hash"]
-    text = [_table("Inputs", header, rows, heads=2)]
+    text = [table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
     if empty:
         text.append(f"<p>{empty:,} frames have no truth. All predictions in them are false.</p>")
@@ -272,7 +204,7 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
     settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.to_dict().items()]
     text.append(
         f"<details><summary>Protocol {escape(first.protocol.name)}: all settings</summary>"
-        + _table("Settings", ["setting", "value"], settings)
+        + table("Settings", ["setting", "value"], settings)
         + f"</details><p>mapgauge {escape(first.version)}.</p>"
     )
     return "".join(text)

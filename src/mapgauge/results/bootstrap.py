@@ -9,11 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge import kernels
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, SumRows
-from mapgauge.metrics.table import METRICS, value_named
+from mapgauge.metrics.metric import CombinedRows, Metric, SumRows
+from mapgauge.metrics.table import METRICS, sum_metrics, value_named
 from mapgauge.results.results import Results
+from mapgauge.results.sampled_precision import precisions
+from mapgauge.scoring.threads import in_threads
 from mapgauge.typing import Floats, Indices
 
 
@@ -25,17 +26,17 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
         unit_of_frame: The unit (scene or frame) that each frame belongs to.
         weights: ``(samples, units)``: how often each unit was drawn.
     """
-    found: dict[str, dict[str, Floats]] = {}
-    for c, name in enumerate(results.class_names):
-        if name not in results.without_value:
-            found[name] = {}
-            for metric in map(METRICS.__getitem__, results.metrics):
-                if not metric.covers(name, results.protocol):
-                    continue
-                if isinstance(metric.rows, SumRows):
-                    found[name] |= _sum_values(results, metric, metric.rows, c, unit_of_frame, weights)
-                elif isinstance(metric.rows, HitRows):
-                    found[name] |= _precisions(results, metric, c, unit_of_frame, weights)
+    classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
+    of_sums = _sum_values(results, classes, unit_of_frame, weights)
+    of_hits = precisions(results, classes, unit_of_frame, weights)
+    found = {
+        name: {
+            key: column
+            for metric in results.metrics
+            for key, column in (of_sums.get((metric, c)) or of_hits.get((metric, c)) or {}).items()
+        }
+        for c, name in classes
+    }
     return found | {"mean": _means(results, found)}
 
 
@@ -89,33 +90,24 @@ def _drawn(weights: Floats, sums: Floats) -> Floats:
 
 
 def _sum_values(
-    results: Results, metric: Metric, rows: SumRows, c: int, unit_of_frame: Indices, weights: Floats
-) -> dict[str, Floats]:
-    """Return the main value and the headline values from weighted sums at the first setting."""
-    units = weights.shape[1]
-    sums = _drawn(weights, _added(results.scores.sums[metric.name][0][:, c], unit_of_frame, units))
-    counts = (results.scores.predicted[:, c] + results.scores.true[:, c]).astype(np.float64)
-    there = _drawn(weights, _added(counts[:, None], unit_of_frame, units))[:, 0] > 0
-    values = rows.values(sums, results.protocol)
-    shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
-    return {key: np.where(there, values[key], np.nan) for key in shown}
+    results: Results, classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
+) -> dict[tuple[str, int], dict[str, Floats]]:
+    """Return the main and headline values from weighted sums at the first setting, by metric and class."""
+    scores, protocol, units = results.scores, results.protocol, weights.shape[1]
+    instances = _added((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
+    there = weights @ instances > 0  # the terms are whole numbers, so their sums are exact in any order
+    tasks = [
+        (metric, rows, c)
+        for metric, rows in sum_metrics(results.metrics)
+        for c, name in classes
+        if metric.covers(name, protocol)
+    ]
 
+    def work(task: tuple[Metric, SumRows, int]) -> dict[str, Floats]:
+        metric, rows, c = task
+        values = rows.values(_drawn(weights, _added(scores.sums[metric.name][0][:, c], unit_of_frame, units)), protocol)
+        shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
+        return {key: np.where(there[:, c], values[key], np.nan) for key in shown}
 
-def _precisions(results: Results, metric: Metric, c: int, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
-    """Return average precision at each setting, and the mean over the settings."""
-    scores, protocol = results.scores, results.protocol
-    mine = scores.counted(c, protocol)
-    order = np.argsort(-scores.confidence[mine], kind="stable")
-    confidence = scores.confidence[mine][order]
-    last = np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)]
-    owner = unit_of_frame[scores.frame[mine][order]]
-    truth = np.bincount(unit_of_frame, weights=scores.true[:, c])
-    bits = scores.hits[metric.name][mine][order]
-    values = {}
-    for t, setting in enumerate(metric.settings(protocol)):
-        hit = ((bits >> t) & 1).astype(np.float64)
-        column = values[str(ValueKey(metric.main.key, setting))] = np.empty(len(weights))
-        kernels.bootstrap.weighted_average_precision(
-            owner, hit, last, weights, truth, column, protocol.interpolation == "11-point"
-        )
-    return {metric.main.key: np.mean(list(values.values()), axis=0)} | values
+    found = in_threads(work, tasks, None)
+    return {(metric.name, c): values for (metric, _, c), values in zip(tasks, found, strict=True)}

@@ -20,5 +20,5 @@ class Partial:
     counts: tuple[list[int], list[int]]  # number of instances read from each side, by its own classes
     frames: tuple[int, int]  # number of frames read from each side
     findings: tuple[Finding, ...]  # of the readers
-    seconds: tuple[float, float]  # reading and aligning, scoring
+    seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
     hashes: tuple[int, int] | None  # content hash of each side; None in folders of early versions

@@ -28,9 +28,9 @@ Frames: TypeAlias = MapFrames | str | os.PathLike[str]
 Unknown: TypeAlias = Literal["error", "ignore"]
 
 
-def loaded(frames: Frames, degenerate: Degenerate = "strict") -> MapFrames:
+def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | None = None) -> MapFrames:
     """Return frames in memory unchanged, or read them from a file."""
-    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate)
+    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate, workers=workers)
 
 
 def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
@@ -61,15 +61,21 @@ def has_rings(metrics: Sequence[str]) -> bool:
 def prepare(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
 ) -> tuple[MapFrames, MapFrames]:
-    """Return both sides on the same frames and classes, cropped if the protocol says so, with sorted instances."""
+    """Return both sides as ``prepare_to_score`` does, with instances in the order of the rows of results."""
+    return in_order_of_rows(*prepare_to_score(predictions, truth, protocol, unknown))
+
+
+def prepare_to_score(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
+) -> tuple[MapFrames, MapFrames]:
+    """Return both sides on the same frames and classes, cropped if the protocol says so."""
     check_sides(predictions, truth)
     if not len(truth):
         raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
     x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
     check_not_mean(y.classes)
     check_boxes_of(protocol, x, y)
-    x, y = cropped(x, y, protocol)
-    return _sorted(x), _sorted(y)
+    return cropped(x, y, protocol)
 
 
 def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames) -> None:
@@ -230,6 +236,11 @@ def check_times(metrics: Sequence[str], truth: MapFrames) -> None:
             f"{truth.name or 'truth'}: {of_scenes[0]} needs the order of frames, and the data set has no time stamps",
             remedy="Write the column timestamp, or use files of another format, whose order is kept",
         )
+
+
+def in_order_of_rows(predictions: MapFrames, truth: MapFrames) -> tuple[MapFrames, MapFrames]:
+    """Return both sides with instances in the order of the rows of results."""
+    return _sorted(predictions), _sorted(truth)
 
 
 def _sorted(frames: MapFrames) -> MapFrames:

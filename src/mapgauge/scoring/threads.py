@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from mapgauge.arguments import check_workers
 
@@ -13,8 +13,24 @@ Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
 
 
+class Beside(Generic[Outcome]):
+    """A function without arguments that runs beside other work, and its outcome."""
+
+    def __init__(self, function: Callable[[], Outcome]) -> None:
+        """Keep the function."""
+        self._function = function
+
+    def __call__(self) -> None:
+        """Run the function."""
+        self.outcome = self._function()
+
+
 def in_threads(
-    work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int | None, progress: Progress | None = None
+    work: Callable[[Task], Outcome],
+    tasks: Sequence[Task],
+    workers: int | None,
+    progress: Progress | None = None,
+    beside: Sequence[Callable[[], None]] = (),
 ) -> list[Outcome]:
     """Return the outcome of each task, in the order of the tasks.
 
@@ -23,6 +39,8 @@ def in_threads(
         tasks: The tasks.
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished tasks and the number of all tasks.
+        beside: Functions that run before the tasks, or at the same time. If several fail, the first of them counts,
+            and they come before the tasks.
     """
     threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
 
@@ -35,10 +53,17 @@ def in_threads(
         return done
 
     if threads < 2:
+        for other in beside:
+            other()
         return gathered(map(work, tasks))
-    first = work(tasks[0])  # compiles the kernels once, instead of in every thread
     pool = ThreadPoolExecutor(threads)
+    others = [pool.submit(other) for other in beside]
     try:
+        first = work(tasks[0])  # compiles the kernels once, instead of in every thread
         return gathered(chain([first], pool.map(work, tasks[1:])))
     finally:
-        pool.shutdown(cancel_futures=True)
+        try:
+            for running in others:
+                running.result()
+        finally:
+            pool.shutdown(cancel_futures=True)

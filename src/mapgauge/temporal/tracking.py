@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,8 +34,8 @@ LOOK_BACK = 5  # frames
 class _Seen(NamedTuple):
     """Instances of earlier frames, with the ids that they got."""
 
+    frames: Indices  # the earlier frames, the most recent first
     rows: Indices  # instances
-    frame: Indices  # their frames
     age: Indices  # number of frames since then
     number: Indices  # ids within the scene and class
 
@@ -128,7 +129,9 @@ def _by_content(frames: MapFrames) -> Indices:
     """Return a rank of all instances by confidence and points, so that ids do not depend on their order."""
     counts = np.diff(frames.polylines.offsets)
     sure = np.ones(len(counts)) if frames.confidence is None else frames.confidence
-    keys = [(-sure[i], counts[i], frames.polylines[i].tobytes()) for i in range(len(counts))]
+    coords, ends = frames.polylines.coords, frames.polylines.offsets.tolist()
+    points = [coords[begin:end].tobytes() for begin, end in pairwise(ends)]
+    keys = list(zip((-sure).tolist(), counts.tolist(), points, strict=True))
     rank = np.empty(len(counts), np.int64)
     rank[sorted(range(len(counts)), key=keys.__getitem__)] = np.arange(len(counts))
     return rank
@@ -165,17 +168,25 @@ def _last_seen(past: Sequence[tuple[int, Indices, Indices]]) -> _Seen:
     recent = list(reversed(past))
     sizes = [len(rows) for _, rows, _ in recent]
     return _Seen(
+        np.array([frame for frame, _, _ in recent], np.int64),
         np.concatenate([none, *(rows for _, rows, _ in recent)]),
-        np.repeat(np.array([frame for frame, _, _ in recent], np.int64), sizes),
         np.repeat(np.arange(1, len(recent) + 1), sizes),
         np.concatenate([none, *(number for _, _, number in recent)]),
     )
 
 
-def _moved(drives: Drives, polylines: Polylines, frame: int, earlier: Indices) -> Polylines:
-    """Return polylines of earlier frames in the coordinates of a frame."""
-    motions = motions_between(drives.poses, earlier, np.full(len(earlier), frame))
-    return move_polylines(polylines, motions, np.arange(len(earlier)))
+def _moved(drives: Drives, polylines: Polylines, frame: int, seen: _Seen, chosen: Indices) -> Polylines:
+    """Return some polylines of earlier frames in the coordinates of a frame.
+
+    Args:
+        drives: The frames and their poses.
+        polylines: All polylines.
+        frame: The frame.
+        seen: The instances of earlier frames.
+        chosen: Which of them.
+    """
+    motions = motions_between(drives.poses, seen.frames, np.full(len(seen.frames), frame))
+    return move_polylines(polylines.pick(seen.rows[chosen]), motions, seen.age[chosen] - 1)
 
 
 def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
@@ -194,7 +205,7 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
         _, last = np.unique(seen.number, return_index=True)  # the first of each track is the most recent one
         if not len(rows) or not len(last):
             return number
-        earlier = _moved(drives, lines.pick(seen.rows[last]), frame, seen.frame[last])
+        earlier = _moved(drives, lines, frame, seen, last)
         found = pld(
             *(lines.pick(rows), earlier),
             confidence=sure[rows],
@@ -222,7 +233,7 @@ def _by_raster(drives: Drives, region: Bounds) -> Matcher:
             free = np.flatnonzero(number == -1)
             at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))
             if len(free) and len(at):
-                earlier = _moved(drives, frames.polylines.pick(seen.rows[at]), frame, seen.frame[at])
+                earlier = _moved(drives, frames.polylines, frame, seen, at)
                 partner = raster.assign(drawn[place[free]], raster.masks(earlier))
                 number[free[partner >= 0]] = seen.number[at][partner[partner >= 0]]
         return number

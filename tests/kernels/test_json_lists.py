@@ -5,18 +5,23 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mapgauge import kernels
-from mapgauge.io._json import PointLists, read_points
+from mapgauge.io import _json as fast
+from mapgauge.io._json import NumberLists, Place, PointLists, decode
 
 
-def parse(*texts: str) -> PointLists | None:
-    return read_points([msgspec.Raw(text.encode()) for text in texts])
+def parse(*texts: str, workers: int = 1) -> PointLists | None:
+    members = ",".join(f'"{i}":{{"a":{text}}}' for i, text in enumerate(texts))
+    lists = NumberLists.of(f"{{{members}}}".encode(), workers)
+    found = None if lists is None else decode(lists.text, dict[str, dict[str, Place]])
+    if lists is None or found is None or len(found) != len(texts):
+        return None
+    return lists.polylines([one["a"] for one in found.values()])
 
 
 def numbers_of(words: list[str]) -> Any:
@@ -54,6 +59,41 @@ def test_what_is_not_a_list_of_polylines_is_left_to_others(text: str) -> None:
     assert parse(text) is None
 
 
+def test_lists_of_any_depth_are_replaced_and_everything_else_stays() -> None:
+    text = b'{"a": [1, 2.5], "b": "[1]\\"[2]", "c": [[1, 2]], "d": [true, [3]], "e": [], "f": [[[[4, 5]]]]} '
+    lists = NumberLists.of(text)
+    assert lists is not None
+    assert lists.text == b'{"a": [0], "b": "[1]\\"[2]", "c": [1], "d": [true, [2]], "e": [], "f": [[3]]}'
+    length, numbers = lists.numbers([[0], [], [2]]) or pytest.fail("these are numbers")
+    assert (length.tolist(), numbers.tolist()) == ([2, 0, 1], [1, 2.5, 3])
+    assert lists.numbers([[1]]) is None
+    points = lists.points([[], [1]]) or pytest.fail("these are points")
+    assert (points.sizes.tolist(), points.coords.tolist()) == ([0, 1], [[1, 2]])
+    assert lists.points([[0]]) is None
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_text_that_is_cut_into_parts_gives_the_same(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    texts = [json.dumps([[[i, k], [k, 0.1 * i]] for k in range(i % 4)]) for i in range(60)]
+    whole = parse(*texts) or pytest.fail("these are polylines")
+    monkeypatch.setattr(fast, "_PART", 50)
+    cut = parse(*texts, workers=workers) or pytest.fail("these are polylines")
+    assert all(np.array_equal(a, b) for a, b in zip(whole, cut, strict=True))
+
+
+def test_a_text_that_is_cut_within_a_string_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "_PART", 10)
+    lists = NumberLists.of(b'{"a": [1], "b": {"}, {}} }": [2, 3]}, "c": "}[4]"}')
+    assert lists is not None
+    assert lists.text == b'{"a": [0], "b": {"}, {}} }": [1]}, "c": "}[4]"}'
+
+
+@pytest.mark.parametrize("text", [b"", b"[1]", b'{"a": [1]} x', b'{"a": "}', b"{" + 9 * b"[1]" + b"}", b"[" * 500])
+def test_a_text_that_is_no_object_is_left_to_others(text: bytes) -> None:
+    lists = NumberLists.of(text)
+    assert lists is None or decode(lists.text, dict[str, Place]) is None
+
+
 def test_dimensions_that_differ_between_chunks_are_left_to_others() -> None:
     assert parse("[[[1,2]]]" + " " * (1 << 22), "[[[1,2,3]]]") is None
 
@@ -82,11 +122,11 @@ def test_decimals_beside_the_middle_of_two_doubles_are_rounded_right(m: int, e: 
 
 
 def test_doubt_about_the_last_bit_is_said() -> None:
-    assert math.isnan(kernels.json_points.quotient(np.uint64(2**53 + 1), 0))  # exactly between two doubles
+    assert math.isnan(kernels.json_lists.quotient(np.uint64(2**53 + 1), 0))  # exactly between two doubles
     wrong = 0
     doubts = 0
     for w in range(9_007_199_254_740_993, 9_007_199_254_740_993 + 20_000):
-        got = kernels.json_points.quotient(np.uint64(w), 3)
+        got = kernels.json_lists.quotient(np.uint64(w), 3)
         doubts += math.isnan(got)
         wrong += not math.isnan(got) and got != w / 1000  # Python divides integers with one rounding
     assert wrong == 0

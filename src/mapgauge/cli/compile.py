@@ -1,0 +1,76 @@
+"""``mapgauge compile``: compiles the kernels before they are needed, and the line that is shown while any compile."""
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from mapgauge.cli import options as o
+from mapgauge.cli.output import inform, is_quiet, say, width_of
+from mapgauge.cli.parsing import listed, refuse
+from mapgauge.kernels.watching import WATCH
+
+
+def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> None:
+    """Compile the kernels for this processor and store them.
+
+    Kernels are compiled on first use and stored in a folder. This command fills the folder before, for an image or the
+    cache of a CI service. Without metrics, everything that usual work needs is compiled.
+    """
+    from mapgauge.kernels import ahead, signatures
+    from mapgauge.metrics.table import METRICS
+
+    known = list(signatures.table())
+    wanted = listed(metrics) or []
+    unknown = [name for name in wanted if name not in METRICS]
+    if unknown:
+        refuse("--metrics", f"unknown metric {', '.join(unknown)}. Known: {', '.join(METRICS)}")
+    works = ["read", *wanted] if wanted else known
+    folder = signatures.folder()
+    if folder is None:
+        refuse("NUMBA_CACHE_DIR", "no folder can be written, so compiled kernels cannot be stored. Set it to a folder")
+    begun = time.monotonic()
+    missing = signatures.missing_for(works)
+    ahead.compile_ahead(works)
+    ahead.wait_for_all()
+    for one in missing:  # those that the processes did not compile
+        signatures.compile_kernel(one)
+    say(f"{len(missing)} kernels compiled in {time.monotonic() - begun:.0f} s, {_size_of(folder)} in {folder}")
+    later = [name for name in wanted if name not in known]
+    if later:
+        inform(f"compiled on first use: {', '.join(later)}")
+
+
+def _size_of(folder: Path) -> str:
+    return f"{sum(file.stat().st_size for file in folder.glob('*.nb[ci]')) / 1e6:.1f} MB"
+
+
+def compile_for(works: Iterable[str]) -> None:
+    """Begin to compile what a command needs in other processes, if it is missing."""
+    from mapgauge.kernels.ahead import compile_ahead
+
+    compile_ahead(works)
+
+
+def show_compiling() -> None:
+    """Show a line on stderr while kernels are compiled, if stderr is a terminal and without --quiet."""
+    WATCH.show, WATCH.clear = _show, _clear
+
+
+def _visible() -> bool:
+    return not is_quiet() and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _show(done: int, of: int | None, seconds: float) -> None:
+    if _visible():
+        count = f"{done}" if of is None else f"{done} of {of}"
+        text = f"compiling kernels (first run on this machine): {count}, {seconds:.0f} s"
+        sys.stderr.write("\r\x1b[K" + text[: (width_of(sys.stderr) or 80) - 1])
+        sys.stderr.flush()
+
+
+def _clear() -> None:
+    if _visible():
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

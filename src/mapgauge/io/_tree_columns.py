@@ -1,0 +1,133 @@
+"""Columns of instances from the table of a pickle: points, numbers, classes and tracks of a whole file at once.
+
+All functions raise ``Irregular`` for a file that only the readers of single objects can judge.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.files.pickle_tree import PickleTree, Rows, expect
+from mapgauge.frames.map_frames import Names
+from mapgauge.io._collect import Collector
+from mapgauge.typing import Indices, Points
+
+
+def expect_texts(keys: Sequence[Any]) -> list[str]:
+    """Return keys that must be texts, and not empty."""
+    expect(all(isinstance(key, str) and key for key in keys))
+    return list(keys)
+
+
+def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Points]:
+    """Return the number of points of arrays or lists, and all their points.
+
+    ``flat`` also allows arrays ``x, y, x, y, ...``.
+    """
+    if len(rows) and not tree.are(rows, "ARRAY").any():
+        return _listed_points(tree, rows)
+    dimensions, extents = tree.shapes(rows)
+    in_row = dimensions == 1
+    expect(in_row | (dimensions == 2), extents[:, 0] > 0, flat or not in_row.any(), extents[in_row, 0] % 2 == 0)
+    sizes = np.where(in_row, extents[:, 0] // 2, extents[:, 0])
+    return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]))
+
+
+def _listed_points(tree: PickleTree, rows: Rows) -> tuple[Indices, Points]:
+    """Return the points of nested lists."""
+    sizes, points = tree.items(rows)
+    widths, numbers = tree.items(points)
+    width = int(widths[0]) if len(widths) else 0
+    expect(sizes > 0, width in (2, 3), widths == width)
+    return sizes, tree.numbers(numbers).reshape(-1, width)
+
+
+def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Indices, Points]:
+    """Return points of arrays with several polylines each: the number of polylines, their sizes, and all points.
+
+    An array is ``(polylines, points, dimension)``. ``flat`` also allows ``(polylines, 2 points)`` with
+    ``x, y, x, y, ...`` in a row.
+    """
+    dimensions, extents = tree.shapes(rows)
+    counts = extents[:, 0]
+    some = counts > 0
+    rows, dimensions, extents = rows[some], dimensions[some], extents[some]
+    in_row = dimensions == 2
+    expect(in_row | (dimensions == 3), flat or not in_row.any(), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
+    sizes = np.where(in_row, extents[:, 1] // 2, extents[:, 1])
+    return counts, np.repeat(sizes, extents[:, 0]), _table(tree, rows, np.where(in_row, 2, extents[:, 2]))
+
+
+def _table(tree: PickleTree, rows: Rows, widths: Indices) -> Points:
+    """Return the numbers of arrays as points. All must have the same dimension."""
+    width = int(widths[0]) if len(widths) else 2
+    expect(width in (2, 3), widths == width)
+    return tree.array_values(rows, "iuf").astype(np.float64, copy=False).reshape(-1, width)
+
+
+def numbers_of(tree: PickleTree, rows: Rows) -> tuple[Indices, NDArray[np.float64]]:
+    """Return the lengths of lists or arrays of numbers, and all their numbers."""
+    if tree.are(rows, "ARRAY").all():
+        return _lengths(tree, rows), tree.array_values(rows, "iuf").astype(np.float64, copy=False)
+    counts, inside = tree.items(rows)
+    return counts, tree.numbers(inside)
+
+
+def wholes_of(tree: PickleTree, rows: Rows) -> tuple[Indices, Indices]:
+    """Return the lengths of lists or arrays of whole numbers, and all their numbers."""
+    if tree.are(rows, "ARRAY").all():
+        lengths = _lengths(tree, rows)
+        some = rows[lengths > 0]
+        values = tree.array_values(some, "iu")
+        expect(not len(some) or (values.dtype.kind in "iu" and values.dtype != np.uint64))
+        return lengths, values.astype(np.int64, copy=False)
+    counts, inside = tree.items(rows)
+    return counts, tree.wholes(inside)
+
+
+def _lengths(tree: PickleTree, rows: Rows) -> Indices:
+    dimensions, extents = tree.shapes(rows)
+    expect((dimensions == 1) | ((dimensions > 0) & (extents[:, 0] == 0)))
+    return extents[:, 0]
+
+
+def arrays_of(tree: PickleTree, rows: Rows) -> Iterable[Any]:
+    """Return small arrays or nested lists of numbers. Those of equal form become one array."""
+    if tree.are(rows, "ARRAY").all():
+        dimensions, extents = tree.shapes(rows)
+        if len(rows) and (dimensions == dimensions[0]).all() and (extents == extents[0]).all():
+            return tree.array_values(rows, "iuf").reshape(len(rows), *extents[0, : dimensions[0]])
+    elif tree.are(rows, "LIST").all():
+        form, inside = [len(rows)], rows
+        while len(inside) and tree.are(inside, "LIST").all():
+            counts, inside = tree.items(inside)
+            form.append(int(counts[0]))
+            expect(counts == counts[0])
+        return tree.numbers(inside).reshape(form)
+    return tree.values(rows)
+
+
+def codes_of(collector: Collector, labels: Indices) -> Indices:
+    """Return the codes of the classes of numeric labels."""
+    unique, inverse = np.unique(labels, return_inverse=True)
+    names = [collector.table.get(label) for label in unique.tolist()]
+    codes = [-1 if name is None else collector.codes.get(name, -1) for name in names]
+    expect(-1 not in codes)
+    return np.array(codes, np.int64)[inverse]
+
+
+def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | int], which: Indices) -> Names:
+    """Return the names of tracks, ``group/number``; each name is put together once.
+
+    Args:
+        groups: Texts that begin a name.
+        group: The index of the group of each track.
+        number: Different texts or whole numbers that end a name.
+        which: The index of the number of each track.
+    """
+    unique, inverse = np.unique(group * len(number) + which, return_inverse=True)
+    pairs = (divmod(pair, len(number)) for pair in unique.tolist())
+    names: Names = np.array([f"{groups[i]}/{number[k]}" for i, k in pairs], np.str_)[inverse]
+    return names

@@ -1,0 +1,110 @@
+"""Compiling kernels that only other kernels call, in half the time.
+
+numba optimises every compiled function, emits machine code for it, and wraps it for calls from Python. A function that
+is called by a compiled function goes through all of this on its own, and again as a part of its caller, and of the
+caller's caller. Here the functions inside get as far as LLVM's intermediate code. They are optimised and emitted once,
+in the function that Python calls. That halves the time to compile, and the machine code is as fast.
+
+This uses classes of numba that are not part of its public interface. For versions of numba on which it was not tested,
+``compile_inner`` is None, and kernels are compiled in the usual way.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+from numba.core import caching, codegen, compiler
+
+TESTED = ((0, 61), (0, 68))  # the oldest and the newest version of numba
+
+
+class _WithoutEnvironments:
+    """A code generator that ignores the environments of functions, which numba needs for exceptions and printing."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._generator, name)
+
+    def set_env(self, name: str, environment: object) -> None:
+        pass
+
+
+class _InnerLibrary(codegen.JITCodeLibrary):
+    """The code of a function and of the functions it calls, ready to be linked into a caller."""
+
+    @property
+    def codegen(self) -> Any:
+        return _WithoutEnvironments(self._codegen)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0  # there is no machine code
+
+    def serialize_using_object_code(self) -> tuple[str, str, bytes]:
+        self._ensure_finalized()
+        return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
+
+
+class _InnerCompiler(compiler.Compiler):
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _InnerFiles(caching.CompileResultCacheImpl):
+    """Stores intermediate code, beside the machine code of functions that Python calls."""
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> Any:
+        return super().get_filename_base(f"inner.{fullname}", abiflags)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        (name, _, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, init, environments = payload
+        library = _InnerLibrary(target_context.codegen(), name)
+        library._final_module = llvm.parse_bitcode(bitcode)
+        library._finalized = True
+        return compiler.compile_result(
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=library,
+            environment=environment,
+            entry_point=target_context.get_executable(library, fndesc, environment),
+            fndesc=fndesc,
+            type_annotation=annotation,
+            signature=signature,
+            objectmode=objectmode,
+            lifted=lifted,
+            reload_init=init,
+            referenced_envs=environments,
+        )
+
+
+class _InnerCache(caching.Cache):
+    _impl_class: Any = _InnerFiles
+
+
+def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that is called by compiled functions. It must never be called from Python."""
+    options |= {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
+    cached = options.pop("cache")
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled = numba.njit(**options)(function)
+        if cached:
+            compiled._cache = _InnerCache(function)
+        return compiled
+
+    return decorate
+
+
+compile_inner = _inner if TESTED[0] <= numba.version_info.short <= TESTED[1] else None

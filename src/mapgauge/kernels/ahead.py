@@ -1,0 +1,211 @@
+"""Compiles kernels in other processes before they are called.
+
+numba compiles one kernel after the other, when it is called. If several are missing from the cache, processes of their
+own compile them, each the next one that is left, and write them to the cache. A call of a kernel waits for it, and then
+loads it from the cache. If a process fails, the kernel is compiled where it is called, as usual. Results do not depend
+on any of this.
+
+The processes are started with ``subprocess``, never by a fork, and run nothing but this module. They end when they have
+nothing left to do, when the process that started them ends, or when it is interrupted.
+"""
+
+import atexit
+import contextlib
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mapgauge.kernels import _jit, signatures
+from mapgauge.kernels.signatures import Compiled
+from mapgauge.kernels.watching import WATCH
+
+SWITCH = "MAPGAUGE_COMPILERS"  # the number of processes; 0 switches this off
+MOST = 4
+_TICK = 0.2  # seconds
+_READY = "ready"
+
+
+class _Ahead:
+    """Kernels that other processes compile."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.left: list[Compiled] = []
+        self.finished: dict[str, threading.Event] = {}
+        self.of = 0
+        self.done = 0
+        self.begun = 0.0
+        self.running: set[subprocess.Popen[str]] = set()
+
+    def add(self, kernels: Sequence[Compiled], processes: int) -> None:
+        """Begin to compile some kernels."""
+        with self.lock:
+            if not self.left and not self.running:
+                self.begun, self.of, self.done = time.monotonic(), 0, 0
+            self.left += kernels
+            self.of += len(kernels)
+            for one in kernels:
+                self.finished.setdefault(one.kernel, threading.Event())
+                _jit.PENDING[one.kernel] = self.wait
+            more = min(processes, len(self.left)) - len(self.running)
+        for _ in range(more):
+            threading.Thread(target=self._drive, daemon=True).start()
+
+    def wait(self, kernel: str) -> None:
+        """Wait until a kernel is in the cache, or until it is certain that no process compiles it."""
+        event = self.finished.get(kernel)
+        if event is None:
+            return
+        while not event.wait(_TICK):
+            WATCH.report(self.done, self.of, self.begun)
+        WATCH.clear()
+
+    def next(self, before: Compiled | None) -> Compiled | None:
+        """Return the next kernel to compile, if there is one. ``before`` is finished, whether it went well or not."""
+        with self.lock:
+            if before is not None:
+                self.done += 1
+            following = self.left.pop(0) if self.left else None
+            if before is not None and all(before.kernel != one.kernel for one in self.left):
+                self._finish(before.kernel)
+            return following
+
+    def _finish(self, kernel: str) -> None:
+        _jit.PENDING.pop(kernel, None)
+        self.finished.pop(kernel).set()
+
+    def _drive(self) -> None:
+        """Run one process and give it one kernel after the other."""
+        process = _start()
+        if process is not None:
+            self.running.add(process)
+        one: Compiled | None = None
+        with contextlib.suppress(OSError):
+            if process is not None and process.stdin and process.stdout and _is_same(process.stdout.readline()):
+                while (one := self.next(one)) is not None:
+                    process.stdin.write("\t".join((one.kernel, *one.types)) + "\n")
+                    process.stdin.flush()
+                    if not process.stdout.readline():
+                        break  # it has ended
+        self.stop([process] if process is not None else [])
+        with self.lock:
+            if one is not None:
+                self.done += 1
+                self.finished.get(one.kernel, threading.Event()).set()
+                _jit.PENDING.pop(one.kernel, None)
+            if not self.running:  # whatever is left is compiled where it is called
+                self.left.clear()
+                for kernel in list(self.finished):
+                    self._finish(kernel)
+
+    def stop(self, processes: Iterable["subprocess.Popen[str]"]) -> None:
+        """End processes."""
+        for process in processes:
+            self.running.discard(process)
+            process.terminate()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+
+
+_AHEAD = _Ahead()
+
+
+@atexit.register
+def _stop() -> None:
+    _AHEAD.left.clear()
+    _AHEAD.stop(list(_AHEAD.running))
+
+
+def compilers() -> int:
+    """Return the number of processes that may compile at the same time.
+
+    It is 0 in processes that another one started, such as the workers of a data loader: they would all do the same.
+    """
+    given = os.environ.get(SWITCH)
+    if given is not None:
+        return int(given) if given.isdecimal() else 0
+    if multiprocessing.parent_process() is not None or not sys.executable or getattr(sys, "frozen", False):
+        return 0
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, MOST) if available > 1 else 0
+
+
+def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
+    """Begin to compile the kernels that some kinds of work need and that are not in the cache. Returns their number.
+
+    Args:
+        works: Names in the table of ``signatures.py``, such as those of metrics.
+        processes: The number of processes; None for one per processor, up to four.
+    """
+    count = compilers() if processes is None else processes
+    if count == 0:
+        return 0
+    try:
+        missing = signatures.missing_for(works)
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):  # other kernels, or a cache of another kind
+        return 0
+    missing = [one for one in missing if one.kernel not in _AHEAD.finished]
+    if len(missing) > 1:
+        _AHEAD.add(missing, count)
+    return len(missing)
+
+
+def wait_for_all() -> None:
+    """Wait until nothing is being compiled."""
+    while _AHEAD.finished:
+        for kernel in list(_AHEAD.finished):
+            _AHEAD.wait(kernel)
+
+
+def _start() -> "subprocess.Popen[str] | None":
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | {SWITCH: "0"},
+        )
+    except OSError:  # no memory, or too many processes
+        return None
+
+
+def _identity() -> str:
+    """Say which kernels this process would compile. Two processes with other files must not fill one cache."""
+    return f"{_READY} {Path(__file__).resolve()} {_jit.stamp(Path(__file__).with_name('pld.py'))}"
+
+
+def _is_same(line: str) -> bool:
+    return line.strip() == _identity()
+
+
+def main() -> None:
+    """Compile the kernels named on stdin, one in each line, and answer with a line for each."""
+    import gc
+
+    gc.disable()  # saves a tenth of the time
+    sys.stdout.write(f"{_identity()}\n")
+    sys.stdout.flush()
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        for line in sys.stdin:
+            kernel, *types = line.rstrip("\n").split("\t")
+            try:
+                signatures.compile_kernel(Compiled(kernel, tuple(types)))
+            except Exception as error:
+                sys.stdout.write(f"{type(error).__name__}\n")
+            else:
+                sys.stdout.write("compiled\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""The rows of ``pickle_tree``, and the few functions that the pickle of an array calls.
+
+A row is one value of a pickle: its kind, two numbers, and its weight.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
+
+# Kinds of values. LATIN: bytes that are written as text, as protocols 0 to 2 do. EMPTY: an array that is not filled.
+NONE, FALSE, TRUE, WHOLE, FLOAT, TEXT, BYTES, LATIN = (U(i) for i in range(8))
+TUPLE, LIST, DICT, NAME, DTYPE, EMPTY, ARRAY, SCALAR = (U(i) for i in range(8, 16))
+
+KINDS = (
+    *("NONE", "FALSE", "TRUE", "WHOLE", "FLOAT", "TEXT", "BYTES", "LATIN"),
+    *("TUPLE", "LIST", "DICT", "NAME", "DTYPE", "EMPTY", "ARRAY", "SCALAR"),
+)
+
+# Columns of the table. INFO: the kind, and in further bits the type of an array, the depth and flags. FIRST and SECOND,
+# by kind. WHOLE: the number. FLOAT: its bits. TEXT, BYTES, LATIN: where it starts in the pickle, and its length.
+# Containers: where their values start, and how many there are (keys count too). ARRAY, SCALAR: the rows of the content
+# and of the shape.
+INFO, FIRST, SECOND, WEIGHT = (U(i) for i in range(4))
+KIND_BITS = U(255)
+TYPE_SHIFT, DEPTH_SHIFT = U(8), U(16)
+STORED, FETCHED = U(1 << 32), U(1 << 33)
+
+TYPES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
+_LETTERS = np.frombuffer("".join(TYPES).encode(), np.uint8).reshape(-1, 2)
+
+# The functions and classes that a pickle may name, as the lines of a GLOBAL.
+_OLD, _NEW_NAME = "numpy.core.", "numpy._core."
+_NAMED = (
+    *(f"{core}multiarray\n_reconstruct\n" for core in (_OLD, _NEW_NAME)),
+    *(f"{core}multiarray\nscalar\n" for core in (_OLD, _NEW_NAME)),
+    *(f"{core}numeric\n_frombuffer\n" for core in (_OLD, _NEW_NAME)),
+    *("numpy\nndarray\n", "numpy\ndtype\n", "_codecs\nencode\n", "builtins\nbytes\n", "__builtin__\nbytes\n"),
+)
+_RECONSTRUCT, _SCALAR, _FROMBUFFER, _NDARRAY, _DTYPE, _ENCODE, _EMPTY_BYTES = (U(i) for i in (0, 2, 4, 6, 7, 8, 9))
+_GROUPS = np.array([0, 0, 2, 2, 4, 4, 6, 7, 8, 9, 9], np.uint64)
+_LARGEST = U(1 << 40)  # elements of an array
+_LARGEST_EMPTY = U(1 << 20)  # what the dimensions other than 0 of an empty array may give
+MINUS_ONE = ~ZERO
+DEEPEST = U(100)  # nested containers
+_LATIN1 = np.frombuffer(b"latin1", np.uint8)
+
+
+def name_table() -> NDArray[np.uint8]:
+    """Return the names that a pickle may look up, a row each, filled up with zeros."""
+    return np.array(_NAMED, "S64").view(np.uint8).reshape(len(_NAMED), 64)
+
+
+@jit
+def count_letters(data, start, stop):
+    """Return the number of characters of a text; the largest number if one of them is not in Latin-1."""
+    count = ZERO
+    i = start
+    while i < stop:
+        c = data[i]
+        if c >= 128:
+            if (c != 0xC2 and c != 0xC3) or i + ONE == stop or (data[i + ONE] & 0xC0) != 0x80:
+                return MINUS_ONE
+            i += ONE
+        i += ONE
+        count += ONE
+    return count
+
+
+@jit
+def kind_of(values, row):
+    return values[row, INFO] & KIND_BITS
+
+
+@jit
+def depth_of(values, row):
+    """Return the depth of a value: 1 if it holds no others."""
+    return (values[row, INFO] >> DEPTH_SHIFT) & U(255)
+
+
+@jit
+def grown(values, row, depth, limit):
+    """Set the depth of a container after others of a depth were added. Return whether it is too heavy or too deep."""
+    depth = max(depth_of(values, row), depth + ONE)
+    values[row, INFO] = (values[row, INFO] & ~(U(255) << DEPTH_SHIFT)) | (depth << DEPTH_SHIFT)
+    return depth > DEEPEST or values[row, WEIGHT] > limit
+
+
+@jit
+def is_hashable(values, members, row):
+    """Whether a value may be a key: a text, a number, or a tuple of texts and at most one number."""
+    kind = kind_of(values, row)
+    if kind in (TEXT, WHOLE):
+        return True
+    if kind != TUPLE:
+        return False
+    numbers = ZERO
+    for i in range(values[row, FIRST], values[row, FIRST] + values[row, SECOND]):
+        inner = kind_of(values, members[i])
+        if inner == WHOLE:
+            numbers += ONE
+        elif inner != TEXT:
+            return False
+    return numbers <= ONE
+
+
+@jit
+def _has_size(values, members, shape, itemsize, size):
+    """Whether an array of a shape has a number of bytes."""
+    if kind_of(values, shape) != TUPLE or values[shape, SECOND] > U(4):
+        return False
+    count, others = ONE, ONE
+    for i in range(values[shape, FIRST], values[shape, FIRST] + values[shape, SECOND]):
+        if kind_of(values, members[i]) != WHOLE or values[members[i], FIRST] > _LARGEST:
+            return False
+        extent = values[members[i], FIRST]
+        count *= extent
+        others *= max(extent, ONE)
+        if others > _LARGEST:
+            return False
+    return count * itemsize == size and (count > ZERO or others <= _LARGEST_EMPTY)
+
+
+@jit
+def named(data, first, last, second, end, lines, names):
+    """Return the number of a name, in two parts that are lines or texts; the largest number if it is not known."""
+    for i in range(U(len(names))):
+        k, same = ZERO, True
+        for part in range(2):
+            start, stop = (first, last) if part == 0 else (second, end)
+            for j in range(start, stop):
+                same = same and k < U(64) and names[i, k] == data[j]
+                k += ONE
+            if not lines:  # a text has no end of line
+                same = same and k < U(64) and names[i, k] == 10
+                k += ONE
+        if same and k < U(64) and names[i, k] == 0:
+            return _GROUPS[i]
+    return MINUS_ONE
+
+
+@jit
+def is_text(data, values, row, text):
+    """Whether a value is a certain text."""
+    if kind_of(values, row) != TEXT or values[row, SECOND] != U(len(text)):
+        return False
+    same = True
+    for i in range(U(len(text))):
+        same &= data[values[row, FIRST] + i] == text[i]
+    return same
+
+
+@jit
+def _itemsize(type_code):
+    return U(_LETTERS[type_code, 1]) - U(48)
+
+
+@jit
+def called(data, values, members, function, arguments):
+    """Return the info, the first and the second number of what a function returns; the info 0 if it is unexpected."""
+    wrong = (ZERO, ZERO, ZERO)
+    if kind_of(values, function) != NAME or kind_of(values, arguments) != TUPLE:
+        return wrong
+    at, count = values[arguments, FIRST], values[arguments, SECOND]
+    name = values[function, FIRST]
+    if name == _EMPTY_BYTES:
+        return (BYTES, ZERO, ZERO) if count == ZERO else wrong
+    if count == ZERO:
+        return wrong
+    first = members[at]
+    if name == _DTYPE:
+        if count <= U(3) and kind_of(values, first) == TEXT and values[first, SECOND] == TWO:
+            for i in range(U(len(_LETTERS))):
+                k = values[first, FIRST]
+                if data[k] == _LETTERS[i, 0] and data[k + ONE] == _LETTERS[i, 1]:
+                    return DTYPE | (i << TYPE_SHIFT), ZERO, ZERO
+        return wrong
+    if count < TWO:
+        return wrong
+    second = members[at + ONE]
+    if name == _ENCODE:
+        if count != TWO or kind_of(values, first) != TEXT or kind_of(values, second) != TEXT:
+            return wrong
+        if not is_text(data, values, second, _LATIN1):
+            return wrong
+        start = values[first, FIRST]
+        return LATIN, start, count_letters(data, start, start + values[first, SECOND])
+    if name == _SCALAR:
+        kind = kind_of(values, second)
+        code = (values[first, INFO] >> TYPE_SHIFT) & U(255)
+        if count != TWO or kind_of(values, first) != DTYPE or kind not in (BYTES, LATIN):
+            return wrong
+        return (SCALAR | (code << TYPE_SHIFT), second, ZERO) if values[second, SECOND] == _itemsize(code) else wrong
+    if name == _RECONSTRUCT:
+        if count != U(3) or kind_of(values, first) != NAME or values[first, FIRST] != _NDARRAY:
+            return wrong
+        third = members[at + TWO]
+        inner = values[second, FIRST]
+        if kind_of(values, second) != TUPLE or values[second, SECOND] != ONE:
+            return wrong
+        if kind_of(values, members[inner]) != WHOLE:
+            return wrong
+        kind = kind_of(values, third)
+        if kind not in (TEXT, BYTES, LATIN) or values[third, SECOND] != ONE or data[values[third, FIRST]] != 98:
+            return wrong
+        return (EMPTY, ZERO, ZERO) if values[members[inner], FIRST] == ZERO else wrong
+    if name == _FROMBUFFER:
+        if count != U(4) or kind_of(values, first) != BYTES or kind_of(values, second) != DTYPE:
+            return wrong
+        shape, order = members[at + TWO], members[at + U(3)]
+        if kind_of(values, order) != TEXT or values[order, SECOND] != ONE or data[values[order, FIRST]] != 67:
+            return wrong
+        code = (values[second, INFO] >> TYPE_SHIFT) & U(255)
+        if _has_size(values, members, shape, _itemsize(code), values[first, SECOND]):
+            return ARRAY | (code << TYPE_SHIFT), first, shape
+    return wrong
+
+
+@jit
+def filled(data, values, members, row, state):
+    """Give an array its content, or a type its order of bytes. Return whether the state was as expected."""
+    kind = kind_of(values, row)
+    if kind_of(values, state) != TUPLE or values[row, INFO] & FETCHED:
+        return False
+    at, count = values[state, FIRST], values[state, SECOND]
+    if kind == DTYPE and count == U(8):
+        order = members[at + ONE]
+        if kind_of(values, order) != TEXT or values[order, SECOND] != ONE:
+            return False
+        letter = data[values[order, FIRST]]
+        for i in range(TWO, U(5)):
+            if kind_of(values, members[at + i]) != NONE:
+                return False
+        version, size = members[at], members[at + U(5)]
+        if kind_of(values, version) != WHOLE or values[version, FIRST] != U(3) or kind_of(values, size) != WHOLE:
+            return False
+        return values[size, FIRST] == MINUS_ONE and (letter == 60 or letter == 124)  # < and |
+    if kind == EMPTY and count == U(5):
+        shape, dtype, fortran, content = members[at + ONE], members[at + TWO], members[at + U(3)], members[at + U(4)]
+        inside = kind_of(values, content)
+        if kind_of(values, dtype) != DTYPE or kind_of(values, fortran) != FALSE or inside not in (BYTES, LATIN):
+            return False
+        code = (values[dtype, INFO] >> TYPE_SHIFT) & U(255)
+        if not _has_size(values, members, shape, _itemsize(code), values[content, SECOND]):
+            return False
+        values[row, INFO] = (values[row, INFO] & ~(KIND_BITS | (U(255) << TYPE_SHIFT))) | ARRAY | (code << TYPE_SHIFT)
+        values[row, FIRST], values[row, SECOND] = content, shape
+        return True
+    return False

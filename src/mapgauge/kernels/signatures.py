@@ -1,0 +1,117 @@
+"""The kernels that usual work calls from Python, and the types of their arguments.
+
+numba compiles a kernel when it is first called. To compile it before, the types of its arguments must be known. They
+are listed in ``signatures.json``, by the work that needs them. ``python -m tools.kernel_signatures`` writes this file.
+A kernel that is not in the list, or that changed, is compiled when it is called.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+
+from mapgauge.kernels._jit import Kernel, files_of
+
+types: Any = numba.types
+FILE = Path(__file__).with_name("signatures.json")
+
+
+class Compiled(NamedTuple):
+    """A kernel for arguments of some types."""
+
+    kernel: str  # such as "pld.pld_of_groups"
+    types: tuple[str, ...]
+
+
+@cache
+def table() -> dict[str, list[Compiled]]:
+    """Return the kernels that each kind of work needs, in the order of their first calls."""
+    stored = json.loads(FILE.read_text())
+    return {work: [Compiled(kernel, tuple(types)) for kernel, *types in rows] for work, rows in stored.items()}
+
+
+def needed_for(works: Iterable[str]) -> list[Compiled]:
+    """Return the kernels that several kinds of work need, each once. Work that is not in the table needs none."""
+    return list(dict.fromkeys(one for work in works for one in table().get(work, ())))
+
+
+def kernel_named(name: str) -> Kernel:
+    """Return a kernel by the names of its module and function."""
+    module, function = name.split(".")
+    kernel = getattr(importlib.import_module(f"mapgauge.kernels.{module}"), function)
+    if not isinstance(kernel, Kernel):
+        raise AttributeError(f"{name} is not a kernel")
+    return kernel
+
+
+def in_words(given: Any) -> str:
+    """Return a type of numba as text, from which ``type_from`` makes it again.
+
+    >>> import numba
+    >>> in_words(numba.float64[:, ::1]), in_words(numba.types.UniTuple(numba.int64, 2)), in_words(numba.types.none)
+    ('float64 2 C', '(int64; int64)', 'none')
+    """
+    if isinstance(given, types.Array):
+        return f"{given.dtype} {given.ndim} {given.layout}{'' if given.mutable else ' constant'}"
+    if isinstance(given, types.BaseNamedTuple):
+        owner = given.instance_class
+        return f"{owner.__module__}:{owner.__qualname__}({'; '.join(map(in_words, given))})"
+    if isinstance(given, types.BaseTuple):
+        return f"({'; '.join(map(in_words, given))})"
+    return str(given)
+
+
+def type_from(text: str) -> Any:
+    """Return the type of numba that a text describes."""
+    if text.endswith(")"):
+        owner, _, inside = text[:-1].partition("(")
+        inner = [type_from(one) for one in inside.split("; ") if one]
+        if not owner:
+            return types.Tuple.from_types(inner)
+        module, _, name = owner.partition(":")
+        made = getattr(importlib.import_module(module), name)
+        return types.BaseTuple.from_types(inner, made)
+    words = text.split()
+    if len(words) > 1:
+        return types.Array(getattr(types, words[0]), int(words[1]), words[2], readonly=len(words) > 3)
+    return getattr(types, text)
+
+
+def size_of(one: Compiled) -> int:
+    """Return how much code a kernel reaches. The kernels that read files come first, and so do not delay reading."""
+    module = one.kernel.split(".")[0]
+    reached = sum(map(len, files_of(Path(__file__).with_name(f"{module}.py")).values()))
+    return sys.maxsize if one in table()["read"] else reached
+
+
+def compile_kernel(one: Compiled) -> None:
+    """Compile a kernel, or load it from the cache."""
+    kernel_named(one.kernel).entry.compile(tuple(map(type_from, one.types)))
+
+
+def is_compiled(one: Compiled) -> bool:
+    """Whether a kernel is in memory, or in the cache on disk for this processor. It may be wrong, and costs little."""
+    entry = kernel_named(one.kernel).entry
+    types = tuple(map(type_from, one.types))
+    if types in entry.overloads:
+        return True
+    key = entry._cache._index_key(types, entry.targetctx.codegen())
+    return key in entry._cache._cache_file._load_index()
+
+
+def missing_for(works: Iterable[str]) -> list[Compiled]:
+    """Return the kernels that some kinds of work need and that are not compiled, the longest first."""
+    missing = [one for one in needed_for(works) if not is_compiled(one)]
+    return sorted(missing, key=size_of, reverse=True)
+
+
+def folder() -> Path | None:
+    """Return the folder of compiled kernels; None if there is none that can be written."""
+    stored = getattr(kernel_named("lines.index_lines").entry, "_cache", None)
+    path = getattr(stored, "cache_path", None)
+    return None if path is None else Path(path)

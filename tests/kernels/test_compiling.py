@@ -1,0 +1,115 @@
+"""Kernels that are compiled before they are called: by the command and by processes of their own."""
+
+import inspect
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from typer.testing import CliRunner
+
+from mapgauge.cli import compile as command
+from mapgauge.cli.app import app
+from mapgauge.kernels import signatures
+from mapgauge.kernels.signatures import in_words, kernel_named, type_from
+from mapgauge.kernels.watching import Watch
+
+# Two small kernels, and one for a type that it does not take.
+TABLE = """
+from mapgauge.kernels import ahead, signatures
+from mapgauge.kernels.signatures import Compiled
+from mapgauge.kernels.sospa import normalise, saturation
+rows = [
+    Compiled("sospa.normalise", ("float64",)),
+    Compiled("sospa.saturation", ("float64", "uint64", "float64", "float64")),
+    Compiled("sospa.total_cost", ("none",) * 5),
+]
+signatures.table = lambda: {"read": [], "small": rows}
+"""
+USE = """
+import numpy as np
+print(float(normalise(0.25)), float(saturation(0.3, np.uint64(7), 1.5, 1.0)).hex())
+print(*(sum(kernel.entry.stats.cache_hits.values()) for kernel in (normalise, saturation)))
+"""
+
+
+def python(code: str, folder: Path, compilers: int) -> list[str]:
+    """Run some code in a process of its own, with a cache of its own, and return the lines that it prints."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "MAPGAUGE_COMPILERS": str(compilers)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_processes_compile_the_same_kernels(tmp_path: Path) -> None:
+    begun, values, hits = python(f"{TABLE}print(ahead.compile_ahead(['small'])){USE}", tmp_path / "ahead", 2)
+    assert (begun, hits) == ("3", "1 1")  # loaded from the cache, which the processes filled
+    begun, alone, hits = python(f"{TABLE}print(ahead.compile_ahead(['small'])){USE}", tmp_path / "alone", 0)
+    assert (begun, hits) == ("0", "0 0")
+    assert values == alone
+
+
+def test_the_command_fills_the_cache(tmp_path: Path) -> None:
+    call = "import sys; from mapgauge.cli import main; sys.argv = ['mapgauge', 'compile']; rows.pop(); main()"
+    told = python(f"{TABLE}{call}", tmp_path, 0)[0]
+    assert told.startswith("2 kernels compiled in ")
+    assert str(tmp_path) in told
+    assert python(f"{TABLE}{call}", tmp_path, 2)[0].startswith("0 kernels compiled in ")
+    assert python(f"{TABLE}{USE}", tmp_path, 0)[1] == "1 1"
+
+
+def test_the_command_refuses_unknown_metrics() -> None:
+    done = CliRunner().invoke(app, ["compile", "--metrics", "nothing"])
+    assert done.exit_code == 2
+    assert "unknown metric nothing" in done.stderr
+
+
+def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> None:
+    code = "import numba; numba.version_info = numba.version_info._replace(short=(9, 9))"
+    test = "print(saturation.inner is saturation.entry)"
+    assert python(f"{code}{TABLE}{test}{USE}", tmp_path, 0)[0] == "True"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        numba.float64,
+        numba.types.none,
+        numba.uint8[::1],
+        numba.types.Array(numba.bool_, 2, "A", readonly=True),
+        numba.types.Tuple((numba.int64, numba.float64[::1])),
+    ],
+)
+def test_types_become_text_and_types_again(given: object) -> None:
+    assert type_from(in_words(given)) == given
+
+
+@pytest.mark.parametrize("one", sorted({one for rows in signatures.table().values() for one in rows}))
+def test_the_table_fits_the_kernels(one: signatures.Compiled) -> None:
+    function = kernel_named(one.kernel).entry.py_func
+    assert len(one.types) == len(inspect.signature(function).parameters), "run: python -m tools.kernel_signatures"
+    assert tuple(in_words(type_from(text)) for text in one.types) == one.types
+
+
+def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    watch = Watch(show=command._show, clear=command._clear)
+    watch.started()
+    watch.report(12, 60, watch.begun)
+    assert "compiling kernels (first run on this machine): 0, 0 s" in shown.getvalue()
+    assert "machine): 12 of 60, 0 s" in shown.getvalue()
+    watch.clear()
+    assert shown.getvalue().endswith("\r\x1b[K")
+    monkeypatch.setattr(command, "is_quiet", lambda: True)
+    before = shown.getvalue()
+    watch.started()
+    assert shown.getvalue() == before

@@ -1,0 +1,121 @@
+"""The causes of PLD in the report: values of all frames, costs of drawn instances, and colours in the drawings."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.metrics.lane_graph_cases import LIGHTS, as_frames, chain
+from tests.report.test_file import contents
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.display.colours import part_colours
+from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE
+from mapgauge.report import causes, write_report
+from mapgauge.report.columns import frame_numbers
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Show = Callable[..., "Page"]
+
+
+def test_costs_of_drawn_instances_add_up_to_the_causes_of_their_frame(two: Path, methods: list[mg.Results]) -> None:
+    meta, arrays = contents(two)
+    assert [cause["key"] for cause in meta["causes"]] == [f"due_to_{name}" for name in CAUSES]
+    assert {cause["key"]: cause["colour"] for cause in meta["causes"]} == part_colours(PLD_BY_CAUSE)
+    for k, method in enumerate(methods):
+        sums = np.zeros((len(meta["drawn"]), 3, len(CAUSES)))
+        for side in ("predictions", "truth"):
+            label, counts, first = (arrays[f"{k}.{side}.{name}"] for name in ("label", "causes", "frames"))
+            owner = np.repeat(np.arange(len(counts)), counts)
+            frame = np.searchsorted(first, owner, side="right") - 1
+            np.add.at(sums, (frame, label[owner], arrays[f"{k}.{side}.cause"]), arrays[f"{k}.{side}.cost"])
+        expected = method.scores.sums["causes"][0][meta["drawn"], :, :-1]
+        np.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_causes_are_left_out_if_they_are_not_wanted_or_take_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = mg.evaluate(*demo_world(3), metrics=["pld"])
+
+    def written(wanted: bool | None = None) -> tuple[str, bool]:
+        write_report(results, tmp_path / "page.html", frames=1, causes=wanted)
+        return (tmp_path / "page.html").read_text(encoding="utf-8"), bool(contents(tmp_path / "page.html")[0]["causes"])
+
+    page, coloured = written()
+    assert "Parts of PLD by cause" in page
+    assert "<p>Most of the PLD is" in page
+    assert coloured
+    page, coloured = written(False)
+    assert "due_to_missed" not in page
+    assert not coloured
+    monkeypatch.setattr(causes, "LIMIT", 100)
+    page, coloured = written()
+    assert "due_to_missed" not in page.partition('id="meta"')[0]
+    assert "The causes of PLD are not computed for all frames, because there are" in page
+    assert coloured  # few frames are drawn
+    assert "Parts of PLD by cause" in written(True)[0]
+
+
+def test_order_two_has_no_causes(tmp_path: Path) -> None:
+    results = mg.evaluate(*demo_world(2), mg.protocol("paper-60x30", order=2), metrics=["pld"])
+    write_report(results, tmp_path / "page.html")
+    assert contents(tmp_path / "page.html")[0]["causes"] == []
+    with pytest.raises(mg.InvalidInput, match="order 1 only"):
+        write_report(results, tmp_path / "page.html", causes=True)
+
+
+def test_boxes_have_no_value_of_metrics_of_lines() -> None:
+    protocol = mg.protocol("lane-graph", classes=("centerline", *LIGHTS), boxes=LIGHTS)
+    lit = as_frames(replace(chain([0.0, 5.0]), lights=[(LIGHTS[0], 0.0)], light_confidence=[1.0]))
+    numbers = frame_numbers(mg.evaluate(lit, lit.with_confidence(None), protocol))
+    assert numbers["truth"][:, 0].tolist()[:3] == [3, 2, 1]
+    assert np.isfinite(numbers["pld"][:2]).all()
+    assert np.isnan(numbers["pld"][2:]).all()
+
+
+def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(
+    show: Show, two: Path, methods: list[mg.Results]
+) -> None:
+    page = show(two)
+    assert page.locator("#cause-key").is_hidden()
+    assert page.locator(".casing").count() == 0
+    page.locator("#parts .legend a", has_text="duplicate").click()
+    page.wait_for_selector("#cause-key button")
+    worst = max(methods[0].frames(), key=lambda row: row["due_to_duplicate"])
+    assert page.locator("#chosen").inner_text().startswith(worst["token"])
+    assert page.locator("#list th[aria-sort=descending]").inner_text().rstrip(" ▾") == "due to duplicate"
+    assert page.locator("#cause").input_value() == "due_to_duplicate"
+    labels = page.locator(".instance.caused").evaluate_all("all => all.map((node) => node.getAttribute('aria-label'))")
+    assert labels
+    assert all("duplicate" in label.split("cause")[1] for label in labels)
+    colour = part_colours(PLD_BY_CAUSE)["due_to_duplicate"]
+    assert page.locator(f".instance.caused .stroke[stroke='{colour}']").count() == len(labels)
+    assert page.locator(".casing").count() == len(labels)
+    assert page.locator(".instance:not(.caused):not(.aside)").count() == 0
+    dimmed = page.locator(".instance.aside .stroke").first
+    assert dimmed.evaluate("node => Number(getComputedStyle(node).strokeOpacity)") < 0.2
+    pressed = page.locator("#cause-key button[aria-pressed=true]")
+    assert pressed.inner_text().strip() == f"duplicate {worst['due_to_duplicate']:.3f} | " + pressed.inner_text()[-5:]
+
+
+def test_causes_are_chosen_by_keyboard_and_kept_in_the_address(show: Show, two: Path) -> None:
+    page = show(two, "#cause=every")
+    assert page.locator(".instance.caused").count() > page.locator(".instance.aside").count()
+    second = page.locator("#cause-key button").nth(1)
+    name = second.get_attribute("data-cause")
+    second.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.dataset.cause") == name  # the focus stays
+    page.wait_for_url(f"**cause={name}*")
+    address = page.evaluate("location.hash")
+    assert show(two, address).locator("#cause").input_value() == name
+    page.keyboard.press("Enter")
+    assert page.locator("#cause").input_value() == "every"
+    page.select_option("#cause", "")
+    assert page.locator(".caused, .aside, .casing").count() == 0
