@@ -128,7 +128,27 @@ def test_candidates_of_large_maps_grow_far_enough(rng: np.random.Generator, monk
     for _ in range(5):
         y = whole(straight(8.0), straight(8.0, 1.0))
         x = disturbed(y, rng)
-        assert distance(x, y, break_cost=0.25).value == pytest.approx(slow(x, y, 0.25), rel=5e-3)
+        found, best = distance(x, y, break_cost=0.25), slow(x, y, 0.25)
+        assert found.value == pytest.approx(best, rel=1e-7 if found.unproven_count == 0 else 5e-3)
+
+
+def test_a_value_is_proven_or_says_that_it_is_not(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the programme of all pairs, a value that counts as proven is the smallest one, and others are close."""
+    assert distance(whole(LINE), whole(LINE + 0.3), break_cost=0.5).unproven_count == 0
+    monkeypatch.setattr(points, "SMALL", 0)
+    proven = 0
+    for k in range(12):
+        y = random_map(rng, 2, 12, 5.0)
+        x = disturbed(y, rng) if k % 2 else random_map(rng, 2, 12, 5.0)
+        found, best = distance(x, y, break_cost=0.5), slow(x, y, 0.5)
+        proven += found.unproven_count == 0
+        assert best - 1e-7 <= found.value <= best * (1 + (1e-6 if found.unproven_count == 0 else 0.05)) + 1e-7
+    assert proven >= 4
+    pooled = sum([found, found])
+    assert isinstance(pooled, mg.NetworkPldResult)
+    assert pooled.unproven_count == 2 * found.unproven_count
+    monkeypatch.setattr(points, "ROUNDS", 0)  # nothing is priced
+    assert distance(whole(LINE), whole(LINE + 0.3), break_cost=0.5).unproven_count == 1
 
 
 def test_break_cost_0_is_an_assignment_of_points(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
