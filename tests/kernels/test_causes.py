@@ -27,7 +27,7 @@ def line(rng: np.random.Generator, closed: bool) -> Points:
 def spoiled(rng: np.random.Generator, points: Points) -> Points:
     """Return a line with one of several errors."""
     kind = rng.integers(6)
-    noisy = points + rng.normal(0, 0.3, points.shape) + rng.normal(0, 0.5, 2)
+    noisy: Points = points + rng.normal(0, 0.3, points.shape) + rng.normal(0, 0.5, 2)
     if (points[0] == points[-1]).all():
         noisy[-1] = noisy[0]  # the ends of a ring are equal, not only close
     if kind == 0:
@@ -35,7 +35,7 @@ def spoiled(rng: np.random.Generator, points: Points) -> Points:
     if kind == 1:
         return noisy[::-1]
     if kind == 2:
-        return noisy + rng.choice([-2.0, 2.0], 2)
+        return np.add(noisy, rng.choice([-2.0, 2.0], 2))
     if kind == 3:
         return np.concatenate([noisy, np.add(noisy[-1:], [[0.8, 0.1], [1.7, 0.2], [2.5, 0.1]])])
     if kind == 4:

@@ -87,8 +87,8 @@ def why(
         methods = load_methods(context, files, names)
         # Results with the metric have the causes already. Fixes need the geometry.
         methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
-        for one in methods:
-            check_settings(one.protocol)
+        for method in methods:
+            check_settings(method.protocol)
         methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
     else:
         settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
