@@ -76,6 +76,9 @@ bench-confidence: .venv-bench/installed
 bench-anatomy: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_anatomy
 
+bench-cold: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_cold
+
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
 
