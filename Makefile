@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-against clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-report bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -59,6 +59,9 @@ bench-io: .venv-bench/installed
 bench-evaluate: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_evaluate
 
+bench-command: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_command
+
 bench-cluster: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_cluster
 
@@ -78,6 +81,9 @@ bench-anatomy: .venv-bench/installed
 
 bench-cold: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_cold
+
+bench-report: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_report
 
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth

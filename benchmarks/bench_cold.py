@@ -1,7 +1,7 @@
 """Measures first commands with nothing compiled: with processes that compile, without them, and with all compiled.
 
-Run it with ``python -m benchmarks.bench_cold [FRAMES]``. It prints a table in GitHub markdown. Each row has its own cache,
-which is empty at first. The last column is the ratio of the first run to the run with everything compiled.
+Run it with ``python -m benchmarks.bench_cold [FRAMES]``. It prints a table in GitHub markdown. Each row has its own
+cache, which is empty at first. The last column is the ratio of the first run to the run with everything compiled.
 """
 
 import os

@@ -1,17 +1,19 @@
 """Measures the speed and the memory of the readers.
 
-Run it with ``make bench-io``. The baseline does what scripts of the field do: ``json.load``, then one numpy array per
-polyline. Each file is read in its own process, so that its peak memory is measured alone. The two run in turn, and the
+Run it with ``make bench-io``. The baseline does what scripts of the field do: ``json.load`` or ``pickle.load``, then one
+numpy array per polyline. Each file is read in its own process, so that its peak memory is measured alone. The two run in turn, and the
 best of each counts. Both must read the same data.
 """
 
 import argparse
 import json
+import pickle
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +21,12 @@ from benchmarks.tables import at_most, heading, machine, peak_memory, row
 from numpy.typing import NDArray
 
 import mapgauge as mg
+from mapgauge.frames.links import Links
 
 FRAMES, INSTANCES, POINTS = 6019, 75, 20  # nuScenes val, with the output of a typical detector for each frame
 ROUNDS = 3
 CLASSES = ("ped_crossing", "divider", "boundary")
+LANES, LANE_SHARE = 200, 5  # lanes of a frame of OpenLane-V2; one such frame for each five of the others
 MAPTR_ID = {"divider": 0, "ped_crossing": 1, "boundary": 2}
 
 Summary = tuple[int, int, float]  # frames, instances, a sum that depends on every coordinate
@@ -62,6 +66,73 @@ def generate(folder: Path, frames: int) -> None:
     mg.write(mg.read(folder / "streammapnet.json"), folder / "ours.parquet")
 
 
+def generate_others(folder: Path, frames: int) -> None:
+    """Write the formats that are JSON of single instances or pickles, as their programs write them.
+
+    OpenLane-V2's predictions have 200 lanes with a score for each pair of them.
+    """
+    rng = np.random.default_rng(0)
+    hdmapnet, tracks, vectormapnet, truth, lanes = {}, [], {}, {}, {}
+    for i in range(frames):
+        token, scene = f"{i:032x}", f"scene-{i // 40:04d}"
+        lines = _lines(rng, INSTANCES, 2)
+        scores, labels = rng.random(INSTANCES), rng.integers(0, 3, INSTANCES)
+        hdmapnet[token] = [
+            {"pts": points.tolist(), "pts_num": POINTS, "type": label, "confidence_level": score}
+            for points, label, score in zip(lines, labels.tolist(), scores.tolist(), strict=True)
+        ]
+        vectormapnet[token] = {
+            "vectors": [one | {"pts": points} for one, points in zip(hdmapnet[token], lines, strict=True)]
+        }
+        truth[token] = {label: list(_lines(rng, 8, 2)) for label in range(3)}
+        tracks.append(
+            {
+                "vectors": lines.reshape(INSTANCES, -1),
+                "labels": labels,
+                "scores": scores.astype(np.float32),
+                "global_ids": rng.permutation(300)[:INSTANCES],
+                "scene_name": scene,
+                "local_idx": i % 40,
+                "meta": {
+                    "token": token,
+                    "ego2global_translation": rng.normal(size=3).tolist(),
+                    "ego2global_rotation": np.eye(3).tolist(),
+                },
+            }
+        )
+    with (folder / "hdmapnet.json").open("w") as file:
+        json.dump({"meta": {"vector": True}, "results": hdmapnet}, file)
+    _dump(tracks, folder / "pos_predictions.pkl")
+    _dump(
+        {"results": vectormapnet, "groundTruth": dict.fromkeys(vectormapnet, {"vectors": []})},
+        folder / "vectormapnet.pkl",
+    )
+    _dump(truth, folder / "tmp_gts.pkl")
+    for i in range(frames // LANE_SHARE):
+        instances = [
+            {"id": k, "points": points, "confidence": score}
+            for k, (points, score) in enumerate(
+                zip(_lines(rng, LANES, 3).astype(np.float32), rng.random(LANES, np.float32), strict=True)
+            )
+        ]
+        scores = rng.uniform(0.001, 1, (LANES, LANES)).astype(np.float32)
+        predictions = {"lane_centerline": instances, "traffic_element": [], "topology_lclc": scores}
+        predictions["topology_lcte"] = np.zeros((LANES, 0), np.float32)
+        lanes["val", f"{i // 40:05d}", f"{315971916927482490 + i}"] = {"predictions": predictions}
+    _dump({"method": "none", "results": lanes}, folder / "result.pkl")
+
+
+def _lines(rng: np.random.Generator, count: int, dimension: int) -> NDArray[np.float64]:
+    """Random polylines."""
+    steps = rng.normal(0, 1, (count, POINTS, dimension))
+    return rng.uniform(-30, 30, (count, 1, dimension)) + steps.cumsum(axis=1)
+
+
+def _dump(document: object, path: Path) -> None:
+    with path.open("wb") as file:
+        pickle.dump(document, file)
+
+
 def _weighted(coords: NDArray[np.float64]) -> float:
     """A sum that depends on every coordinate and its position."""
     return float(coords.ravel() @ np.arange(coords.size))
@@ -81,6 +152,45 @@ def plain_maptr(path: Path) -> object:
     return [[np.array(vector["pts"]) for vector in frame["vectors"]] for frame in results]
 
 
+def plain_hdmapnet(path: Path) -> object:
+    """Read with ``json.load`` and make one array per polyline."""
+    with path.open() as file:
+        results = json.load(file)["results"]
+    return [[np.array(vector["pts"]) for vector in frame] for frame in results.values()]
+
+
+def plain_tracks(path: Path) -> object:
+    """Read with ``pickle.load``, make one array per polyline and one name per track."""
+    frames = pickle.loads(path.read_bytes())
+    for frame in frames:
+        frame["tracks"] = [
+            f"{frame['scene_name']}/{CLASSES[label]}/{number}"
+            for label, number in zip(frame["labels"], frame["global_ids"], strict=True)
+        ]
+    return [[points.reshape(-1, 2) for points in frame["vectors"]] for frame in frames]
+
+
+def plain_vectormapnet(path: Path) -> object:
+    """Read with ``pickle.load`` and collect the arrays."""
+    results = pickle.loads(path.read_bytes())["results"]
+    return [[np.array(vector["pts"]) for vector in frame["vectors"]] for frame in results.values()]
+
+
+def plain_truth(path: Path) -> object:
+    """Read with ``pickle.load`` and collect the arrays."""
+    document = pickle.loads(path.read_bytes())
+    return [[np.array(points) for group in frame.values() for points in group] for frame in document.values()]
+
+
+def plain_openlanev2(path: Path) -> object:
+    """Read with ``pickle.load``, make one array per lane and list the links of each frame."""
+    frames = [frame["predictions"] for frame in pickle.loads(path.read_bytes())["results"].values()]
+    for frame in frames:
+        source, target = np.nonzero(frame["topology_lclc"])
+        frame["links"] = source, target, frame["topology_lclc"][source, target].astype(np.float64)
+    return [[np.array(lane["points"], np.float64) for lane in frame["lane_centerline"]] for frame in frames]
+
+
 def summary(read: object) -> Summary:
     """The values that must be the same for both readers."""
     if isinstance(read, mg.MapFrames):
@@ -94,17 +204,22 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "mapgauge": mg.read,
     "plain_streammapnet": plain_streammapnet,
     "plain_maptr": plain_maptr,
+    "plain_hdmapnet": plain_hdmapnet,
+    "plain_tracks": plain_tracks,
+    "plain_vectormapnet": plain_vectormapnet,
+    "plain_truth": plain_truth,
+    "plain_openlanev2": plain_openlanev2,
 }
+
+
+WARM = ("warm.json", "warm.parquet", "warm.pkl", "warm_lanes.pkl")
 
 
 def child(way: str, path: Path) -> None:
     """Read once in this process and print seconds, megabytes and a summary of the data."""
-    if (
-        way == "mapgauge"
-    ):  # load kernels from disk and import first, so that the clock sees the second file of a session
-        mg.read(path.parent / "warm.json")
-        if path.suffix == ".parquet":
-            mg.read(path.parent / "warm.parquet")
+    if way == "mapgauge":  # load kernels and import first, so that the clock sees the second file of a session
+        for name in WARM:
+            mg.read(path.parent / name)
     begin = time.perf_counter()
     read = WAYS[way](path)
     seconds = time.perf_counter() - begin
@@ -132,16 +247,25 @@ def main(frames: int) -> None:
         warm = mg.MapFrames.of({"t": {"divider": [[[0, 0], [1, 1]]]}}).with_confidence(1)
         mg.write(warm, folder / "warm.json", "streammapnet")
         mg.write(warm, folder / "warm.parquet")
+        mg.write(warm, folder / "warm.pkl", "streammapnet-truth")
+        lanes = mg.MapFrames.of({"t": {"centerline": [[[0, 0, 0], [1, 1, 0]]]}}).with_confidence(1)
+        mg.write(replace(lanes, links=Links.of([], [])), folder / "warm_lanes.pkl", "openlanev2")
         generate(folder, frames)
+        generate_others(folder, frames)
         rows = [
             ("StreamMapNet JSON", "plain_streammapnet", "streammapnet.json", "streammapnet.json", 1 / 4, 0.7),
             ("MapTR JSON", "plain_maptr", "maptr.json", "maptr.json", 1 / 4, 0.7),
+            ("HDMapNet JSON", "plain_hdmapnet", "hdmapnet.json", "hdmapnet.json", 1 / 4, 0.7),
+            ("MapTracker tracks", "plain_tracks", "pos_predictions.pkl", "pos_predictions.pkl", 1.0, 1.5),
+            ("VectorMapNet pickle", "plain_vectormapnet", "vectormapnet.pkl", "vectormapnet.pkl", 1.0, 1.5),
+            ("StreamMapNet truth", "plain_truth", "tmp_gts.pkl", "tmp_gts.pkl", 1.0, 1.5),
+            ("OpenLane-V2 results", "plain_openlanev2", "result.pkl", "result.pkl", 1.0, 1.5),
             ("mapgauge Parquet", "plain_streammapnet", "streammapnet.json", "ours.parquet", 1 / 30, 0.7),
         ]
         heading(
             f"Reading {frames:,} frames of {INSTANCES} predictions of {POINTS} points",
-            *("file", "MB", "json.load + arrays, s", "mapgauge, s", "time, ratio"),
-            *("json.load + arrays, peak MB", "mapgauge, peak MB", "memory, ratio"),
+            *("file", "MB", "load + arrays, s", "mapgauge, s", "time, ratio"),
+            *("load + arrays, peak MB", "mapgauge, peak MB", "memory, ratio"),
         )
         for title, plain, their_file, our_file, time_target, memory_target in rows:
             best = [[float("inf"), float("inf")], [float("inf"), float("inf")]]

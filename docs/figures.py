@@ -17,6 +17,7 @@ from mapgauge.report import write_report
 IMAGES = Path(__file__).parent / "images"
 TOKEN = "scene-0003-2"
 SCENE = "scene-0001"
+CAUSE = "due_to_fragment"
 
 
 def values_of(results: mg.Results, token: str) -> dict[str, float]:
@@ -49,12 +50,13 @@ def draw_thresholds() -> None:
 
 
 def photograph_report() -> None:
-    """The explorer of a report on two methods."""
+    """The explorer of a report on two methods, and the lines of a cause in it."""
     methods = []
     for quality in ("good", "poor"):
         predictions, truth = demo_world(80, quality=quality)
         methods.append(mg.evaluate(predictions, truth))
     photograph(methods, ["good", "poor"], f"#frame={TOKEN}", "report.png")
+    photograph(methods, ["good", "poor"], f"#sort=-{CAUSE}&cause={CAUSE}", "causes-report.png")
 
 
 def photograph(methods: list[mg.Results], names: list[str], address: str, name: str) -> None:

@@ -37,6 +37,7 @@ TRACKS = (
     f"{_ROW}its_values_are_those_of_the_scenes",
     f"{_ROW}switch_cost_0_has_the_bits_of_pld",
     f"{_ROW}the_same_id_in_another_class_or_on_the_other_side_is_another_track",
+    f"{_ROW}the_longest_instance_in_each_frame_is_the_track_if_a_track_repeats",
     f"{_ROW}tracks_that_repeat_in_a_frame_are_counted",
 )
 # The tests of each module. Its doctests are added.

@@ -65,9 +65,10 @@ def test_the_held_out_value_is_that_of_both_halves(found: mg.Confidence, world: 
         assert one.held_out is not None
         threshold = np.where(first, one.held_out.thresholds[1], one.held_out.thresholds[0])
         kept = predictions.keep(predictions.confidence >= threshold).with_confidence(1)
-        judged = mg.evaluate(kept, truth, metrics=["pld"]).classes[name]["pld"]
+        judged = measured(kept, truth).classes[name].pld  # of the same draws
         assert one.held_out.pld == pytest.approx(judged, rel=1e-12)
-        assert one.held_out.price == pytest.approx(one.pld.value - one.held_out.pld)
+        assert one.held_out.price.low < one.held_out.price.value < one.held_out.price.high
+        assert one.held_out.price.value == pytest.approx(one.pld.value - one.held_out.pld.value)
 
 
 def test_thresholds_meet_their_criteria(found: mg.Confidence, tmp_path: Path) -> None:
@@ -98,8 +99,8 @@ def test_recalibration_repairs_spoiled_confidences(world: tuple[MapFrames, MapFr
     spoiled = measured(predictions.with_confidence(predictions.confidence**4), truth)
     for one in spoiled.classes.values():
         assert one.recalibrated is not None
-        assert one.recalibrated.brier_after < one.recalibrated.brier_before
-        assert one.recalibrated.pld_before == pytest.approx(one.pld.value)
+        assert one.recalibrated.brier_change.high < 0
+        assert one.recalibrated.pld_before == one.pld
 
 
 def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[MapFrames, MapFrames]) -> None:
@@ -113,10 +114,15 @@ def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[Map
     order = [x.index[token] for token in solved.tokens]
     in_file = np.empty_like(new)
     in_file[solved.place] = new
-    again = mg.evaluate(x.at(order).with_confidence(in_file), y.at(order), metrics=["pld"])
-    for name, one in measured(predictions, truth).classes.items():
-        assert one.recalibrated is not None
-        assert one.recalibrated.pld_after == pytest.approx(again.classes[name]["pld"], rel=1e-12)
+    again = measured(x.at(order).with_confidence(in_file), y.at(order))
+    as_is = measured(predictions, truth)
+    for name, one in as_is.classes.items():
+        after = one.recalibrated
+        assert after is not None
+        assert after.pld_after == pytest.approx(again.classes[name].pld, rel=1e-12)
+        assert after.brier_before == pytest.approx(as_is.calibration[name]["hit"].brier, rel=1e-9)
+        assert after.pld_change.value == pytest.approx(after.pld_after.value - one.pld.value, rel=1e-12)
+        assert after.pld_change.low < after.pld_change.value < after.pld_change.high
 
 
 def codes(found: mg.Confidence) -> set[str]:

@@ -167,6 +167,10 @@ def test_the_difference_between_methods_splits_by_cause() -> None:
 def test_errors_say_what_to_do(results: mg.Results) -> None:
     with pytest.raises(mg.InvalidInput, match=r"need the geometry.*with_data\(\)"):
         mg.anatomy(results.without_data())
+    with pytest.raises(mg.InvalidInput, match="reach must be between 1 and 100, got 0.5"):
+        Thresholds(reach=0.5)  # a displaced line is beyond the cutoff
+    with pytest.raises(mg.InvalidInput, match="covered must be .* got nan"):
+        Thresholds(covered=float("nan"))
     with pytest.raises(mg.InvalidInput, match="order 1 only"):
         mg.anatomy(mg.evaluate(*planted("missed"), replace(PROTOCOL, order=2.0)))
     with pytest.raises(mg.InvalidInput, match="no cutoff"):

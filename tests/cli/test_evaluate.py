@@ -183,3 +183,18 @@ def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
     turned = json.loads(call(*arguments, "--rotate", "-90", "--json").stdout)
     assert turned["mean"]["pld"] == pytest.approx(0.8245, abs=5e-5)
     assert not [finding for finding in turned["findings"] if finding["level"] != "note"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_both_files_are_read_and_the_truth_has_the_first_word(call: Run, tmp_path: Path, workers: int) -> None:
+    broken = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in broken:
+        path.write_text('{"results": {"token": {"vectors": [[[0, 1], [2]]], "scores": [1], "labels": [1]}}}')
+    done = call("evaluate", *broken, "--workers", workers)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert str(broken[1]) in done.stderr
+    done = call("evaluate", broken[0], "truth.geojson", "--workers", workers)
+    assert done.returncode == 1
+    assert done.stdout.startswith("truth truth.geojson (geojson)\n")
+    assert "predictions" not in done.stdout
+    assert str(broken[0]) in done.stderr

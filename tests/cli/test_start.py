@@ -36,6 +36,14 @@ def test_help_imports_nothing_slow() -> None:
     assert not {"numpy", "msgspec", "numba", "rich", "matplotlib", "pyarrow", "scipy", "shapely"} & set(loaded)
 
 
+def test_the_command_line_imports_numba_without_scipy() -> None:
+    code = (
+        "import sys; from mapgauge import kernels; kernels.alone = True; kernels.survey; import numba.np.arraymath; "
+        "print(*(name for name in sys.modules if name.startswith('scipy.linalg')))"
+    )
+    assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
 def test_the_version(run: Run) -> None:
     assert run("--version").stdout == f"mapgauge {__version__}\n"
 

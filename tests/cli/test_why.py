@@ -44,7 +44,7 @@ def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
     call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "runs", "--metrics", "pld,causes")
     text = call("compare", tmp_path / "runs").stdout
     assert "causes of the difference in PLD" in text
-    for option, there in ((), True), (("--causes",), True), (("--no-causes",), False):
+    for option, there in ((), False), (("--causes",), True), (("--no-causes",), False):
         done = call("report", tmp_path / "runs" / "good.mg", *option, "--frames", "1", "-o", tmp_path / "page.html")
         assert done.returncode == 0, done.stderr
         page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
+from tests.metrics.scenes import scene
 from tests.metrics.track_cases import tracked_world
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.frames.joining import add_instances
 from mapgauge.metrics.track_scene import PARTS
 from mapgauge.report import write_report
 
@@ -208,6 +210,19 @@ def test_tracks_that_repeat_in_a_frame_are_counted(tracked: World) -> None:
     turned = [i for k in range(len(truth)) for i in reversed(range(*one.offsets[k : k + 2].tolist()))]
     values = [mg.evaluate(x, truth, PROTOCOL, metrics=["track_pld"]).mean for x in (one, one.keep(np.array(turned)))]
     assert values[0] == values[1]
+
+
+def test_the_longest_instance_in_each_frame_is_the_track_if_a_track_repeats() -> None:
+    def side(names: str, truth: bool) -> mg.MapFrames:
+        line, short = ([(name, y, 0.9)] for name, y in zip(names, (0.0, 5.0), strict=True))
+        ends = ((-4.0, 0.0), (4.0, 0.0))
+        # The short line of the predictions is missing in the last frame.
+        rest = scene([short, short, short if truth else []], truth=truth, points=ends)
+        return add_instances(scene([line] * 3, truth=truth), rest)
+
+    truth = side("gh", truth=True)
+    one, two = (mg.evaluate(side(names, truth=False), truth, PROTOCOL, metrics=["track_pld"]) for names in ("aa", "ab"))
+    assert one.mean == two.mean
 
 
 def test_scenes_that_share_tracks_are_counted_and_kept_apart(tracked: World) -> None:

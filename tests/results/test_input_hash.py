@@ -123,7 +123,7 @@ def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[
         mg.load_results(tmp_path / "new.mg", other, truth)
     # Results of early versions have a hash without tracks.
     inputs = [side._replace(hash=text) for side, text in zip(results.inputs, hashes, strict=True)]
-    early = replace(results, summary=replace(results.summary, inputs=(inputs[0], inputs[1])))
+    early = replace(results, summary=replace(results.summary, records=(inputs[0], inputs[1])))
     early.save(tmp_path / "early.mg")
     assert mg.load_results(tmp_path / "early.mg", predictions, truth).mean == results.mean
 

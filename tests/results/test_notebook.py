@@ -57,10 +57,12 @@ def things_of(class_name: str, token: str, *methods: str, frames: int = 6) -> di
         "assignment": assignment,
         "match": assignment.matches[0],
         "comparison": mg.compare(results, names=methods),
+        "anatomy": mg.anatomy(results[0]),
+        "confidence": mg.confidence(results[0]),
     }
 
 
-@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison"])
+@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison", "anatomy", "confidence"])
 def test_names_cannot_inject_markup(kind: str) -> None:
     thing = things_of(HOSTILE, HOSTILE, "A" + HOSTILE, "B" + HOSTILE + "\ud800")[kind]  # a name may not be text
     html = thing._repr_html_()
@@ -71,7 +73,7 @@ def test_names_cannot_inject_markup(kind: str) -> None:
     html.encode("utf-8")
 
 
-@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison"])
+@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison", "anatomy", "confidence"])
 def test_reprs_are_one_short_line(kind: str) -> None:
     thing = things_of("divider", "t" * 500, *(f"method {k} with a long name" for k in range(6)))[kind]
     text = repr(thing)
@@ -93,12 +95,19 @@ def test_html_has_the_values_of_the_tables() -> None:
         assert f"{value:.3f}" in text
     comparison = mg.compare([results], names=["only"])
     assert str(comparison.estimates[0]["mean"]["detection"]) in Reader(comparison._repr_html_()).text
+    causes, sure = mg.anatomy(results), mg.confidence(results)
+    assert f"{causes.classes['divider']['under_confident']:.3f}" in Reader(causes._repr_html_()).text
+    price = sure.classes["divider"].price
+    assert price is not None
+    text = Reader(sure._repr_html_()).text
+    assert all(shown in text for shown in (str(price), f"{sure.classes['divider'].thresholds['best_f1']:.3f}"))
 
 
 def test_odd_things_have_html_too() -> None:
     empty = mg.MapFrames.of({"a": {"divider": []}})
     results = mg.evaluate(empty.with_confidence(0.5), empty)
     things: list[Any] = [empty, mg.MapFrames.of({}), results, results.assignment("a"), mg.compare([results])]
+    things += [mg.anatomy(results), mg.confidence(results)]
     for thing in things:
         Reader(thing._repr_html_())
     of_order_2 = mg.evaluate(*demo_world(2, predictions=5), mg.protocol("paper-60x30", order=2))

@@ -21,20 +21,25 @@ CRITERIA = ("best_pld", "best_f1", "equal_counts")
 
 
 class HeldOut(NamedTuple):
-    """PLD with thresholds that were chosen on the other half."""
+    """PLD with thresholds that were chosen on the other half. Intervals hold the thresholds fixed."""
 
     thresholds: tuple[float, float]  # chosen on the first and on the second half
-    pld: float  # rounded, both halves judged by the threshold of the other and pooled
-    price: float  # PLD as it is, less this
+    pld: Estimate  # rounded, both halves judged by the threshold of the other and pooled
+    price: Estimate  # PLD as it is, less this
 
 
 class Recalibrated(NamedTuple):
-    """What isotonic recalibration changes. It was fitted on one half and judged on the other, both ways."""
+    """What isotonic recalibration changes. It was fitted on one half and judged on the other, both ways.
 
-    pld_before: float
-    pld_after: float
-    brier_before: float
-    brier_after: float
+    Intervals hold the two fits fixed.
+    """
+
+    pld_before: Estimate
+    pld_after: Estimate
+    pld_change: Estimate  # after less before
+    brier_before: Estimate
+    brier_after: Estimate
+    brier_change: Estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +72,12 @@ class ClassConfidence:
 
 
 def plain(found: Any) -> Any:
-    """Return a named tuple of numbers as a dictionary, with None in place of NaN."""
-    if found is None:
-        return None
-    return {
-        key: list(value) if isinstance(value, tuple) else None if np.isnan(value) else float(value)
-        for key, value in found._asdict().items()
-    }
+    """Return a named tuple of numbers, tuples and named tuples as a dictionary, with None in place of NaN."""
+    if hasattr(found, "_asdict"):
+        return {key: plain(value) for key, value in found._asdict().items()}
+    if isinstance(found, tuple):
+        return list(found)
+    return None if found is None or np.isnan(found) else float(found)
 
 
 def thresholds_of(levels: Levels) -> dict[str, float]:
@@ -112,33 +116,65 @@ def class_confidence(
         level: Probability of intervals.
     """
     mine = solved.label == label
-    count = int(np.count_nonzero(mine))
     there = np.bincount(units.of_frame, solved.true[:, label], units.count) > 0
     there[units.of_frame[solved.frame[mine]]] = True
-    number = int(np.count_nonzero(there))
     thresholds = thresholds_of(levels)
-    as_is = _sums(solved, label, units, "dropped", -np.inf)
-    drawn_as_is = _drawn(as_is, units, solved.order)
-    pld = float(levels.pld("dropped")[-1])
+    drawn = _Drawn(units, int(np.count_nonzero(there)), solved.order, level)
+    pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, "dropped", -np.inf))
     best = price = None
     if thresholds:
         at = thresholds["best_pld"]
         value = float(levels.pld("rounded")[levels.place(at)])
-        drawn = _drawn(_sums(solved, label, units, "rounded", at), units, solved.order)
-        best = estimate(value, Draws(drawn, number), level, (0.0, 1.0))
-        price = estimate(pld - value, Draws(drawn_as_is - drawn, number), level, (-1.0, 1.0))
+        best = drawn.pld(value, _sums(solved, label, units, "rounded", at))
+        price = drawn.less(pld, best)
     return ClassConfidence(
         name,
-        count,
+        int(np.count_nonzero(mine)),
         levels.true,
         levels,
-        estimate(pld, Draws(drawn_as_is, number), level, (0.0, 1.0)),
+        drawn.estimate(pld),
         thresholds,
-        best,
+        None if best is None else drawn.estimate(best),
         price,
-        _held_out(solved, label, units, pld),
-        _recalibrated(solved, label, mine, levels, recalibrated, savings),
+        _held_out(solved, label, units, pld, drawn),
+        _recalibrated(solved, label, mine, pld, recalibrated, savings, drawn),
     )
+
+
+class _Value(NamedTuple):
+    """A value, and the same value of each bootstrap sample."""
+
+    value: float
+    samples: Floats
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Values of one class with their bootstrap samples."""
+
+    units: Units
+    there: int  # number of units with the class
+    order: float
+    level: float
+
+    def pld(self, value: float, sums: Floats) -> _Value:
+        """Return a PLD from the cost and the mass of each unit. Samples without predictions and truth have NaN."""
+        cost, mass = np.einsum("su,uc->cs", self.units.draws, sums)
+        return _Value(value, np.where(mass > 0, normalised(cost, mass, self.order), np.nan))
+
+    def mean(self, values: Floats, unit: Indices) -> _Value:
+        """Return the mean of a number of each prediction."""
+        sums = np.stack([np.bincount(unit, values, self.units.count), np.bincount(unit, minlength=self.units.count)])
+        total, number = np.einsum("su,cu->cs", self.units.draws, sums)
+        return _Value(float(values.mean()), np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
+
+    def estimate(self, found: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+        """Return a value with its interval."""
+        return estimate(found.value, Draws(found.samples, self.there), self.level, limits)
+
+    def less(self, first: _Value, second: _Value) -> Estimate:
+        """Return a difference of two values with its interval."""
+        return self.estimate(_Value(first.value - second.value, first.samples - second.samples), (-1.0, 1.0))
 
 
 def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float) -> Floats:
@@ -147,18 +183,19 @@ def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float
     unit = units.of_frame[solved.frame[mine]]
     weight = solved.confidence[mine] if form == "dropped" else np.ones(len(unit))
     saving = solved.dropped[mine] if form == "dropped" else solved.rounded[mine]
+    return _unit_sums(solved, label, units, unit, weight, saving)
+
+
+def _unit_sums(
+    solved: Solved, label: int, units: Units, unit: Indices, confidence: Confidences, saving: Floats
+) -> Floats:
+    """Return cost and mass of each unit, ``(units, 2)``, from the unit, confidence and saving of each prediction."""
     mass = np.bincount(units.of_frame, solved.true_mass[:, label], units.count)
-    mass += np.bincount(unit, 0.5 * weight, units.count)
+    mass += np.bincount(unit, 0.5 * confidence, units.count)
     return np.stack([mass - np.bincount(unit, saving, units.count), mass], axis=1)
 
 
-def _drawn(sums: Floats, units: Units, order: float) -> Floats:
-    """Return the PLD of each bootstrap sample; NaN where a sample has neither predictions nor truth."""
-    cost, mass = np.einsum("su,uc->cs", units.draws, sums)
-    return np.where(mass > 0, normalised(cost, mass, order), np.nan)
-
-
-def _held_out(solved: Solved, label: int, units: Units, pld: float) -> HeldOut | None:
+def _held_out(solved: Solved, label: int, units: Units, pld: _Value, drawn: _Drawn) -> HeldOut | None:
     """Return the PLD of both halves with the threshold of the other; None if a half has no truth or predictions."""
     if units.halves is None:
         return None
@@ -172,8 +209,11 @@ def _held_out(solved: Solved, label: int, units: Units, pld: float) -> HeldOut |
         place = half.place(threshold)
         cost += float(half.cost["rounded"][place])
         mass += float(half.mass["rounded"][place])
-    value = float(normalised(np.array(cost), np.array(mass), solved.order))
-    return HeldOut((first, second), value, pld - value)
+    in_first = np.zeros((units.count, 1), np.bool_)
+    in_first[units.of_frame[units.halves[0]]] = True
+    sums = np.where(in_first, *(_sums(solved, label, units, "rounded", at) for at in (second, first)))
+    judged = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
+    return HeldOut((first, second), drawn.estimate(judged), drawn.less(pld, judged))
 
 
 def recalibrate(solved: Solved, units: Units) -> Confidences | None:
@@ -204,16 +244,27 @@ def hits_of(solved: Solved) -> Floats:
 
 
 def _recalibrated(
-    solved: Solved, label: int, mine: Flags, levels: Levels, confidence: Confidences | None, savings: Floats | None
+    solved: Solved,
+    label: int,
+    mine: Flags,
+    before: _Value,
+    confidence: Confidences | None,
+    savings: Floats | None,
+    drawn: _Drawn,
 ) -> Recalibrated | None:
     if confidence is None or savings is None or not mine.any() or np.isnan(confidence[mine]).any():
         return None
-    target = hits_of(solved)[mine]
+    target, unit, units = hits_of(solved)[mine], drawn.units.of_frame[solved.frame[mine]], drawn.units
     mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[mine].sum())
     cost = mass - float(savings[mine].sum())
+    sums = _unit_sums(solved, label, units, unit, confidence[mine], savings[mine])
+    after = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
+    brier, new = (drawn.mean((values[mine] - target) ** 2, unit) for values in (solved.confidence, confidence))
     return Recalibrated(
-        float(levels.pld("dropped")[-1]),
-        float(normalised(np.array(cost), np.array(mass), solved.order)),
-        float(((solved.confidence[mine] - target) ** 2).mean()),
-        float(((confidence[mine] - target) ** 2).mean()),
+        drawn.estimate(before),
+        drawn.estimate(after),
+        drawn.less(after, before),
+        drawn.estimate(brier),
+        drawn.estimate(new),
+        drawn.less(new, brier),
     )

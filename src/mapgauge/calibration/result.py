@@ -15,6 +15,9 @@ from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
 from mapgauge.frames.findings import Finding
+from mapgauge.markup.html import block, line, note, table
+from mapgauge.markup.svg import interval
+from mapgauge.results.intervals import Estimate
 from mapgauge.version import __version__
 
 Target: TypeAlias = Literal["hit", "soft"]
@@ -64,6 +67,21 @@ class Confidence:
             at, as_is, rounded = self.common
             found = f"mean PLD {as_is:.3f}, {rounded:.3f} if rounded at {at:.3f}"
         return f"<Confidence {self.name or 'predictions'}: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tables for a notebook, with a drawing of the price of confidence."""
+        prices = [one.price for one in self.classes.values()]
+        bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
+        span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
+        drawn = ["-" if price is None else interval(*price, span) for price in prices]
+        pieces: list[str] = [line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s")]
+        for k, (title, header, rows) in enumerate(self.tables()):
+            more = [[picture] for picture in drawn] if k == 0 else [[]] * len(rows)
+            cells = [[*row, *picture] for row, picture in zip(rows, more, strict=True)]
+            pieces += [line(title), table([*header, *(["price"] if k == 0 else [])], cells)]
+        words = [] if self.common is None else [self.common.in_words()]
+        worrying = [finding.message for finding in self.findings if finding.level != "note"]
+        return block(*pieces, *map(note, [*words, *worrying]))
 
     def thresholds(self) -> dict[str, Any]:
         """Return the recommended thresholds of each class, with the settings they were chosen with.
@@ -123,8 +141,8 @@ class Confidence:
                 number(one.thresholds.get(CRITERIA[0])),
                 "-" if one.best is None else str(one.best),
                 "-" if one.price is None else str(one.price),
-                number(None if one.held_out is None else one.held_out.pld),
-                number(None if one.recalibrated is None else one.recalibrated.pld_after),
+                "-" if one.held_out is None else str(one.held_out.pld),
+                "-" if one.recalibrated is None else str(one.recalibrated.pld_after),
             ]
             for name, one in self.classes.items()
         ]
@@ -135,7 +153,7 @@ class Confidence:
                 str(found["hit"].error),
                 str(found["hit"].brier),
                 *(number(round(value, 3) + 0.0) for value in _parts(found["hit"])),  # not -0.000
-                number(None if name not in self.classes else _after(self.classes[name])),
+                _after(self.classes.get(name)),
                 number(found["soft"].error.value),
                 number(found["soft"].brier.value),
             ]
@@ -181,8 +199,8 @@ def _parts(found: Reliability) -> tuple[float, ...]:
     return found.reliability, found.resolution, found.uncertainty, found.remainder
 
 
-def _after(found: ClassConfidence) -> float | None:
-    return None if found.recalibrated is None else found.recalibrated.brier_after
+def _after(found: ClassConfidence | None) -> str:
+    return "-" if found is None or found.recalibrated is None else str(found.recalibrated.brier_after)
 
 
 def _plain(value: Any) -> float | int | None:

@@ -1,6 +1,7 @@
 """``anatomy``: the split of PLD by cause, per class and on average, and the frames with most of each cause."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,9 +9,11 @@ import numpy as np
 
 from mapgauge.causes.fixes import Fix, fixes_of
 from mapgauge.causes.instances import Instances, check_settings, data_of, instances_of
+from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
-from mapgauge.markup.html import shortened
+from mapgauge.markup.html import block, legend, line, note, shortened, table
+from mapgauge.markup.svg import bars
 from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
 from mapgauge.results.results import Results
 from mapgauge.scoring.threads import Progress
@@ -37,6 +40,23 @@ class Anatomy:
     def __repr__(self) -> str:
         """Return the largest causes in one line."""
         return f"<Anatomy: PLD {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+
+    def _repr_html_(self) -> str:
+        """Return the parts of PLD for a notebook: a bar for each class, the causes, and what fixes would bring."""
+        colours = dict(zip(CAUSES, part_colours(PLD_BY_CAUSE).values(), strict=True))
+        columns = [*self.classes.items(), ("mean", self.mean)]
+        drawn = [
+            [name, number(self.pld[name]), bars([(parts[cause], colour) for cause, colour in colours.items()])]
+            for name, parts in columns
+        ]
+        pieces = [
+            line("PLD by cause"),
+            table(["class", "PLD", "causes"], drawn),
+            legend({cause.replace("_", " "): colour for cause, colour in colours.items()}),
+            *(table(header, rows) for header, rows in self._tables()),
+            note(self.sentence()),
+        ]
+        return block(*pieces)
 
     def ranked(self, count: int | None = None) -> list[str]:
         """Return the causes from the largest to the smallest mean, with their shares of PLD in words."""
@@ -71,6 +91,10 @@ class Anatomy:
 
     def table(self) -> str:
         """Return the causes as text: one row per cause, one column per class, and the share of the mean PLD."""
+        return "\n\n".join(text_table([*map(shortened, header)], rows) for header, rows in self._tables())
+
+    def _tables(self) -> Iterator[tuple[list[str], list[list[str]]]]:
+        """Yield the header and the rows of the causes, and of the fixes if there are any."""
         names = [*self.classes, "mean"]
         columns = [*self.classes.values(), self.mean]
         total = self.pld["mean"]
@@ -79,12 +103,11 @@ class Anatomy:
             for cause in CAUSES
         ]
         rows.append(["PLD", *(number(self.pld[name]) for name in names), _share(total, total)])
-        text = [text_table(["cause", *map(shortened, names), "share"], rows)]
+        yield ["cause", *names, "share"], rows
         if self.fixes:
             keys = list(dict.fromkeys(key for fix in self.fixes for key in fix.gain))
             rows = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in self.fixes]
-            text.append(text_table(["fix", *(f"change of {key}" for key in keys)], rows))
-        return "\n\n".join(text)
+            yield ["fix", *(f"change of {key}" for key in keys)], rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows of frames as plain Python values."""

@@ -1,4 +1,4 @@
-"""Results with further metrics, and the numbers of ``completeness`` in a sentence."""
+"""Results with more or fewer metrics, and the numbers of ``completeness`` in a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
+from mapgauge.scoring.scores import Scores
 
 
 def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
@@ -29,9 +30,26 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     if data[1].tokens != results.tokens:
         scores = scores.at(np.array([data[1].index[token] for token in results.tokens], np.int64))
     names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
-    both = results.scores.and_metrics(scores, names)
-    rows = MemoryRows(results.tokens, results.rows.scenes, both)
-    return replace(results, summary=replace(results.summary, metrics=names, source=both), rows=rows)
+    return _of(results, results.scores.and_metrics(scores, names), names)
+
+
+def only_metrics(results: Results, metrics: Sequence[str]) -> Results:
+    """Return results in memory with some of their metrics.
+
+    Args:
+        results: Results with rows in memory.
+        metrics: Names of metrics. Those that the results lack are left out.
+    """
+    names = tuple(name for name in results.metrics if name in metrics)
+    return (
+        results if names == results.metrics else _of(results, results.scores.and_metrics(results.scores, names), names)
+    )
+
+
+def _of(results: Results, scores: Scores, metrics: tuple[str, ...]) -> Results:
+    """Return results with the scores of other metrics."""
+    rows = MemoryRows(results.tokens, results.rows.scenes, scores)
+    return replace(results, summary=replace(results.summary, metrics=metrics, source=scores), rows=rows)
 
 
 def felt(results: Results) -> str:

@@ -50,9 +50,10 @@ def _again(side: MapFrames) -> Indices:
     if not len(filled):
         return filled
     # Equal instances have the same key. Most keys are unique, so few instances are compared point by point.
-    ends = [side.polylines.coords[at[filled], 0] for at in (offsets[:-1], offsets[1:] - 1)]
     key = side.frame[filled] * len(side.classes) + side.label[filled]
-    key = key * 1_000_003 ^ ends[0].view(np.int64) * 31 ^ ends[1].view(np.int64)
+    for at in (offsets[:-1], offsets[1:] - 1):
+        for column in side.polylines.coords[at[filled]].view(np.int64).T:
+            key = key * 1_000_003 ^ column
     in_order = np.sort(key)
     several = in_order[1:][in_order[1:] == in_order[:-1]]
     seen: set[tuple[int, int, bytes]] = set()

@@ -15,7 +15,7 @@ from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, r
 from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
-from mapgauge.cli.summary import in_words, show_results, tell_each
+from mapgauge.cli.summary import in_words, metrics_in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
@@ -166,10 +166,11 @@ def evaluate(
     if "pld" in needed and not (silent or brief or streamed):
         needed.append("words")
     compile_for([*needed, *(["report"] if page else [])])
+    ahead = None if streamed else reading.predictions_ahead(predictions[0])
 
     from mapgauge import evaluate as evaluate_frames
+    from mapgauge.causes.felt import only_metrics
 
-    ahead = None if streamed else reading.predictions_ahead(predictions[0])
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
@@ -198,6 +199,8 @@ def evaluate(
                 check_classes(classes, x.name, y.classes, x.classes)
                 if not silent:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
+            if not (silent or brief):
+                common["metrics"] += metrics_in_words(settings, chosen[k], len(x.polylines))
             with progress(f"evaluating {label}") as advance:
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
@@ -206,12 +209,14 @@ def evaluate(
             warn_of(new)
         else:
             show_findings(new)
+        kept = found if streamed else only_metrics(found, chosen[k])
         if target is not None:
-            found.save(target, geometry="original" if with_geometry else None)
+            kept.save(target, geometry="original" if with_geometry else None)
         wrong = any(finding.level == "error" for finding in found.findings)
         if not (silent or brief or streamed or wrong):
             lines.append(in_words(found, workers))
-        results.append(found if page or streamed else found.without_data())
+        last = len(results) == len(runs) - 1  # the data of others take memory for nothing
+        results.append(kept if page or streamed or last else kept.without_data())
     if len(given) == 1:
         show_results(form, results, names, by_class=by_class)
     else:

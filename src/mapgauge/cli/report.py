@@ -55,8 +55,8 @@ def report(
         bool | None,
         typer.Option(
             "--causes/--no-causes",
-            help="Whether to show the causes of PLD, and completeness. They need the geometry. Default: shown if there "
-            "are at most 1,200,000 instances.",
+            help="Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
+            "there are at most 1,200,000 instances.",
             show_default=False,
         ),
     ] = None,

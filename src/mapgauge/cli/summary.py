@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
+IN_WORDS = ("completeness", "causes")  # metrics of the lines after the tables
 MOST = 50_000  # predictions for which the line after the tables is computed; it takes about as long as the tables
 
 
@@ -85,7 +86,7 @@ def _count(value: float | None) -> str:
 
 def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
-    frames = results.to_dict()["frames"]
+    frames = results.summary.frames
     return (
         f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
         f"{frames['without_truth']} without truth, {frames['ignored']} predicted frames ignored"
@@ -109,6 +110,19 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
     if by_class:
         return [Column(metric.main.key, name) for metric in metrics for name, _ in results.summary.rows_of(metric.name)]
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
+
+
+def metrics_in_words(protocol: "Protocol", metrics: Sequence[str], predictions: int) -> tuple[str, ...]:
+    """Return the metrics that ``in_words`` needs and that are not computed anyway. They are cheapest in the same pass.
+
+    Args:
+        protocol: All settings.
+        metrics: Names of the metrics that are computed.
+        predictions: Their number.
+    """
+    if "pld" not in metrics or not protocol.cutoffs or protocol.order != 1 or predictions > MOST:
+        return ()
+    return tuple(name for name in IN_WORDS if name not in metrics)
 
 
 def in_words(results: "Results", workers: int | None = None) -> list[str]:
@@ -136,7 +150,7 @@ def _why(results: "Results", workers: int | None) -> str:
 
     if results.protocol.order != 1:
         return ""
-    more = with_metrics(results, ["completeness", "causes"], workers)
+    more = with_metrics(results, IN_WORDS, workers)
     return f"{felt(more)}; {anatomy(more).sentence()}"
 
 

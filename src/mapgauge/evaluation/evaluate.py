@@ -19,7 +19,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
-from mapgauge.results.summary import Input, Summary
+from mapgauge.results.summary import InputsOf, Summary
 from mapgauge.scoring.prepare import (
     Frames,
     check_needs,
@@ -138,16 +138,13 @@ def evaluate(
     x, y = prepare_to_score(*sides, settings, unknown)
     check_needs(chosen, x, y)
     findings = Beside(partial(findings_of, *sides, settings, chosen))
-    tracks = uses_tracks(chosen)
-    records = Beside(lambda: (Input.of(sides[0], tracks=tracks[0]), Input.of(sides[1], tracks=tracks[1])))
-    beside = findings, records
-    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=beside)
+    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=[findings])
     summary = Summary(
         settings,
         chosen,
         y.classes,
         rings,
-        records.outcome,
+        InputsOf(*sides, uses_tracks(chosen)),
         frames_missing=sum(token not in sides[0].index for token in sides[1].tokens),
         frames_ignored=sum(token not in sides[1].index for token in sides[0].tokens),
         findings=findings.outcome,

@@ -50,7 +50,7 @@ def read_tree(data: bytes) -> "PickleTree | None":
     if sys.byteorder != "little":
         return None
     symbols = np.frombuffer(data, np.uint8)
-    space = max(1024, len(data) // 64)
+    space = max(1024, len(data) // 12)  # the arrays of large files have more bytes for each value
     values, members = np.empty((space, 4), np.uint64), np.empty(space, np.uint64)
     stack, memo = np.empty(4096, np.uint64), np.empty(space, np.uint64)
     marks, state = np.zeros(int(kernels.pickle_calls.DEEPEST), np.uint64), np.zeros(8, np.uint64)

@@ -6,7 +6,7 @@ lines. A link is removed together with either of its instances.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ class Links:
     weight: NDArray[np.float64]  # (links,): finite, at least 0; 1 in truth, the score of the link in predictions
     code: NDArray[np.uint8]  # (links,): index into kinds
     kinds: tuple[str, ...]  # "controlled_by", "left", "successor" and others, in the order of the alphabet
+    checked: Indices | None = field(default=None, init=False, repr=False)  # what ``check_links`` compared them with
 
     def __post_init__(self) -> None:
         """Sort the links. Refuse columns whose sizes or values are invalid."""
@@ -106,7 +107,7 @@ class Links:
     ) -> "Links":
         """Make links of columns that are sound and in order, without a look at them."""
         made = object.__new__(cls)
-        columns = {"source": source, "target": target, "weight": weight, "code": code, "kinds": kinds}
+        columns = {"source": source, "target": target, "weight": weight, "code": code, "kinds": kinds, "checked": None}
         for name, column in columns.items():
             object.__setattr__(made, name, column)
         return made
@@ -195,8 +196,27 @@ class Links:
 
 def check_links(links: Links | None, frame: Indices) -> None:
     """Refuse links to instances that do not exist, and links between different frames."""
-    if links is None or not len(links):
+    if links is None or not len(links) or links.checked is frame:
         return
+    if not _stay_within(links, frame):
+        _refuse_ends(links, frame)
+    object.__setattr__(links, "checked", frame)
+
+
+def _stay_within(links: Links, frame: Indices) -> bool:
+    """Whether all targets are instances of the frame of their source. Links are sorted by source, and so by frame."""
+    if links.source[0] < 0 or links.source[-1] >= len(frame):
+        return False
+    offsets = np.searchsorted(frame, np.arange(frame[-1] + 2))
+    bounds = np.searchsorted(links.source, offsets)
+    some = np.flatnonzero(np.diff(bounds))
+    starts = bounds[some]
+    least, most = np.minimum.reduceat(links.target, starts), np.maximum.reduceat(links.target, starts)
+    return bool(((least >= offsets[some]) & (most < offsets[some + 1])).all())
+
+
+def _refuse_ends(links: Links, frame: Indices) -> None:
+    """Raise an error for the first link whose ends are wrong."""
     for name, column in (("source", links.source), ("target", links.target)):
         wrong = np.flatnonzero((column < 0) | (column >= len(frame)))
         if len(wrong):

@@ -148,7 +148,8 @@ class Polylines:
         repeats = np.zeros(len(self), np.bool_)
         if rule == "auto":
             with np.errstate(over="ignore"):  # an overflow to infinity still means "far apart"
-                repeats[several] = np.sqrt(np.square(first - last).sum(axis=1)) <= tolerance
+                squares = np.square(first - last).T
+                repeats[several] = np.sqrt(sum(squares[1:], squares[0])) <= tolerance
             return repeats, repeats
         if rule:
             repeats[several] = (first == last).all(axis=1)

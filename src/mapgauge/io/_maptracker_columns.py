@@ -1,6 +1,6 @@
 """MapTracker's tracks read in columns, for sound files. ``maptracker`` describes the files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -35,7 +35,7 @@ def read_tracks(tree: PickleTree, collector: Collector) -> tuple[list[Pose], Ind
     collector.scenes += scenes
     vectors = tree.member(frames, "vectors")
     if tree.are(vectors, "ARRAY").all():
-        counts, sizes, coords = stacked_points_of(tree, vectors)
+        counts, sizes, coords = stacked_points_of(tree, vectors, flat=True)
     else:
         counts, inside = tree.items(vectors)
         sizes, coords = points_of(tree, inside, flat=True)
@@ -51,7 +51,7 @@ def read_tracks(tree: PickleTree, collector: Collector) -> tuple[list[Pose], Ind
     return list(zip(*ends, strict=True)), indices
 
 
-def _given(tree: PickleTree, rows: Rows) -> Sequence[Any]:
+def _given(tree: PickleTree, rows: Rows) -> Iterable[Any]:
     """Return values of all frames; None where one is missing."""
     if (rows >= 0).all():
         return arrays_of(tree, rows)

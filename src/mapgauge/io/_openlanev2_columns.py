@@ -16,7 +16,7 @@ from mapgauge.io._tree_columns import codes_of, points_of, track_names
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Confidences, Flags, Indices, Points
 
-_BLOCK = 1 << 22  # scores that are converted at once
+_BLOCK = 1 << 19  # scores that are converted at once
 
 
 class Entries(NamedTuple):
@@ -200,9 +200,10 @@ def _points(tree: PickleTree, rows: Rows, box: Flags) -> tuple[Indices, Points]:
     expect(~(low > high), ~(high < 0))
     counts = np.full(len(rows), 2)
     counts[~box] = sizes
-    coords = np.zeros((counts.sum(), lines.shape[1] if len(lines) else 3))
+    width = lines.shape[1] if len(lines) else 3
+    coords = np.zeros((counts.sum(), width))
     wide = np.repeat(box, counts)
-    coords[~wide] = lines
+    coords[~wide] = lines.reshape(-1, width)
     coords[wide, :2] = corners
     return counts, coords
 
@@ -249,7 +250,9 @@ def _links(
         return None
     codes = np.array([0, *CODES[key]], np.uint64)
     most = int(counts.sum() + (2 * lanes.sum() if len(codes) == 4 else 0))
-    columns = tuple(np.empty(most, dtype) for dtype in (np.int64, np.int64, np.float64, np.uint8))
+    source, target, weight = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
+    code = np.empty(most, np.uint8)
+    convert: Any = kernels.matrix_links.links_of_matrices
     at: Any = np.uint64(0)
     ends = counts.sum(axis=1).cumsum()
     start = 0
@@ -262,9 +265,10 @@ def _links(
         ]
         bounds = (offsets[frames[some]], offsets[frames[some] + 1])
         whole = (column.astype(np.uint64) for column in (lanes[some], elements[some], counts[some], *bounds))
-        at, sound = kernels.matrix_links.links_of_matrices(*whole, *scores, codes, at, *columns)
+        at, sound = convert(*whole, *scores, codes, at, source, target, weight, code)
         expect(sound)
         start = stop
-    count = int(at)
-    source, target, weight, code = (column[:count] if 2 * count > most else column[:count].copy() for column in columns)
-    return Links.unchecked(source, target, weight, code, KINDS[key])
+    sparse, count = 2 * int(at) < most, int(at)
+    if sparse:
+        source, target, weight = source[:count].copy(), target[:count].copy(), weight[:count].copy()
+    return Links.unchecked(source[:count], target[:count], weight[:count], code[:count].copy(), KINDS[key])

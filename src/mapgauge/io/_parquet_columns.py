@@ -96,7 +96,8 @@ class ParquetColumns:
         codes: dict[str, int] = {}
         texts = array.dictionary.to_pylist()
         code = np.array([-1 if text is None else codes.setdefault(str(text), len(codes)) for text in texts] + [-1])
-        found = code[array.indices.cast(pa.int64()).fill_null(-1).to_numpy()]
+        indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
+        found = code[indices.to_numpy()]
         if not optional:
             self._refuse(found < 0, f"{name} is null, expected a text")
         return found, list(codes)

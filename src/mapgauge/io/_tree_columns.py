@@ -3,7 +3,7 @@
 All functions raise ``Irregular`` for a file that only the readers of single objects can judge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,19 @@ from mapgauge.io._collect import Collector
 from mapgauge.typing import Indices, Points
 
 
+def expect_texts(keys: Sequence[Any]) -> list[str]:
+    """Return keys that must be texts, and not empty."""
+    expect(all(isinstance(key, str) and key for key in keys))
+    return list(keys)
+
+
 def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Points]:
-    """Return the number of points of arrays, and all their points. ``flat`` also allows ``x, y, x, y, ...``."""
+    """Return the number of points of arrays or lists, and all their points.
+
+    ``flat`` also allows arrays ``x, y, x, y, ...``.
+    """
+    if len(rows) and not tree.are(rows, "ARRAY").any():
+        return _listed_points(tree, rows)
     dimensions, extents = tree.shapes(rows)
     in_row = dimensions == 1
     expect(in_row | (dimensions == 2), extents[:, 0] > 0, flat or not in_row.any(), extents[in_row, 0] % 2 == 0)
@@ -24,17 +35,27 @@ def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indi
     return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]))
 
 
-def stacked_points_of(tree: PickleTree, rows: Rows) -> tuple[Indices, Indices, Points]:
+def _listed_points(tree: PickleTree, rows: Rows) -> tuple[Indices, Points]:
+    """Return the points of nested lists."""
+    sizes, points = tree.items(rows)
+    widths, numbers = tree.items(points)
+    width = int(widths[0]) if len(widths) else 0
+    expect(sizes > 0, width in (2, 3), widths == width)
+    return sizes, tree.numbers(numbers).reshape(-1, width)
+
+
+def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Indices, Points]:
     """Return points of arrays with several polylines each: the number of polylines, their sizes, and all points.
 
-    An array is ``(polylines, points, dimension)``, or ``(polylines, 2 points)`` with ``x, y, x, y, ...`` in a row.
+    An array is ``(polylines, points, dimension)``. ``flat`` also allows ``(polylines, 2 points)`` with
+    ``x, y, x, y, ...`` in a row.
     """
     dimensions, extents = tree.shapes(rows)
     counts = extents[:, 0]
     some = counts > 0
     rows, dimensions, extents = rows[some], dimensions[some], extents[some]
     in_row = dimensions == 2
-    expect(in_row | (dimensions == 3), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
+    expect(in_row | (dimensions == 3), flat or not in_row.any(), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
     sizes = np.where(in_row, extents[:, 1] // 2, extents[:, 1])
     return counts, np.repeat(sizes, extents[:, 0]), _table(tree, rows, np.where(in_row, 2, extents[:, 2]))
 
@@ -72,7 +93,7 @@ def _lengths(tree: PickleTree, rows: Rows) -> Indices:
     return extents[:, 0]
 
 
-def arrays_of(tree: PickleTree, rows: Rows) -> Sequence[Any]:
+def arrays_of(tree: PickleTree, rows: Rows) -> Iterable[Any]:
     """Return small arrays or nested lists of numbers. Those of equal form become one array."""
     if tree.are(rows, "ARRAY").all():
         dimensions, extents = tree.shapes(rows)

@@ -107,7 +107,7 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
     attributes = set(attributes_of(tree, entries["traffic_element"]).tolist())
 
     def locate(frame: int, token: str, instance: int) -> str:
-        counted = {key: range(some.counts[frame]) for key, some in entries.items() if some.present[frame]}
+        counted: Lists = {key: range(some.counts[frame]) for key, some in entries.items() if some.present[frame]}
         return _where(part, token) + place_of(counted, instance)
 
     collector = _collector(content, options, locate, kinds, attributes, predicted)

@@ -29,6 +29,7 @@ from mapgauge.io._format import Format
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._pickling import portable_pickle
+from mapgauge.io._streammapnet_columns import read_results, read_truth
 from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io.maptracker import attach_tracks
 
@@ -68,6 +69,11 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
     sound = None
     if content.kind == "json":
         sound = _read_sound_json(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
+    else:
+        columns = content.columns(
+            read_results, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+        )
+        sound = None if columns is None else columns.finish()
     if sound is not None:
         return sound
     return _read_objects(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
@@ -168,6 +174,18 @@ def _locate_truth(frame: int, token: str, instance: int) -> str:
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+    labels_of = content.columns(read_truth, collector)
+    if labels_of is None:
+        collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+        labels_of = _read_truth_objects(content, collector)
+    collector.findings += _lacking_keys(labels_of, collector.table)
+    frames = collector.finish()
+    tracks = options.extra.get("tracks")
+    return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+
+
+def _read_truth_objects(content: Content, collector: Collector) -> dict[str, set[int]]:
+    """Read JSON, or a pickle with a fault, slowly. Return the labels that each frame has."""
     check = collector.check
     document = check.top(content.document, dict, "{token: {label: [points, ...]}}")
     labels_of: dict[str, set[int]] = {}
@@ -186,10 +204,7 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
                 class_name = collector.class_of(label, where)
                 for i, points in enumerate(check.sequence(group, where)):
                     collector.add_instance(points, class_name, where=f"{where}[{i}]")
-    collector.findings += _lacking_keys(labels_of, collector.table)
-    frames = collector.finish()
-    tracks = options.extra.get("tracks")
-    return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+    return labels_of
 
 
 def _lacking_keys(labels_of: dict[str, set[int]], table: Mapping[int, str]) -> list[Finding]:

@@ -11,6 +11,7 @@ network's input is scaled by a region that is 2 m longer and wider than the one 
 ``unshrink=True`` undoes this. Positions are also rounded to a grid of about 0.3 m, which cannot be undone.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from mapgauge.arguments import check_flag
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.files.garbage import gc_paused
+from mapgauge.files.pickle_tree import PickleTree, Rows
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -27,6 +29,7 @@ from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format
 from mapgauge.io._options import ReadOptions
+from mapgauge.io._tree_columns import codes_of, expect_texts, points_of
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}
@@ -50,15 +53,64 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f'{key}["{token}"].vectors[{instance}].pts'
 
-    collector = Collector(content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
+    def collector() -> Collector:
+        return Collector(content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
+
+    columns = collector()
+    found = content.columns(_read_columns, columns, key)
+    if found is None:
+        columns = collector()
+        found = _read_objects(content, columns, key)
+    frames = _with_notes(columns, *found, predicted, unshrink).finish()
+    return _unshrunk(frames) if unshrink else frames
+
+
+def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[list[str], list[str]]:
+    """Read a file without faults, fast. Return the tokens of the results and of the truth."""
+    parts = [tree.member(tree.root, name) for name in _PARTS.values()]
+    results, truth = (dict(_frames(tree, part)) for part in parts)
+    chosen = dict.fromkeys(truth, -1) | results if collector.has_confidence else truth
+    rows = np.array(list(chosen.values()), np.int64)
+    there = rows >= 0
+    counts = np.zeros(len(rows), np.int64)
+    counts[there], vectors = tree.items(tree.member(rows[there], "vectors"))
+    sizes, coords = points_of(tree, tree.member(vectors, "pts"))
+    code = codes_of(collector, tree.wholes(tree.member(vectors, "type")))
+    confidence = tree.numbers(tree.member(vectors, "confidence_level")) if collector.has_confidence else None
+    stated = tree.find(vectors, "pts_num")
+    counted = np.flatnonzero(stated >= 0)
+    wrong = counted[tree.numbers(stated[counted]) != sizes[counted]]
+    collector.tokens += chosen
+    frame = np.repeat(np.arange(len(rows)), counts)
+    collector.add_columns(frame, code, confidence, sizes, coords)
+    for i in wrong.tolist():
+        token, first = collector.tokens[frame[i]], int(np.searchsorted(frame, frame[i]))
+        collector.note_wrong_count(f'{key}["{token}"].vectors[{i - first}]')
+    return list(results), list(truth)
+
+
+def _frames(tree: PickleTree, part: Rows) -> Iterator[tuple[str, int]]:
+    return zip(expect_texts(tree.keys(int(part[0]))), tree.pairs(part)[2].tolist(), strict=True)
+
+
+def _read_objects(content: Content, collector: Collector, key: str) -> tuple[list[str], list[str]]:
+    """Read a file with a fault, slowly. Return the tokens of the results and of the truth."""
     results, truth = (collector.check.member(content.document, name, "the pickle") for name in _PARTS.values())
     if not isinstance(results, dict) or not isinstance(truth, dict):
         raise content.error("results and groundTruth must be dictionaries by token")
-    chosen = {token: {"vectors": ()} for token in truth} | results if predicted else truth
+    chosen = {token: {"vectors": ()} for token in truth} | results if collector.has_confidence else truth
     with gc_paused():
         for token, frame in chosen.items():
             _add_frame(collector, token, frame, f'{key}["{token}"]')
-    lacking = [token for token in truth if token not in results] if predicted else []
+    return list(results), list(truth)
+
+
+def _with_notes(
+    collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool
+) -> Collector:
+    """Add what users of these files should know."""
+    there = set(results)
+    lacking = [token for token in truth if token not in there] if predicted else []
     if lacking:
         text = (
             f"{collector.name}: {len(lacking)} of {len(truth)} frames of the truth have no results and are read as "
@@ -71,9 +123,8 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
             "Pass unshrink=True before you compare them with other methods",
             "Before you compare them with other methods, write FILE,unshrink",
         )
-        collector.findings.append(Finding("note", "shrunk", text, len(chosen), remedy=remedy))
-    frames = collector.finish()
-    return _unshrunk(frames) if unshrink else frames
+        collector.findings.append(Finding("note", "shrunk", text, len(collector.tokens), remedy=remedy))
+    return collector
 
 
 def _add_frame(collector: Collector, token: Any, frame: Any, where: str) -> None:

@@ -49,7 +49,8 @@ class Band(NamedTuple):
     move: NDArray[np.uint8]  # (cells,) the move by which the chain entered each cell
     reach: NDArray[np.uint64]  # (runs * BLOCK * 2,) last position to which the value at a run's end was carried
     pairs: NDArray[np.int64]  # (min(n, m), 2) the matched points of a chain: row, column
-    suffix: NDArray[np.float64]  # (2 m + 1,) like prefix, from the end, over two rounds of a closed line
+    late: NDArray[np.float64]  # (m + 1,) like prefix, from the end, in the second of two rounds of a closed line
+    early: NDArray[np.float64]  # (m + 1,) the same in the first round
     column_best: NDArray[np.float64]  # (m,) the largest gain of each column
     tried: NDArray[np.bool_]  # (m,) cuts of a closed line that were tried
     cut_gain: NDArray[np.float64]  # (m,) the gain of each cut of a closed line
@@ -74,7 +75,8 @@ def allocate_band(n, m, runs, cells, closed, saved):
         np.empty(cells, np.uint8),
         np.empty(runs * BLOCK * TWO, np.uint64),
         np.empty((min(n, m), 2), np.int64),
-        np.empty(TWO * m + ONE, np.float64),
+        np.empty(m + ONE, np.float64),
+        np.empty(m + ONE, np.float64),
         np.empty(m, np.float64),
         np.empty(m, np.bool_),
         np.empty(m, np.float64),
@@ -170,7 +172,7 @@ def find_runs(lines, x, y, first, n, cutoff, band):
     x_blocks, y_blocks = blocks_in(n), blocks_in(m)
     y_groups = groups_in(y_blocks)
     block_box, group_box = lines.block_box, lines.group_box
-    first_run, runs, distance = band.first_run, band.runs, band.suffix
+    first_run, runs, distance = band.first_run, band.runs, band.late
     limit = cutoff * cutoff
     found = cells = begin = end = ZERO
     for b in range(x_blocks):

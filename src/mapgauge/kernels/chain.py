@@ -14,6 +14,7 @@ that earlier rows left behind. Only long lines need this, and only for them it i
 
 from typing import NamedTuple
 
+from mapgauge.kernels._extremes import most
 from mapgauge.kernels._jit import ONE, TWO, ZERO, jit
 from mapgauge.kernels.band import AT, HIGH, LOW
 from mapgauge.kernels.lines import BLOCK
@@ -89,13 +90,46 @@ def _scan(prefix, gain, at, position, count, diagonal, best, move):
         above = prefix[position + j]
         matched = diagonal + gain[at + j]
         if move is not None:
-            aside = LEFT if best > above else UP
-            move[at + j] = MATCH if matched > above and matched > best else aside
+            move[at + j] = _move(matched, above, best)
         raised = matched if matched > above else above
         best = raised if raised > best else best
         prefix[position + j] = best
         diagonal = above
     return best, diagonal
+
+
+@jit
+def _scan_block(prefix, gain, at, step, position, count, move):
+    """Process the run of all ``BLOCK`` rows of a block, column by column. Returns the last row's value at its end.
+
+    Rows do not wait for each other: while one is at a column, the row before is already at the next. This takes a third
+    of the time of one row after the other. The gains of the first row start at ``at``, and ``step`` leads to the next.
+    """
+    at_1, at_2, at_3 = at + step, at + step + step, at + step + step + step
+    diagonal = left_0 = left_1 = left_2 = left_3 = prefix[position - ONE]
+    for j in range(count):
+        above = prefix[position + j]
+        matched_0, matched_1 = diagonal + gain[at + j], left_0 + gain[at_1 + j]
+        matched_2, matched_3 = left_1 + gain[at_2 + j], left_2 + gain[at_3 + j]
+        best_0 = most(most(matched_0, above), left_0)
+        best_1 = most(most(matched_1, best_0), left_1)
+        best_2 = most(most(matched_2, best_1), left_2)
+        best_3 = most(most(matched_3, best_2), left_3)
+        if move is not None:
+            move[at + j] = _move(matched_0, above, left_0)
+            move[at_1 + j] = _move(matched_1, best_0, left_1)
+            move[at_2 + j] = _move(matched_2, best_1, left_2)
+            move[at_3 + j] = _move(matched_3, best_2, left_3)
+        diagonal, left_0, left_1, left_2, left_3 = above, best_0, best_1, best_2, best_3
+        prefix[position + j] = best_3
+    return left_3
+
+
+@jit
+def _move(matched, above, left):
+    """The move by which the chain enters a cell with these three choices."""
+    aside = LEFT if left > above else UP
+    return MATCH if matched > above and matched > left else aside
 
 
 @jit
@@ -127,25 +161,36 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
     """
     first_run, runs, gain = band.first_run, band.runs, band.gain
     prefix, reach, rest = band.prefix, band.reach, band.rest
-    cut = reading.cut
+    cut, backward = reading.cut, reading.backward
     prefix[ZERO] = 0.0
-    for t in range(n):
+    t = ZERO
+    while t < n:
         i = row_at(t, n, reading)
         if floor >= 0.0 and prefix[end] + rest[t] <= floor:
             return -1.0
         b = i // BLOCK
         q = i - b * BLOCK
         tail = prefix[end]  # the previous row's value at all positions that are not stored
-        if strip is None and cut == ZERO and first_run[b + ONE] == first_run[b] + ONE:
-            # Most rows have one run and nothing wrapped. Without the bookkeeping below they take a tenth less time.
-            r = first_run[b]
-            low, high = runs[r, LOW], runs[r, HIGH]
-            at = runs[r, AT] + q * (high - low)
+        r = first_run[b]
+        if strip is None and first_run[b + ONE] == r + ONE and (cut <= runs[r, LOW] or runs[r, HIGH] <= cut):
+            # Most rows have one run, which the cut does not divide. They need none of the bookkeeping below.
+            width, wrapped = runs[r, HIGH] - runs[r, LOW], runs[r, LOW] < cut
+            low = runs[r, LOW] + (m - cut) if wrapped else runs[r, LOW] - cut
+            at, high = runs[r, AT] + q * width, low + width
             end = _extend(prefix, end, high, tail)
-            best, _ = _scan(prefix, gain, at, low + ONE, high - low, prefix[low], prefix[low], move)
+            if q == (BLOCK - ONE if backward else ZERO) and t + BLOCK <= n and (backward or i + BLOCK <= n):
+                best = _scan_block(prefix, gain, at, ZERO - width if backward else width, low + ONE, width, move)
+                if move is not None:  # only the last row carries its value, which is the largest
+                    for k in range(BLOCK):
+                        reach[_slot(r, k, wrapped)] = ZERO
+                q = BLOCK - ONE - q
+                t += BLOCK
+            else:
+                best, _ = _scan(prefix, gain, at, low + ONE, width, prefix[low], prefix[low], move)
+                t += ONE
             p = _carry(prefix, high + ONE, end, best)
             if move is not None:
-                reach[_slot(r, q, False)] = p - ONE if p <= end else m
+                reach[_slot(r, q, wrapped)] = p - ONE if p <= end else m
             continue
         if strip is not None:
             first, behind = _strip_at(band.path, t, m, cut, strip)
@@ -181,6 +226,7 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
             p = _carry(prefix, done + ONE, end, best)
             if move is not None:
                 reach[last] = p - ONE if p <= end else m
+        t += ONE
     band.stored[ZERO] = end
     return prefix[end]
 

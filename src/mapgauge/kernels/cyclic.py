@@ -14,6 +14,7 @@ computed by Maes' divide and conquer. Best chains of different cuts need not cro
 cut halfway between two others is therefore searched only in the strip between their chains. This takes O(n m log m).
 """
 
+from mapgauge.kernels._extremes import most
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
 from mapgauge.kernels.band import AT, HIGH, LOW
 from mapgauge.kernels.chain import Reading, heaviest_chain, row_at, trace
@@ -43,10 +44,12 @@ def fewest_close(band, n):
 
 
 @jit
-def _raise(values, begin, end, least):
-    """Raise the values ``begin .. end`` to at least ``least``."""
-    for p in range(begin, end):
-        values[p] = values[p] if values[p] > least else least
+def _carry_back(values, first, last, best):
+    """Raise positions from ``last`` down to ``first`` to ``best`` while it is larger. Values fall with the position."""
+    p = last + ONE
+    while p > first and values[p - ONE] < best:
+        p -= ONE
+        values[p] = best
 
 
 @jit
@@ -54,14 +57,18 @@ def _rest_over_two_rounds(band, n, m, reading, promise, floor):
     """Fill ``rest`` with the gains of the heaviest chains over the double round, from each row on.
 
     Returns the column at which the chain over all rows begins, and whether its gain exceeds ``floor``. Stops as soon as
-    the gain cannot exceed it. This is the mirror image of ``heaviest_chain``: ``suffix[p]`` is the best total gain
-    among the rows seen so far and the columns from ``p`` on. Rows and columns are processed from their ends.
+    the gain cannot exceed it. This is the mirror image of ``heaviest_chain``: rows and columns are processed from their
+    ends, and positions before ``begin`` have the value at ``begin``.
+
+    ``late[p]`` is the best total gain among the rows seen so far and the columns from ``p`` on in the second round.
+    ``early[p]`` is the same for chains that begin in the first round. Behind a match in the first round, a chain may
+    continue anywhere in the second, so with the rows before it gains up to ``late[begin]``. A row of the two rounds is
+    processed in one loop.
     """
-    first_run, runs, gain, suffix, rest = band.first_run, band.runs, band.gain, band.suffix, band.rest
-    for p in range(TWO * m + ONE):
-        suffix[p] = 0.0
-    rest[n] = 0.0
-    first_column = ZERO
+    first_run, runs, gain, rest = band.first_run, band.runs, band.gain, band.rest
+    late, early = band.late, band.early
+    late[m] = early[m] = rest[n] = 0.0
+    begin, first_column = m, ZERO
     for back in range(n):
         t = n - ONE - back
         if rest[t + ONE] + promise <= floor:
@@ -69,34 +76,39 @@ def _rest_over_two_rounds(band, n, m, reading, promise, floor):
         i = row_at(t, n, reading)
         promise -= band.row_best[i]
         b = i // BLOCK
-        count = first_run[b + ONE] - first_run[b]
-        best = diagonal = 0.0
-        done = TWO * m + ONE  # positions from here on have this row's value
-        column = ZERO  # where a match in this row last raised the value
-        for round_ in range(TWO):
-            shift = m if round_ == ZERO else ZERO
-            for k in range(count):
-                r = first_run[b + ONE] - ONE - k
-                low, high = runs[r, LOW] + shift, runs[r, HIGH] + shift
-                at = runs[r, AT] + (i - b * BLOCK) * (high - low)
-                if high < done:  # the previous row's value; directly next to another run, ``diagonal`` already has it
-                    diagonal = suffix[high]
-                _raise(suffix, high, done, best)
-                best = max(best, diagonal)
-                for j in range(high - low):
-                    p = high - ONE - j
-                    behind = suffix[p]
-                    matched = diagonal + gain[at + (p - low)]
-                    raised = matched if matched > behind else behind
-                    column = p if raised > best and matched > behind else column
-                    best = raised if raised > best else best
-                    suffix[p] = best
-                    diagonal = behind
-                done = low
-        _raise(suffix, ZERO, done, best)
-        rest[t] = suffix[ZERO]
+        later, earlier = late[begin], early[begin]
+        best = best_early = 0.0
+        column = column_early = ZERO  # where this row last raised the value
+        done = m  # positions from here on have this row's value
+        for k in range(first_run[b + ONE] - first_run[b]):
+            r = first_run[b + ONE] - ONE - k
+            low, high = runs[r, LOW], runs[r, HIGH]
+            at = runs[r, AT] + (i - b * BLOCK) * (high - low)
+            for p in range(low, begin):
+                late[p], early[p] = later, earlier
+            begin = min(begin, low)
+            diagonal, diagonal_early = late[high], early[high]
+            if done < m:
+                _carry_back(late, high, done - ONE, best)
+                _carry_back(early, high, done - ONE, best_early)
+            best, best_early = most(best, diagonal), most(best_early, diagonal_early)
+            for j in range(high - low):
+                p = high - ONE - j
+                g, behind, behind_early = gain[at + (p - low)], late[p], early[p]
+                raised = most(diagonal + g, behind)
+                raised_early = most(most(diagonal_early, later) + g, behind_early)
+                column = p if raised > best else column
+                column_early = p if raised_early > best_early else column_early
+                best, best_early = most(raised, best), most(raised_early, best_early)
+                late[p], early[p] = best, best_early
+                diagonal, diagonal_early = behind, behind_early
+            done = low
+        if done < m:
+            _carry_back(late, begin, done - ONE, best)
+            _carry_back(early, begin, done - ONE, best_early)
+        rest[t] = most(late[begin], early[begin])
         if rest[t] > rest[t + ONE]:
-            first_column = column if column < m else column - m
+            first_column = column if late[begin] == rest[t] else column_early
     return first_column, rest[ZERO] > floor
 
 
@@ -168,22 +180,23 @@ def gains_of_cuts(band, n, m, first_row, backward):
 
 
 @jit
-def best_cut(band, n, m, first_row, backward, promise, floor, long):
+def best_cut(band, n, m, first_row, backward, promise, floor, move, long):
     """The gain of the heaviest chain over all cuts of a closed y, and its cut; -1 if no gain exceeds ``floor``.
 
     ``row_best`` must be filled, and ``promise`` is its sum. Unless ``long`` is None, the gains of all cuts are computed
-    at once after a few cuts.
+    at once after a few cuts. The first chain, which is usually the best, is recorded in ``move`` unless that is None.
+    Also returns whether a chain was recorded, and whether it is the best.
     """
     reading = Reading(first_row, backward, ZERO)
     cut, promising = _rest_over_two_rounds(band, n, m, reading, promise, floor)
     if not promising:
-        return -1.0, ZERO
+        return -1.0, ZERO, False, False
     rest, tried = band.rest, band.tried
     for j in range(m):
         tried[j] = False
     tried[cut] = True
-    best = max(floor, heaviest_chain(band, n, m, Reading(first_row, backward, cut), floor, None, None, ZERO))
-    chains = 1
+    best = max(floor, heaviest_chain(band, n, m, Reading(first_row, backward, cut), floor, move, None, ZERO))
+    chains, first = 1, cut
     for t in range(n):
         if rest[t] <= best:
             break
@@ -205,4 +218,4 @@ def best_cut(band, n, m, first_row, backward, promise, floor, long):
                     chains += 1
                     if gain > best:
                         best, cut = gain, j
-    return (best if best > floor else -1.0), cut
+    return (best if best > floor else -1.0), cut, True, cut == first and chains <= FEW

@@ -72,6 +72,17 @@ def _least_between(centre, a, first, last):
 
 
 @jit
+def _least_square(points, i, first, last):
+    """The smallest squared distance of a point to the points from ``first`` to ``last``."""
+    if points.shape[0] == 2:
+        return _least_between(points, i, first, last)
+    least = np.inf
+    for j in range(first, last):
+        least = min(least, square_between(points, i, j))
+    return least
+
+
+@jit
 def _far(discs, x, y, limit):
     """The squared distance of centres from which two blocks of lines x and y have no points closer than the limit."""
     apart = (np.sqrt(limit) + discs.radius[x] + discs.radius[y]) * ROUNDING
@@ -122,21 +133,15 @@ def share_covered(lines, discs, x, y, limit, least, covered):
         for i in range(begin, end):
             covered[i] = False
         if _least_between(discs.centre, a, first, last) < far:
-            for b in range(first, last):
-                if _between(discs.centre, a, b) >= far:
-                    continue
-                q = y_start + (b - first) * BLOCK
-                for i in range(begin, end):
-                    if covered[i]:
-                        continue
-                    hit = False
-                    for j in range(q, min(q + BLOCK, y_stop)):
-                        hit = hit | (_square(lines.points, i, j) < limit)
-                    if hit:
-                        covered[i] = True
-                        left -= ONE
-                if left == ZERO:
-                    break
+            low, high = first, last
+            while _between(discs.centre, a, low) >= far:
+                low += ONE
+            while _between(discs.centre, a, high - ONE) >= far:
+                high -= ONE
+            p, q = y_start + (low - first) * BLOCK, min(y_start + (high - first) * BLOCK, y_stop)
+            for i in range(begin, end):
+                covered[i] = _least_square(lines.points, i, p, q) < limit
+                left -= ONE if covered[i] else ZERO
         count += end - begin - left
         rest -= end - begin
         if count + rest < least * n - 0.5:

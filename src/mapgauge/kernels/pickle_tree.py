@@ -250,7 +250,7 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                         hashed += values[members[i], WEIGHT]
                 if before > ZERO:  # other values were added in between: move those of this one together
                     moved += before
-                    if moved > U(1024) + (end >> U(3)):
+                    if moved > U(1 << 16) + (end >> U(3)):
                         return IRREGULAR
                     for i in range(before):
                         members[used + i] = members[values[row, FIRST] + i]

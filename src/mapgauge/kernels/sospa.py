@@ -33,13 +33,12 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move, long):
     """The reading with the heaviest chain, its gain, and whether it is recorded in ``move``. Forwards wins a tie.
 
     ``guess_backward`` says which direction to try first. The second direction must exceed the gain of the first and
-    usually stops after a few rows. Therefore the first is recorded at once, if ``move`` is an array and the lines are
-    open.
+    usually stops after a few rows. Therefore the first is recorded at once, if ``move`` is an array.
     """
     promise = best_of_rows(band, n) if cyclic or not directed else 0.0
     start = fewest_close(band, n) if cyclic else ZERO
     best, best_gain = Reading(ZERO, False, ZERO), 0.0
-    recorded = False
+    recorded = is_best = False
     for second in range(1 if directed else 2):
         backward = guess_backward != (second == 1)
         floor = best_gain
@@ -47,8 +46,9 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move, long):
             floor = max(floor - HALF_STEP, 0.0)
         reading = Reading(start if cyclic or not backward else n - ONE, backward, ZERO)
         if cyclic:
-            gain, cut = best_cut(band, n, m, reading.first_row, backward, promise, floor, long)
-            reading = Reading(reading.first_row, backward, cut)
+            gain, cut, wrote, is_best = best_cut(band, n, m, start, backward, promise, floor, move, long)
+            reading = Reading(start, backward, cut)
+            recorded = recorded and not wrote
         elif second == 0:
             gain = heaviest_chain(band, n, m, reading, -1.0, move, None, ZERO)
         else:
@@ -56,7 +56,7 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move, long):
             gain = heaviest_chain(band, n, m, reading, floor, None, None, ZERO)
         if gain > floor:
             best, best_gain = reading, gain
-            recorded = second == 0 and not cyclic
+            recorded = is_best if cyclic else second == 0
     return best, best_gain, recorded
 
 

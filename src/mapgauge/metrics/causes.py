@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
@@ -53,6 +54,14 @@ class Thresholds:
     reach: float = 2.0  # how far away, in cutoffs, a displaced line may be
     winding: float = 0.25  # share of unmatched points near the partner from which a pair has the wrong shape
     sure: float = 0.5  # confidence from which a false alarm is over-confident
+
+    def __post_init__(self) -> None:
+        """Raise an error for numbers for which the causes are not defined."""
+        bounds = {"covered": (0.01, 1.0), "reach": (1.0, 100.0), "winding": (0.0, 1.0), "sure": (0.0, 1.0)}
+        for name, (least, most) in bounds.items():
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not least <= value <= most:
+                raise InvalidInput(f"the threshold {name} must be between {least:g} and {most:g}, got {value!r}")
 
 
 THRESHOLDS = Thresholds()

@@ -66,8 +66,8 @@ def write_report(
         title: Title of the page.
         causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
             causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If
-            None, they are computed if all results have PLD of order 1 and the geometry, and if there are at most
-            1,200,000 instances. That takes about as long as the evaluation.
+            None, ``causes`` is computed if all results have PLD of order 1 and the geometry, and if there are at most
+            1,200,000 instances. That takes less time than the evaluation.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile

@@ -3,6 +3,7 @@
 const EVERY = "every"; // each instance has the colour of its largest cause
 const causeKeys = meta.causes.map(({ key }) => key);
 const FAINTEST = 0.25; // opacity of a coloured instance that costs little
+const ASIDE = 0.16; // opacity of an instance of another cause, if its confidence is 1
 
 // The cause that an instance is coloured by, and its cost: the chosen one, or its largest one. Null if it is not coloured.
 function causeShown(instance, chosen) {
@@ -20,16 +21,20 @@ function applyCauses(panel, chosen) {
     node.classList.toggle("aside", chosen !== "" && found === null);
     node.classList.toggle("caused", found !== null);
     const colour = found ? meta.causes[found.cause].colour : meta.colours[instance.label];
-    if (layer === "dots") node.querySelector(".outer").setAttribute("stroke", colour);
-    if (node === instance.node) colourLine(instance, colour, found && Math.max(Math.sqrt(found.cost / most), FAINTEST));
+    if (layer === "dots") {
+      node.querySelector(".outer").setAttribute("stroke", colour);
+      node.setAttribute("stroke-opacity", dotsOpacity(instance) * (chosen !== "" && !found ? ASIDE : 1));
+    }
+    const strength = found && Math.max(Math.sqrt(found.cost / most), FAINTEST);
+    if (node === instance.node) colourLine(instance, colour, strength, chosen === "" ? 1 : ASIDE);
   }
 }
 
-// Colours a line by its class if `strength` is null, or by a cause. Light and dark colours need an outline to be seen on
-// any paper.
-function colourLine(instance, colour, strength) {
+// Colours a line by a cause, or by its class if `strength` is null; then `faint` is the opacity of truth. Light and dark
+// colours need an outline to be seen on any paper.
+function colourLine(instance, colour, strength, faint) {
   const stroke = instance.node.querySelector(".stroke");
-  const opacity = strength ?? (instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1));
+  const opacity = strength ?? faint * (instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1));
   stroke.setAttribute("stroke", colour);
   stroke.setAttribute("stroke-opacity", opacity);
   instance.node.querySelector(".casing")?.remove();

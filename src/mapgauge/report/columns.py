@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import METRICS, title_of
-from mapgauge.report.causes import is_first
+from mapgauge.report.causes import is_first, is_pld_again
 from mapgauge.results.frame_table import frame_columns
 from mapgauge.results.results import Results
 from mapgauge.results.values import COUNTS, lists_of_frames
@@ -23,6 +23,7 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
         {"key": value.key, "title": value.words, "whole": False, "printed": is_first(metric, results.metrics)}
         for metric, rows in lists_of_frames(results.metrics)
         for value in metric.with_role("main", "headline", "part")
+        if not (value.role == "main" and is_pld_again(metric, results.metrics))
         if value.key in rows.values(np.zeros(len(rows.columns)), results.protocol)
     ]
     hits = [

@@ -96,10 +96,22 @@ function instancesOf(method, place, side) {
   return found;
 }
 
+// The first cause of each instance, from the numbers of causes.
+const firsts = new Map();
+function firstCauses(counts) {
+  if (!firsts.has(counts)) {
+    const first = new Int32Array(counts.length + 1);
+    counts.forEach((count, i) => (first[i + 1] = first[i] + count));
+    firsts.set(counts, first);
+  }
+  return firsts.get(counts);
+}
+
 // The causes of the costs of an instance, the largest first.
 function causesOf(of, i) {
   const found = [];
-  for (let k = i ? of("causes")[i - 1] : 0; k < of("causes")[i]; k++) found.push({ cause: of("cause")[k], cost: of("cost")[k] });
+  const first = firstCauses(of("causes"));
+  for (let k = first[i]; k < first[i + 1]; k++) found.push({ cause: of("cause")[k], cost: of("cost")[k] });
   return found.sort((a, b) => b.cost - a.cost);
 }
 

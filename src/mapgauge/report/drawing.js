@@ -36,6 +36,8 @@ function pathOf(line, closed) {
 
 const dotsOf = (line, places) => places.map((i) => `M${line.x[i] / METRE} ${-line.y[i] / METRE}h0`).join("");
 
+const dotsOpacity = (instance) => (instance.side === "truth" || instance.match ? 1 : instance.confidence);
+
 function unmatchedPoints(instance) {
   const all = Array.from(instance.line.x.keys());
   if (!instance.match) return all;
@@ -152,9 +154,8 @@ function drawScene(panel, frame) {
       const d = dotsOf(instance.line, unmatchedPoints(instance));
       if (!d || !meta.matched) return [];
       const colour = meta.colours[instance.label];
-      const faint = instance.side === "truth" || instance.match ? 1 : instance.confidence;
       const dots = [svgElement("path", { class: "outer", d, stroke: colour }), svgElement("path", { class: "inner", d })];
-      instance.dots = svgElement("g", { class: `dots ${instance.side}`, "stroke-opacity": faint }, ...dots);
+      instance.dots = svgElement("g", { class: `dots ${instance.side}`, "stroke-opacity": dotsOpacity(instance) }, ...dots);
       return [add("dots", instance, instance.dots)];
     });
   const pairs = scene.matches.map((match) => {

@@ -6,12 +6,12 @@ const DRAWN = "drawn"; // the filter for all frames that can be drawn; other fil
 const scroller = document.getElementById("scroller");
 const list = document.getElementById("list");
 
-// The width of a column in pixels. The longest word of a title must fit, with an arrow. Long tokens are cut.
+// The width of a column in pixels. The longest word of a title must fit. Long tokens are cut.
 function widthOf(key) {
   const longest = (texts) => texts.reduce((most, text) => Math.max(most, text.length), 0);
   if (key === "token") return Math.min(Math.max(8 * longest(meta.tokens) + 38, 110), 246);
   if (key === "scene") return Math.min(Math.max(9 * longest(meta.scenes) + 18, 80), 150);
-  return Math.max(76, 8.5 * longest(labelOf(key).split(" ")) + 28);
+  return Math.max(76, 8.5 * longest(labelOf(key).split(" ")) + 18);
 }
 
 // A long token without its middle. Tokens of one log differ only at the end.
@@ -91,9 +91,10 @@ function markSort(state) {
 // Scrolls sideways until a column is seen. The first column always is.
 function scrollToColumn(key) {
   const head = list.querySelector(`thead th[data-key="${key}"]`);
-  const [first, from, to] = [list.querySelector("thead th").offsetWidth, head.offsetLeft, head.offsetLeft + head.offsetWidth];
+  const [first, left] = [list.querySelector("thead th").offsetWidth, scroller.getBoundingClientRect().left + scroller.clientLeft];
+  const { left: from, right: to } = head.getBoundingClientRect();
   if (columnKeys.indexOf(key) < 1) return;
-  if (from - first < scroller.scrollLeft || to > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = from - first;
+  if (from < left + first || to > left + scroller.clientWidth) scroller.scrollLeft += from - left - first;
 }
 
 let made = { rows: null, columns: null, first: 0, last: 0 }; // what is in the page now

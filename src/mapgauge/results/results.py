@@ -166,7 +166,7 @@ class Results:
 
     def without_data(self) -> "Results":
         """Return the same results without predictions and truth."""
-        return replace(self, sides=None)
+        return replace(self, summary=replace(self.summary, records=self.inputs), sides=None)
 
     def frames(
         self, sort: str | None = None, *, class_name: str | None = None, count: int | None = None

@@ -43,6 +43,23 @@ class Input(NamedTuple):
         return self._asdict() | {"history": None if self.history is None else [s._asdict() for s in self.history]}
 
 
+class InputsOf:
+    """Computes the records of both sides when they are asked for. Their hashes take as long as reading them."""
+
+    def __init__(self, predictions: MapFrames, truth: MapFrames, tracks: tuple[bool, bool]) -> None:
+        """Keep both sides, and whether a metric uses their tracks."""
+        self._sides: tuple[MapFrames, MapFrames] | None = (predictions, truth)
+        self._tracks = tracks
+
+    @cached_property
+    def both(self) -> tuple[Input, Input]:
+        """The records. Both sides are released."""
+        assert self._sides is not None  # until now
+        x, y = (Input.of(side, tracks=used) for side, used in zip(self._sides, self._tracks, strict=True))
+        self._sides = None
+        return x, y
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """Inputs, settings, and the values of all classes, pooled over all frames."""
@@ -51,12 +68,17 @@ class Summary:
     metrics: tuple[str, ...]
     class_names: tuple[str, ...]
     ranges: tuple[float, ...]
-    inputs: tuple[Input, Input]
+    records: tuple[Input, Input] | InputsOf  # of predictions and truth, or what computes them when needed
     frames_missing: int
     frames_ignored: int
     findings: tuple[Finding, ...]
     version: str
     source: Totals | Scores  # totals, or the rows from which they are computed when needed
+
+    @property
+    def inputs(self) -> tuple[Input, Input]:
+        """The records of predictions and truth."""
+        return self.records.both if isinstance(self.records, InputsOf) else self.records
 
     @cached_property
     def totals(self) -> Totals:
@@ -79,6 +101,16 @@ class Summary:
         there = (self.totals.predicted + self.totals.true > 0).tolist()
         return tuple(name for name, any_there in zip(self.class_names, there, strict=True) if not any_there)
 
+    @property
+    def frames(self) -> dict[str, int]:
+        """Numbers of frames that were evaluated, missing from the predictions, ignored, and without truth."""
+        return {
+            "evaluated": self.totals.frames,
+            "missing": self.frames_missing,
+            "ignored": self.frames_ignored,
+            "without_truth": self.totals.without_truth,
+        }
+
     def keys(self, metric: str) -> list[str]:
         """Return the keys of the values of a metric, in the order of tables."""
         found = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
@@ -99,12 +131,7 @@ class Summary:
             "mapgauge": self.version,
             "protocol": self.protocol.to_dict(),
             "inputs": {"predictions": self.inputs[0].to_dict(), "truth": self.inputs[1].to_dict()},
-            "frames": {
-                "evaluated": self.totals.frames,
-                "missing": self.frames_missing,
-                "ignored": self.frames_ignored,
-                "without_truth": self.totals.without_truth,
-            },
+            "frames": self.frames,
             "classes": self.classes,
             "mean": self.mean,
             "without_value": list(self.without_value),

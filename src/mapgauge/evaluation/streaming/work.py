@@ -83,8 +83,9 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
 
 def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[int, int]:
     """Return the content hash of both sides, with tracks where a metric uses them."""
-    tracks = uses_tracks(job.metrics)
-    return content_hash(predictions, tracks=tracks[0]), content_hash(truth, tracks=tracks[1])
+    both = zip((predictions, truth), uses_tracks(job.metrics), strict=True)
+    x, y = (content_hash(side, tracks=tracks, compiled=True) for side, tracks in both)
+    return x, y
 
 
 class Reread(NamedTuple):

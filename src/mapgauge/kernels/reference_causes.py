@@ -1,0 +1,186 @@
+"""The causes of errors, and lengths and offsets of matched points, in plain Python: the reference for the tests.
+
+This file stays unoptimised. ``docs/explanation/anatomy.md`` has the definitions. A line has ``points`` without a
+closing point, ``label``, ``confidence`` and ``closed``. A match is a true line and pairs of matched points, by
+prediction.
+"""
+
+import math
+from collections import defaultdict
+
+from mapgauge.kernels.reference import distances
+
+
+def covered(line, other, limit):
+    """For each point of a line, whether a point of the other line is closer than the limit."""
+    return [min(row, default=math.inf) < limit for row in distances(line.points, other.points)]
+
+
+def share(line, other, limit):
+    """The share of a line that another line covers."""
+    return sum(covered(line, other, limit)) / len(line.points)
+
+
+def nearest(line, other):
+    """For each point of a line, the nearest point of the other line."""
+    return [min(range(len(row)), key=row.__getitem__) for row in distances(line.points, other.points).tolist()]
+
+
+def value(cost, pairs, n, m, cutoff):
+    """SOSPA of order 1 of a matching, and its normalised form."""
+    total = cost + cutoff / 2 * (n + m - 2 * pairs)
+    saturation = total / (cutoff / 2 * (n + m))
+    return total, 2 * saturation / (1 + saturation)
+
+
+def cause_of_false(x, truth, taken, rules):
+    """The cause of a prediction as if it were unmatched, the true line it is about, and the share of that line."""
+    cutoff, reach, least, _, sure = rules
+    own = [j for j, y in enumerate(truth) if y.label == x.label]
+    others = [j for j, y in enumerate(truth) if y.label != x.label]
+    over = {(j, k) for j in own for k, near in enumerate(covered(truth[j], x, cutoff)) if near}
+    inside = sum(any(flags) for flags in zip(*(covered(x, truth[j], cutoff) for j in own), strict=True))
+    if over and inside >= least * len(x.points):
+        best = max(own, key=lambda j: share(x, truth[j], cutoff))
+        if 2 * len(over & taken) >= len(over):
+            return "duplicate", best, 0.0
+        taken |= over
+        lines = sum(share(truth[j], x, cutoff) >= least for j in own)
+        return "merge" if lines > 1 else "fragment", best, 0.0
+    for cause, places, limit, both in (("wrong_class", others, cutoff, False), ("displaced", own, reach, True)):
+        fits = {j: (share(x, truth[j], limit), share(truth[j], x, limit)) for j in places}
+        fits = {j: (a, b) for j, (a, b) in fits.items() if a >= least and (b >= least or not both)}
+        if fits:
+            best = max(fits, key=lambda j: sum(fits[j]))
+            return cause, best, fits[best][1]
+    return "over_confident" if x.confidence >= sure else "background", None, 0.0
+
+
+def causes_of_frame(predictions, truth, match, rules):
+    """The costs of a frame by class and cause.
+
+    Args:
+        predictions: Lines with different confidences.
+        truth: Lines, with fewer points first. The first of several that fit equally well is taken.
+        match: The optimal assignment.
+        rules: Cutoff, reach, and the shares ``covered``, ``winding`` and ``sure``.
+    """
+    cutoff, reach, least, winding, _ = rules
+    costs = defaultdict(float)  # by class and cause
+    loose, taken = set(), set()
+    for i, (j, _) in match.items():
+        x, y = predictions[i], truth[j]
+        if max(share(x, y, cutoff), share(y, x, cutoff)) < least:
+            loose.add(i)
+        else:
+            taken |= {(j, k) for k, near in enumerate(covered(y, x, cutoff)) if near}
+    cause, explained = {}, defaultdict(float)
+    free, proper = defaultdict(float), defaultdict(float)  # by true line and point: the highest confidence
+    for i in sorted(range(len(predictions)), key=lambda i: -predictions[i].confidence):
+        x, alone = predictions[i], i not in match or i in loose
+        mate, pairs = match.get(i, (None, []))
+        if alone:
+            cause[i], j, part = cause_of_false(x, truth, taken, rules)
+            explained[j, cause[i]] = max(explained[j, cause[i]], x.confidence * part)
+        for j, y in enumerate(truth):
+            if j != mate and y.label == x.label:
+                flags, points = covered(y, x, cutoff), nearest(y, x)
+                for k in range(len(y.points)):
+                    if flags[k] and points[k] not in {a for a, _ in pairs}:
+                        where = free if alone else proper
+                        where[j, k] = max(where[j, k], x.confidence)
+
+    def add_missed(j, cost):
+        """Add a cost of a missed line. A prediction explains it as far as it is confident."""
+        y = truth[j]
+        merge = [min(proper[j, k] / y.confidence, 1) for k in range(len(y.points))]
+        rest = 1.0
+        shares = {
+            "merge": sum(merge) / len(merge),
+            "fragment": sum(min(free[j, k] / y.confidence, 1 - m) for k, m in enumerate(merge)) / len(merge),
+            "wrong_class": explained[j, "wrong_class"] / y.confidence,
+            "displaced": explained[j, "displaced"] / y.confidence,
+            "missed": 1.0,
+        }
+        for name, part in shares.items():
+            costs[y.label, name] += cost * min(part, rest)
+            rest -= min(part, rest)
+
+    for j in set(range(len(truth))) - {j for j, _ in match.values()}:
+        add_missed(j, truth[j].confidence / 2)
+    for i, x in enumerate(predictions):
+        if i not in match:
+            costs[x.label, cause[i]] += x.confidence / 2
+            continue
+        j, pairs = match[i]
+        y = truth[j]
+        if i in loose and x.confidence < y.confidence:
+            add_missed(j, (y.confidence - x.confidence) / 2)
+        else:
+            name = "under_confident" if x.confidence < y.confidence else "over_confident"
+            costs[x.label, name] += abs(x.confidence - y.confidence) / 2
+        cost = sum(math.dist(x.points[a], y.points[b]) for a, b in pairs)
+        total, distance = value(cost, len(pairs), len(x.points), len(y.points), cutoff)
+        if total == 0:
+            continue
+        weight = min(x.confidence, y.confidence)
+        costs[x.label, "localisation"] += weight * distance * cost / total
+        unit = weight * distance * cutoff / 2 / total  # of an unmatched point
+        matched = {a for a, _ in pairs}, {b for _, b in pairs}
+        sides = []
+        for mine, other, of_mine, of_other in ((x, y, *matched), (y, x, *matched[::-1])):
+            flags, wide, points = covered(mine, other, cutoff), covered(mine, other, reach), nearest(mine, other)
+            ends = () if other.closed else (0, len(other.points) - 1)
+            beside = [near and point not in ends for near, point in zip(flags, points, strict=True)]
+            apart = [near and point not in of_other for near, point in zip(wide, points, strict=True)]
+            sides.append([(k, beside[k], apart[k]) for k in range(len(mine.points)) if k not in of_mine])
+        many = sum(beside for side in sides for _, beside, _ in side) > winding * (len(x.points) + len(y.points))
+        mixed = x.closed != y.closed
+        winds = "wrong_shape" if mixed or many else "localisation"
+        merged = [covered(x, z, cutoff) for k, z in enumerate(truth) if k != j and z.label == x.label]
+        for k, beside, apart in sides[0]:
+            past = "wrong_shape" if mixed else "displaced" if apart else "extent"
+            own = "merge" if any(flags[k] for flags in merged) else cause[i] if i in loose else past
+            costs[x.label, winds if beside else own] += unit
+        for k, beside, apart in sides[1]:
+            past = "wrong_shape" if mixed else "displaced" if apart else "extent"
+            part = 0.0 if beside else min(max(free[j, k], proper[j, k]) / weight, 1)
+            costs[x.label, "fragment"] += unit * part
+            if not beside and i in loose:
+                add_missed(j, unit * (1 - part))
+            else:
+                costs[x.label, winds if beside else past] += unit * (1 - part)
+    return costs
+
+
+def lengths_of_points(line):
+    """The length that each point of a line stands for: half of the two pieces beside it."""
+    n = len(line.points)
+    steps = [math.dist(line.points[k], line.points[(k + 1) % n]) for k in range(n if line.closed else n - 1)]
+    return [((steps[k] if k < len(steps) else 0) + (steps[k - 1] if k or line.closed else 0)) / 2 for k in range(n)]
+
+
+def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
+    """By class: metres that are true, found, predicted and right, and the weights of offsets of matched points."""
+    sums = defaultdict(lambda: [0.0] * (10 + bins))
+    for j, y in enumerate(truth):
+        mate = next((i for i, (other, _) in match.items() if other == j), None)
+        matched = set() if mate is None else {b for _, b in match[mate][1]}
+        lengths = lengths_of_points(y)
+        found = sum(lengths[k] for k in matched)
+        parts = sum(lengths), found, found if mate is not None and predictions[mate].confidence >= sure else 0.0
+        sums[y.label][:3] = [a + b for a, b in zip(sums[y.label], parts, strict=False)]
+    for i, x in enumerate(predictions):
+        j, pairs = match.get(i, (None, []))
+        lengths = lengths_of_points(x)
+        right, certain = sum(lengths[a] for a, _ in pairs), x.confidence >= sure
+        parts = x.confidence * sum(lengths), x.confidence * right, certain * sum(lengths), certain * right
+        for a, b in pairs:
+            weight, offset = min(x.confidence, truth[j].confidence), math.dist(x.points[a], truth[j].points[b])
+            sums[x.label][7:10] = [
+                old + new
+                for old, new in zip(sums[x.label][7:10], (weight, weight * offset, weight * cutoff), strict=True)
+            ]
+            sums[x.label][10 + min(int(offset * bins / cutoff), bins - 1)] += weight
+        sums[x.label][3:7] = [a + b for a, b in zip(sums[x.label][3:7], parts, strict=True)]
+    return sums

@@ -1,0 +1,42 @@
+"""Work in threads: the order of outcomes, and what runs beside it."""
+
+import threading
+
+import pytest
+
+from mapgauge.scoring.threads import Beside, in_threads
+
+
+def fail(what: str) -> None:
+    raise ValueError(what)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_outcomes_are_in_the_order_of_tasks_and_functions_beside_have_run(workers: int) -> None:
+    first, second = Beside(lambda: 7), Beside(lambda: "x")
+    counts: list[tuple[int, int]] = []
+    found = in_threads(lambda k: k * k, range(20), workers, lambda *now: counts.append(now), [first, second])
+    assert found == [k * k for k in range(20)]
+    assert (first.outcome, second.outcome) == (7, "x")
+    assert counts == [(k + 1, 20) for k in range(20)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("task", [0, 5])
+def test_an_error_beside_comes_before_that_of_a_task(workers: int, task: int) -> None:
+    def work(k: int) -> None:
+        if k == task:
+            fail("task")
+
+    others = [Beside(lambda: None), Beside(lambda: fail("beside")), Beside(lambda: fail("later"))]
+    with pytest.raises(ValueError, match="beside"):
+        in_threads(work, range(9), workers, beside=others)
+    with pytest.raises(ValueError, match="task"):
+        in_threads(work, range(9), workers, beside=others[:1])
+
+
+def test_one_worker_starts_no_thread() -> None:
+    seen: set[int] = set()
+    note = Beside(lambda: seen.add(threading.get_ident()))
+    in_threads(lambda _: seen.add(threading.get_ident()), range(3), 1, beside=[note])
+    assert seen == {threading.get_ident()}
