@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mapgauge import kernels
 from mapgauge.errors import MapgaugeError
+from mapgauge.kernels.watching import WATCH
 
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
@@ -47,6 +48,7 @@ def main() -> None:
 def _run() -> int | str | None:
     """Run the command line and return the exit code. Errors are reported on stderr."""
     code: int | str | None = FAILED
+    WATCH.interrupted = False
     try:
         try:
             from mapgauge.cli.app import app
@@ -67,6 +69,8 @@ def _run() -> int | str | None:
         code = _of_system(error)
     except Exception as error:
         code = _unexpected(error)
+    finally:
+        WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
 
 
