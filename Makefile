@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-report bench-against clean
+.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-report bench-cold bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -78,6 +78,9 @@ bench-confidence: .venv-bench/installed
 
 bench-anatomy: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_anatomy
+
+bench-cold: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_cold
 
 bench-report: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_report

@@ -118,6 +118,17 @@ def test_kernels_stand_alone() -> None:
             assert all(other.split(".")[0] == "kernels" for other in imports_of(name)), name
 
 
+def test_kernels_do_not_raise() -> None:
+    """A kernel inside a kernel has no environment for exceptions (``kernels/_inner.py``)."""
+    for path in (PACKAGE / "kernels").glob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text())):
+            if isinstance(function, ast.FunctionDef) and any(
+                isinstance(one, ast.Name) and one.id.startswith("jit") for one in function.decorator_list
+            ):
+                wrong = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Raise | ast.Assert)]
+                assert not wrong, f"{path.name}:{wrong}"
+
+
 def test_no_module_is_longer_than_one_idea() -> None:
     long = {name: count for name in MODULES if (count := len(MODULES[name].read_text().splitlines())) > 320}
     assert not long, long

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.kernels.watching import WATCH
 
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
@@ -45,6 +46,7 @@ def main() -> None:
 def _run() -> int | str | None:
     """Run the command line and return the exit code. Errors are reported on stderr."""
     code: int | str | None = FAILED
+    WATCH.interrupted = False
     try:
         try:
             from mapgauge.cli.app import app
@@ -65,6 +67,8 @@ def _run() -> int | str | None:
         code = _of_system(error)
     except Exception as error:
         code = _unexpected(error)
+    finally:
+        WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
 
 

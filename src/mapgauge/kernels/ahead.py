@@ -62,6 +62,8 @@ class _Ahead:
         if event is None:
             return
         while not event.wait(_TICK):
+            if WATCH.interrupted:  # Python waits for all threads before it ends
+                raise KeyboardInterrupt
             WATCH.report(self.done, self.of, self.begun)
         WATCH.clear()
 

@@ -18,6 +18,7 @@ class Watch:
     clear: Callable[[], None] = lambda: None
     done: int = 0
     begun: float = 0.0
+    interrupted: bool = False  # threads then stop waiting for kernels
 
     def report(self, done: int, of: int | None, begun: float) -> None:
         """Report a number of kernels and the time since ``begun``."""

@@ -1,0 +1,55 @@
+"""Measures first commands with nothing compiled: with processes that compile, without them, and with all compiled.
+
+Run it with ``python -m benchmarks.bench_cold [FRAMES]``. It prints a table in GitHub markdown. Each row has its own
+cache, which is empty at first. The last column is the ratio of the first run to the run with everything compiled.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import mapgauge as mg
+
+LINE = "[[0, 0], [1, 0]]"
+
+
+def seconds(command: list[str], cache: Path, compilers: str | None) -> tuple[float, float]:
+    """Return the wall time and the processor time of a command, with all its processes."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    if compilers is not None:
+        environment["MAPGAUGE_COMPILERS"] = compilers
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main(frames: int) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        predictions, truth = mg.demo.demo_world(frames)
+        mg.write(predictions, folder / "predictions.json", "streammapnet")
+        mg.write(truth, folder / "truth.geojson")
+        evaluate = ["-m", "mapgauge", "evaluate", str(folder / "predictions.json"), str(folder / "truth.geojson")]
+        commands = {
+            f"`mapgauge evaluate`, {frames} frames": evaluate,
+            f"`mapgauge evaluate --brief`, {frames} frames": [*evaluate, "--brief"],
+            "`mg.sospa` of two small lines": ["-c", f"import mapgauge as mg; mg.sospa({LINE}, {LINE}, cutoff=1.0)"],
+            "`mapgauge compile`": ["-m", "mapgauge", "compile"],
+        }
+        print("| command | first run, s | without processes, s | processor, s | compiled, s | ratio |")
+        print("| --- | ---: | ---: | ---: | ---: | ---: |")
+        for k, (called, command) in enumerate(commands.items()):
+            alone, work = seconds(command, folder / f"{k}-alone", "0")
+            first, _ = seconds(command, folder / f"{k}", None)
+            again = min(seconds(command, folder / f"{k}", None)[0] for _ in range(3))
+            print(f"| {called} | {first:.1f} | {alone:.1f} | {work:.1f} | {again:.1f} | {first / again:.1f} |")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 80)
