@@ -33,9 +33,8 @@ def main(frames: int) -> None:
     both = ["completeness", "causes"]
     print(f"| evaluate: PLD, Chamfer-AP, Fréchet-AP | {seconds(lambda: mg.evaluate(x, y, workers=1)):.1f} |")
     names = ("pld", "ap_chamfer", "ap_frechet", *both)
-    print(
-        f"| the same, completeness and causes in one pass | {seconds(lambda: mg.evaluate(x, y, metrics=names, workers=1)):.1f} |"
-    )
+    one_pass = seconds(lambda: mg.evaluate(x, y, metrics=names, workers=1))
+    print(f"| the same, completeness and causes in one pass | {one_pass:.1f} |")
     print(f"| completeness and offsets alone | {seconds(lambda: with_metrics(results, ['completeness'], 1)):.1f} |")
     print(
         f"| completeness and causes, in a pass of their own | {seconds(lambda: with_metrics(results, both, 1)):.1f} |"

@@ -35,7 +35,7 @@ def spoiled(rng: np.random.Generator, points: Points) -> Points:
     if kind == 1:
         return noisy[::-1]
     if kind == 2:
-        return np.add(noisy, rng.choice([-2.0, 2.0], 2))
+        noisy += rng.choice([-2.0, 2.0], 2)
     if kind == 3:
         return np.concatenate([noisy, np.add(noisy[-1:], [[0.8, 0.1], [1.7, 0.2], [2.5, 0.1]])])
     if kind == 4:
