@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Choose: TypeAlias = Callable[["MapFrames", "MapFrames"], "tuple[MapFrames, MapFrames]"]
 
 _OF_EVALUATION = (
-    *(known.name for known in fields(Reading)),
+    *(known.name for known in fields(Reading) if known.compare),
     *("protocol", "cutoff", "chamfer", "frechet", "sospa", "spacing", "count", "classes", "crop", "ignore_unknown"),
 )
 

@@ -37,7 +37,8 @@ class Reading:
     auto_axes: bool = False
     unshrink: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)  # names in the file, by name
-    workers: int | None = None  # number of threads; None for one per processor
+    # The number of threads; None for one per processor. It does not change what is read.
+    workers: int | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, context: typer.Context) -> "Reading":

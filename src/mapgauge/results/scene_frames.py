@@ -57,6 +57,7 @@ def seconds_of(times: Indices | None) -> list[float] | None:
 
     Data sets have times since 1970 in seconds, milliseconds, microseconds or nanoseconds. Their size tells which.
 
+    >>> import numpy as np
     >>> seconds_of(np.array([1_700_000_000_000_000, 1_700_000_000_500_000]))
     [0.0, 0.5]
     >>> seconds_of(np.array([0, 1, 2]))
