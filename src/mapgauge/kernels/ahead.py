@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -36,23 +37,27 @@ class _Ahead:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.left: list[Compiled] = []
+        self.unfinished: Counter[str] = Counter()  # a kernel can be compiled for several types
         self.finished: dict[str, threading.Event] = {}
         self.of = 0
         self.done = 0
         self.begun = 0.0
+        self.drivers = 0
         self.running: set[subprocess.Popen[str]] = set()
 
     def add(self, kernels: Sequence[Compiled], processes: int) -> None:
         """Begin to compile some kernels."""
         with self.lock:
-            if not self.left and not self.running:
+            if not self.drivers:
                 self.begun, self.of, self.done = time.monotonic(), 0, 0
             self.left += kernels
             self.of += len(kernels)
             for one in kernels:
+                self.unfinished[one.kernel] += 1
                 self.finished.setdefault(one.kernel, threading.Event())
                 _jit.PENDING[one.kernel] = self.wait
-            more = min(processes, len(self.left)) - len(self.running)
+            more = max(min(processes, len(self.left)) - self.drivers, 0)
+            self.drivers += more
         for _ in range(more):
             threading.Thread(target=self._drive, daemon=True).start()
 
@@ -67,43 +72,57 @@ class _Ahead:
             WATCH.report(self.done, self.of, self.begun)
         WATCH.clear()
 
-    def next(self, before: Compiled | None) -> Compiled | None:
-        """Return the next kernel to compile, if there is one. ``before`` is finished, whether it went well or not."""
+    def _take(self) -> Compiled | None:
+        """Return the next kernel to compile, if there is one."""
         with self.lock:
-            if before is not None:
-                self.done += 1
-            following = self.left.pop(0) if self.left else None
-            if before is not None and all(before.kernel != one.kernel for one in self.left):
-                self._finish(before.kernel)
-            return following
+            return self.left.pop(0) if self.left else None
 
-    def _finish(self, kernel: str) -> None:
+    def _finish(self, one: Compiled) -> None:
+        """Count a kernel as finished, whether it went well or not."""
+        with self.lock:
+            self.done += 1
+            self.unfinished[one.kernel] -= 1
+            if not self.unfinished[one.kernel]:
+                self._release(one.kernel)
+
+    def _release(self, kernel: str) -> None:
+        """Let those go on that wait for a kernel."""
         _jit.PENDING.pop(kernel, None)
-        self.finished.pop(kernel).set()
+        event = self.finished.pop(kernel, None)
+        if event is not None:
+            event.set()
 
     def _drive(self) -> None:
         """Run one process and give it one kernel after the other."""
         process = _start()
-        if process is not None:
-            self.running.add(process)
-        one: Compiled | None = None
-        with contextlib.suppress(OSError):
-            if process is not None and process.stdin and process.stdout and _is_same(process.stdout.readline()):
-                while (one := self.next(one)) is not None:
+        try:
+            if process is not None:
+                self.running.add(process)
+                self._compile_in(process)
+        finally:
+            self.stop([process] if process is not None else [])
+            with self.lock:
+                self.drivers -= 1
+                if not self.drivers:  # whatever is left is compiled where it is called
+                    self.left.clear()
+                    self.unfinished.clear()
+                    for kernel in list(self.finished):
+                        self._release(kernel)
+
+    def _compile_in(self, process: "subprocess.Popen[str]") -> None:
+        """Give one kernel after the other to a process, until none is left or the process has ended."""
+        if process.stdin is None or process.stdout is None or not _is_same(process.stdout.readline()):
+            return
+        answer = _READY
+        while answer and (one := self._take()) is not None:
+            answer = ""
+            try:
+                with contextlib.suppress(OSError):  # it has ended
                     process.stdin.write("\t".join((one.kernel, *one.types)) + "\n")
                     process.stdin.flush()
-                    if not process.stdout.readline():
-                        break  # it has ended
-        self.stop([process] if process is not None else [])
-        with self.lock:
-            if one is not None:
-                self.done += 1
-                self.finished.get(one.kernel, threading.Event()).set()
-                _jit.PENDING.pop(one.kernel, None)
-            if not self.running:  # whatever is left is compiled where it is called
-                self.left.clear()
-                for kernel in list(self.finished):
-                    self._finish(kernel)
+                    answer = process.stdout.readline()
+            finally:
+                self._finish(one)
 
     def stop(self, processes: Iterable["subprocess.Popen[str]"]) -> None:
         """End processes."""
