@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numba
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
-from mapgauge.kernels import signatures
+from mapgauge.kernels import ahead, signatures
 from mapgauge.kernels.signatures import in_words, kernel_named, type_from
 from mapgauge.kernels.watching import Watch
 
@@ -113,3 +114,39 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
     before = shown.getvalue()
     watch.started()
     assert shown.getvalue() == before
+
+
+class _Compiler:
+    """Stands in for a process that compiles. It answers once as many kernels are under way as there are processes."""
+
+    def __init__(self, together: threading.Barrier, ends: bool) -> None:
+        self.stdin = io.StringIO()
+        self.stdout = self
+        self._answers = iter([ahead._identity(), "" if ends else "compiled", "compiled"])
+        self._together = together
+
+    def readline(self) -> str:
+        answer = next(self._answers)
+        if answer != ahead._identity():
+            self._together.wait(20)
+        return answer
+
+    def close(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+    def wait(self) -> None: ...
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_kernel_of_two_types_in_two_processes_holds_nobody_up(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(2)
+    monkeypatch.setattr(ahead, "_start", lambda: _Compiler(together, ends))
+    work = ahead._Ahead()
+    work.add([signatures.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], 2)
+    waiting = threading.Thread(target=work.wait, args=("a.kernel",), daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    assert not work.finished
+    assert work.done == 2
