@@ -34,6 +34,21 @@ def _read(folder: Path) -> None:
         mg.read(path)
 
 
+def _pickles(folder: Path) -> None:
+    from mapgauge.demo import demo_world
+
+    mg.write(demo_world(20, seed=0, quality="good")[1], folder / "truth.pkl", "streammapnet-truth")
+    mg.read(folder / "truth.pkl")
+
+
+def _streaming(folder: Path) -> None:
+    from mapgauge.demo import demo_world
+    from mapgauge.frames.content_hash import content_hash
+
+    for side in demo_world(20, seed=0, quality="good"):
+        content_hash(side, compiled=True)
+
+
 def _evaluate(metric: str) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
         from mapgauge.demo import demo_world
@@ -77,6 +92,8 @@ WORK: dict[str, Callable[[Path], None]] = {
     "words": _words,
     "report": _report,
     "distances": _distances,
+    "pickles": _pickles,
+    "streaming": _streaming,
 }
 
 
