@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
 
-TESTED = ((0, 61), (0, 68))  # the oldest and the newest version of numba
+from mapgauge.kernels._loading import IS_TESTED
 
 
 class _WithoutEnvironments:
@@ -107,4 +107,4 @@ def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-compile_inner = _inner if TESTED[0] <= numba.version_info.short <= TESTED[1] else None
+compile_inner = _inner if IS_TESTED else None

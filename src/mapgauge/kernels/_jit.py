@@ -146,8 +146,3 @@ def jit(function: F) -> F:
 def jit_allocating(function: F) -> F:
     """Compile as ``jit`` does, for the few functions that allocate arrays."""
     return _compile(function)
-
-
-def jit_maximum(function: F) -> F:
-    """Compile as ``jit`` does, for loops that only take maxima of numbers that are not NaN, in any order."""
-    return _compile(function, fastmath={"nnan", "nsz"}, **_LEAN)

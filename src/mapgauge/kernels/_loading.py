@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from numba.core.runtime.nrt import rtsys
 
-# From the oldest to the newest version of numba on which this was tested.
+# From the oldest to the newest version of numba on which this and ``_inner.py`` were tested.
 IS_TESTED = (0, 61) <= numba.version_info.short <= (0, 68)
 
 

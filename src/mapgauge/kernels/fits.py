@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, jit_maximum
+from mapgauge.kernels._extremes import least as lesser
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.lines import (
     BLOCK,
     FIRST_BLOCK,
@@ -61,14 +62,13 @@ def _square(points, i, j):
     return _between(points, i, j) if points.shape[0] == 2 else square_between(points, i, j)
 
 
-@jit_maximum
+@jit
 def _least_between(centre, a, first, last):
     """The smallest squared distance of a centre to the centres from ``first`` to ``last``."""
-    least = np.inf
+    square = np.inf
     for b in range(first, last):
-        square = _between(centre, a, b)
-        least = square if square < least else least
-    return least
+        square = lesser(square, _between(centre, a, b))
+    return square
 
 
 @jit
@@ -76,10 +76,10 @@ def _least_square(points, i, first, last):
     """The smallest squared distance of a point to the points from ``first`` to ``last``."""
     if points.shape[0] == 2:
         return _least_between(points, i, first, last)
-    least = np.inf
+    square = np.inf
     for j in range(first, last):
-        least = min(least, square_between(points, i, j))
-    return least
+        square = lesser(square, square_between(points, i, j))
+    return square
 
 
 @jit

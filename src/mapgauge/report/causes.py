@@ -19,9 +19,9 @@ from mapgauge.report.pack import Arrays
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 
-# Instances of all methods up to which causes are computed unless they are switched off. An instance takes about 10 us,
-# so one method on the 6,019 frames of the nuScenes validation set takes 5 s of one core, which is less than its
-# evaluation.
+# Instances of all methods up to which causes are computed unless they are switched off. Together with
+# completeness, an instance takes about 8 us: 4.4 s of one core for a method on the 6,019 frames of the nuScenes
+# validation set.
 LIMIT = 1_200_000
 
 

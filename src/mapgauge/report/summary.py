@@ -7,7 +7,7 @@ from typing import Any
 from mapgauge.display.tables import number
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.metrics.metric import HitRows, Metric, SumRows
+from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
 from mapgauge.report.bars import bars, table
@@ -112,10 +112,6 @@ def _meaning(results: Results) -> list[str]:
 
 def _caption(metric: Metric) -> str:
     return f"{escape(metric.title)} ({metric.better})"
-
-
-def _is_ap(metric: Metric) -> bool:
-    return isinstance(metric.rows, HitRows)
 
 
 def _keys(results: Results, metric: Metric) -> list[str]:
