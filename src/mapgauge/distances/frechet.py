@@ -42,4 +42,5 @@ def frechet(
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed))
+    steps, kernel = kernels.interpreting.Pairs(lines, flags, math.inf).steps, kernels.frechet.frechet_both_shifted
+    return float(kernels.interpreting.call(kernel, steps, lines, 0, 1, bool(flags.any()), directed))
