@@ -21,9 +21,9 @@ def chamfer(x: PolylineLike, y: PolylineLike) -> float:
     0.603...
     """
     polylines = pack_pair(x, y)
-    lines, flags = as_lines(polylines, closed=False, closed_tolerance=0)
+    lines, _ = as_lines(polylines, closed=False, closed_tolerance=0)
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    steps = kernels.interpreting.Pairs(lines, flags, math.inf).steps
-    return float(kernels.interpreting.call(kernels.chamfer.chamfer_of_lines, steps, lines, 0, 1))
+    visits = kernels.interpreting.Pairs(lines, math.inf).visits
+    return float(kernels.interpreting.call(kernels.chamfer.chamfer_of_lines, visits, lines, 0, 1))

@@ -37,7 +37,8 @@ def as_lines(polylines: Polylines, closed: object, closed_tolerance: object) -> 
     start, stop = polylines.offsets[:-1], polylines.offsets[1:] - repeats
     points = np.ascontiguousarray(polylines.coords.T)
     spans = start.astype(np.uint64), stop.astype(np.uint64)
-    return kernels.interpreting.call(kernels.lines.index_lines, lambda: points.size, points, *spans), flags
+    lines: Lines = kernels.interpreting.call(kernels.lines.index_lines, lambda: points.shape[1], points, *spans)
+    return lines, flags
 
 
 def check_sospa_arguments(cutoff: object, order: object, directed: object) -> tuple[bool, float, float]:

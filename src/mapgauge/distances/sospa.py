@@ -111,8 +111,10 @@ def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float,
     """``sospa_align`` for two lines without closing points."""
     n, m = (int(stop - start) for start, stop in lines.span[:, :2])
     closed = np.full(2, cyclic)
-    long, steps = kernels.sospa.is_long(lines, closed), kernels.interpreting.Pairs(lines, closed, cutoff, order).steps
-    found = kernels.interpreting.call(kernels.sospa.align_two, steps, lines, closed, directed, cutoff, order, long)
+    found = kernels.interpreting.call(
+        *(kernels.sospa.align_two, kernels.interpreting.Pairs(lines, cutoff, order).visits),
+        *(lines, closed, directed, cutoff, order, kernels.sospa.is_long(lines, closed)),
+    )
     return _alignment(found, n, m, cutoff, order, closed=cyclic)
 
 
@@ -156,7 +158,7 @@ def sospa_from_distances(
     n, m = distance.shape
     long = True if cyclic and max(n, m) > kernels.sospa.LONG else None
     found = kernels.interpreting.call(
-        *(kernels.sospa.align_matrix, lambda: n * m * (m if cyclic else 1) if order == 1.0 else math.inf),
+        *(kernels.sospa.align_matrix, lambda: n * m if order == 1.0 else math.inf),
         *(distance, cyclic, directed, cutoff, order, long),
     )
     result = _alignment(found, n, m, cutoff, order, closed=cyclic)
@@ -194,10 +196,10 @@ def sospa_matrix(
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    steps = kernels.interpreting.Pairs(lines, flags, cutoff, order, [(0, rows, len(flags))]).steps
+    pairs = kernels.interpreting.Pairs(lines, cutoff, order, [(0, rows, len(flags))])
     matrix: NDArray[np.float64] = kernels.interpreting.call(
-        *(kernels.sospa.normalised_matrix, steps, lines, flags, rows, directed, cutoff, order),
-        kernels.sospa.is_long(lines, flags),
+        *(kernels.sospa.normalised_matrix, pairs.visits),
+        *(lines, flags, rows, directed, cutoff, order, kernels.sospa.is_long(lines, flags)),
     )
     return matrix
 

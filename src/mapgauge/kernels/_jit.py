@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, update_wrapper
 from pathlib import Path
@@ -70,7 +71,7 @@ class Kernel:
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.entry = _cached(numba.njit, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
-        self.interpreted = 0.0  # seconds; see ``interpreting.py``
+        self.interpreted: Counter[Any] = Counter()  # seconds, by types of arguments; see ``interpreting.py``
 
     def __call__(self, *arguments: Any) -> Any:
         if PENDING and (wait := PENDING.get(self.name)) is not None:

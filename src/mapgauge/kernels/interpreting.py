@@ -2,20 +2,22 @@
 
 Compiling a kernel takes seconds. For two small lines, its Python function takes a millisecond. ``call`` therefore runs
 the Python function of a kernel that is not compiled yet, neither in memory nor on disk, if there is little to do. Once
-this adds up to about half of the time that compiling takes, the kernel is compiled.
+this adds up to half a second, the kernel is compiled. A call that turns out to take longer is given up and compiled.
 
 Results never depend on it. The Python functions compute the same bits, because kernels use only operations that
 IEEE 754 defines to the last bit: sums, products, quotients and square roots. Powers are not among them, so SOSPA and
 PLD of other orders than 1 are always compiled. What Python refuses and machine code does not, such as a division by 0,
-is left to the compiled kernel.
+is left to the compiled kernel. A kernel that writes into arrays must therefore write the same if it is called again.
 
 A Python function that is interpreted must not call compiled kernels. So the functions of a module are made again with
 other global names, in which kernels are Python functions. Nothing is switched, and threads do not see each other.
 """
 
+import dis
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -31,70 +33,71 @@ from mapgauge.kernels.lines import Lines
 
 SWITCH = "MAPGAUGE_INTERPRET"  # 0 switches this off
 
-BUDGET = 0.5  # seconds for which a kernel is interpreted in one process; the smaller ones take twice as long to compile
-STEP = 4e-6  # seconds for two points or one sample; less if points are far apart
-_PAIR = 100.0  # steps for two lines, however few points they have
+BUDGET = 0.5  # seconds for which a kernel is interpreted in one process; compiling takes 0.3 to 12
+VISIT = 5e-6  # seconds for a point, or for a call of a kernel by another, roughly
+_CELLS = 20.0  # pairs of points that take as long as a point
+
+_LEFT = threading.local()  # how many more calls the kernel that this thread interprets may make
+
+
+class _TooLongError(Exception):
+    """An interpreted kernel takes longer than expected."""
 
 
 class Pairs(NamedTuple):
-    """The pairs of lines that a kernel has to look at."""
+    """The pairs of lines that a kernel has to look at.
+
+    In group g, a pair is one of the lines ``bounds[g][0] .. bounds[g][1]`` and one of ``bounds[g][1] .. bounds[g][2]``.
+    """
 
     lines: Lines
-    closed: NDArray[np.bool_]  # of each line
     reach: float  # lines that are further apart take no time
     order: float = 1.0  # of the metric
-    bounds: Iterable[Sequence[int]] | NDArray[np.int64] = ((0, 1, 2),)  # as ``pld_of_groups`` takes them
+    bounds: Iterable[Sequence[int]] | NDArray[np.int64] = ((0, 1, 2),)
 
-    def steps(self) -> float:
-        """Return the number of pairs of points; infinity if they must not be interpreted.
-
-        Each cut of a closed line may have to be tried.
-        """
+    def visits(self) -> float:
+        """Return the number of points of all pairs that are near; infinity if they must not be interpreted."""
         if self.order != 1.0:
             return math.inf
-        size, dimension = (self.lines.span[:, 1] - self.lines.span[:, 0]).astype(np.float64), len(self.lines.points)
-        low, high = self.lines.line_box[:dimension], self.lines.line_box[dimension:]
-        steps = 0.0
+        lines, dimension = self.lines, len(self.lines.points)
+        size = (lines.span[:, 1] - lines.span[:, 0]).astype(np.float64)
+        low, high = lines.line_box[:dimension], lines.line_box[dimension:]
+        visits = 0.0
         for first, middle, last in self.bounds:
-            steps += (middle - first) * (last - middle)  # pairs of lines
-            if steps * STEP > BUDGET:
+            visits += 1.0 + float((middle - first) * (last - middle))
+            if VISIT * visits > BUDGET:
                 break
             x, y = slice(first, middle), slice(middle, last)
             with np.errstate(over="ignore"):
                 gap = np.maximum(low[:, x, None] - high[:, None, y], low[:, None, y] - high[:, x, None])
-            near = (gap < self.reach).all(axis=0)
-            cyclic = np.logical_or.outer(self.closed[x], self.closed[y])
-            cuts = np.where(cyclic, np.maximum.outer(size[x], size[y]), 1.0)
-            steps += float(((np.multiply.outer(size[x], size[y]) + _PAIR) * cuts)[near].sum())
-        return steps
+            points = np.add.outer(size[x], size[y]) + np.multiply.outer(size[x], size[y] / _CELLS)
+            visits += float(points[(gap < self.reach).all(axis=0)].sum())
+        return visits
 
 
-def call(kernel: Any, steps: Callable[[], float], *arguments: Any) -> Any:
+def call(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
     """Call a kernel. It is interpreted if it is not compiled and there is little to do.
 
     Args:
         kernel: The kernel.
-        steps: Returns how many pairs of points, or points, it has to look at; infinity if it must be compiled.
+        visits: Returns about how many points it has to visit, all pairs of lines together; infinity if it must be
+            compiled. It is called only if it matters.
         arguments: The arguments of the kernel.
     """
-    if kernel.entry.overloads or not _is_worth_it(kernel, steps, arguments):
+    if kernel.entry.overloads or kernel.name in PENDING or os.environ.get(SWITCH) == "0":
         return kernel(*arguments)
-    begun = time.thread_time()
+    types = tuple(map(kernel.entry.typeof_pyval, arguments))
+    left = BUDGET - kernel.interpreted[types]
+    if VISIT * visits() > left or kernel.is_compiled(types):
+        return kernel(*arguments)
+    begun, _LEFT.calls = time.thread_time(), left / VISIT
     try:
         with np.errstate(all="ignore"):
             return _as_compiled(interpreted(kernel)(*arguments))
-    except (ArithmeticError, LookupError, TypeError, ValueError):
+    except (_TooLongError, ArithmeticError, LookupError, TypeError, ValueError):
         return kernel(*arguments)
     finally:
-        kernel.interpreted += time.thread_time() - begun
-
-
-def _is_worth_it(kernel: Kernel, steps: Callable[[], float], arguments: tuple[Any, ...]) -> bool:
-    if kernel.name in PENDING or os.environ.get(SWITCH) == "0":
-        return False
-    if kernel.interpreted + STEP * steps() > BUDGET:
-        return False
-    return not kernel.is_compiled(tuple(map(kernel.entry.typeof_pyval, arguments)))
+        kernel.interpreted[types] += time.thread_time() - begun
 
 
 @cache
@@ -112,7 +115,7 @@ def _names_in(module: str) -> dict[str, Any]:
         if isinstance(value, Kernel):
             function: Any = value.__wrapped__  # type: ignore[attr-defined]
             if function.__module__ == module:
-                names[name] = FunctionType(function.__code__, names)
+                names[name] = _with_limit(FunctionType(function.__code__, names))
             else:
                 names[name] = _names_in(function.__module__)[function.__name__]
         elif value is least:
@@ -120,6 +123,20 @@ def _names_in(module: str) -> dict[str, Any]:
         elif value is most:
             names[name] = max
     return names
+
+
+def _with_limit(function: FunctionType) -> Callable[..., Any]:
+    """Return a function that gives up if it is called too often. A function without a loop takes no time."""
+    if not any("JUMP_BACKWARD" in one.opname for one in dis.get_instructions(function)):
+        return function
+
+    def limited(*arguments: Any) -> Any:
+        _LEFT.calls -= 1
+        if _LEFT.calls < 0:
+            raise _TooLongError
+        return function(*arguments)
+
+    return limited
 
 
 def _as_compiled(found: Any) -> Any:

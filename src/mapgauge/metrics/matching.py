@@ -47,7 +47,8 @@ def _hits(
 ) -> Bits:
     """Return what ``hits_by`` does, without the distances of all pairs: Chamfer distances if ``closed`` is None."""
     hits = np.zeros(len(groups.confidence), np.uint16)
-    kernels.hits.hits_of_lines(
+    kernels.interpreting.call(
+        *(kernels.hits.hits_of_lines, kernels.interpreting.Pairs(lines, max(thresholds), bounds=groups.bounds).visits),
         *(lines, closed, groups.bounds, groups.by_confidence, range_factor(groups, protocol), protocol.directed),
         *(np.array(thresholds), protocol.strict, hits),
     )
