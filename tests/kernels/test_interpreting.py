@@ -21,6 +21,7 @@ from mapgauge.kernels import _jit, interpreting
 from mapgauge.kernels.interpreting import Pairs, call
 from mapgauge.kernels.lines import Lines
 from mapgauge.kernels.signatures import kernel_named
+from mapgauge.typing import Points
 
 PACKAGE = Path(mg.__file__).parent
 Arguments = tuple[Any, ...]
@@ -45,7 +46,7 @@ def inverse(a):
 """
 
 
-def a_line(rng: np.random.Generator, dimension: int) -> np.ndarray:
+def a_line(rng: np.random.Generator, dimension: int) -> Points:
     """Return a line: with ties, a walk, a heap, a ring or nearly straight; with few points or none; tiny or huge."""
     n = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 20, 33]))
     turn = np.linspace(0, 2 * np.pi, n, endpoint=False)[:, None]
@@ -85,11 +86,11 @@ def settings(rng: np.random.Generator) -> tuple[bool, float, float, None]:
     return bool(rng.integers(2)), float(rng.choice([0.1, 0.5, 1.5, 3.0, 1e6])), 1.0, None
 
 
-def flags(rng: np.random.Generator, count: int) -> np.ndarray:
+def flags(rng: np.random.Generator, count: int) -> Points:
     return np.asarray(rng.random(count) < rng.choice([0.0, 0.5]))
 
 
-def weights(rng: np.random.Generator, count: int) -> np.ndarray:
+def weights(rng: np.random.Generator, count: int) -> Points:
     return rng.choice([0.0, 0.2, 0.5, 1.0], count) if rng.random() < 0.5 else rng.random(count)
 
 
@@ -119,7 +120,7 @@ def pld_of_lines(rng: np.random.Generator) -> Arguments:
     return (indexed(some_lines(rng, 6)), flags(rng, 6), weights(rng, 6), int(rng.integers(7)), *settings(rng))
 
 
-def bounds_of(rng: np.random.Generator, count: int) -> np.ndarray:
+def bounds_of(rng: np.random.Generator, count: int) -> Points:
     cuts = np.sort(rng.integers(0, count + 1, 3))
     return np.array([[0, cuts[0], cuts[1]], [cuts[1], cuts[2], count]])
 
@@ -246,10 +247,62 @@ def test_interpreted_kernels_compute_the_same_bits(name: str, rng: np.random.Gen
         assert_same_bits(mine, others)
 
 
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Every kernel that may be interpreted is called in both ways, and must give the same bits. Return their names."""
+    names = set()
+
+    def both(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
+        assert visits() >= 0.0
+        names.add(kernel.name)
+        mine = copied(arguments)
+        found = interpreted(kernel, *mine)
+        compiled = kernel(*arguments)
+        assert_same_bits(found, compiled)
+        assert_same_bits(mine, arguments)
+        return compiled
+
+    monkeypatch.setattr(interpreting, "call", both)
+    return names
+
+
+# Kernels whose arguments come from other kernels.
+EVALUATED = {
+    "nearest.match_points",
+    "offsets.measure_groups",
+    "causes.causes_of_groups",
+    "band.pairs_of_groups",
+    "sospa.normalised_pairs",
+    "thresholds.assign_by_confidence",
+}
+
+
+def a_world(rng: np.random.Generator) -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Return a few frames with lines of all shapes, many of them close to each other."""
+
+    def side() -> dict[str, dict[str, list[Points]]]:
+        lines = [line for line in (a_line(rng, 2) for _ in range(60)) if len(line) > 1 and np.abs(line).max() < 30]
+        share = [lines[k::6] for k in range(6)]
+        return {f"frame {k}": {"divider": share[2 * k], "boundary": share[2 * k + 1]} for k in range(3)}
+
+    predictions, truth = side(), side()
+    predictions["frame 0"] |= {"boundary": [line + 0.1 for line in truth["frame 0"]["boundary"]]}
+    seen = mg.MapFrames.of(predictions)
+    return seen.with_confidence(weights(rng, len(seen.label))), mg.MapFrames.of(truth)
+
+
+def test_evaluations_compute_the_same_bits(checked: set[str], rng: np.random.Generator) -> None:
+    metrics = ["pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness", "causes"]
+    for world in (a_world(rng), a_world(rng), mg.demo.demo_world(1, quality="poor")):
+        protocol = mg.protocol("paper-60x30", sospa=(0.5,))
+        mg.confidence(mg.evaluate(*world, protocol, metrics=metrics, workers=1))
+    assert checked >= EVALUATED
+
+
 def test_every_kernel_that_may_be_interpreted_is_tested() -> None:
     text = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
     calls = re.findall(r"interpreting\.call\(\s*(?:\*\()?kernels\.(\w+\.\w+)", text)
-    assert set(calls) == set(CASES)
+    assert set(calls) == set(CASES) | EVALUATED
     assert len(calls) == text.count("interpreting.call(")
 
 

@@ -7,7 +7,7 @@ this adds up to half a second, the kernel is compiled. A call that turns out to 
 Results never depend on it. The Python functions compute the same bits, because kernels use only operations that
 IEEE 754 defines to the last bit: sums, products, quotients and square roots. Powers are not among them, so SOSPA and
 PLD of other orders than 1 are always compiled. What Python refuses and machine code does not, such as a division by 0,
-is left to the compiled kernel. A kernel that writes into arrays must therefore write the same if it is called again.
+is left to the compiled kernel.
 
 A Python function that is interpreted must not call compiled kernels. So the functions of a module are made again with
 other global names, in which kernels are Python functions. Nothing is switched, and threads do not see each other.
@@ -90,11 +90,15 @@ def call(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
     left = BUDGET - kernel.interpreted[types]
     if VISIT * visits() > left or kernel.is_compiled(types):
         return kernel(*arguments)
+    written = [one for one in arguments if isinstance(one, np.ndarray) and one.flags.writeable]
+    before = [array.copy() for array in written]
     begun, _LEFT.calls = time.thread_time(), left / VISIT
     try:
         with np.errstate(all="ignore"):
             return _as_compiled(interpreted(kernel)(*arguments))
     except (_TooLongError, ArithmeticError, LookupError, TypeError, ValueError):
+        for array, content in zip(written, before, strict=True):
+            array[...] = content
         return kernel(*arguments)
     finally:
         kernel.interpreted[types] += time.thread_time() - begun
