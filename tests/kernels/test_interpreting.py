@@ -167,7 +167,7 @@ def resample_lines(rng: np.random.Generator) -> Arguments:
         y.coords,
         y.offsets,
         rng.permutation(5),
-        lengths * ~kept,
+        np.where(kept, 0.0, lengths),
         kept,
         step,
         count,
@@ -270,10 +270,8 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 EVALUATED = {
     "nearest.match_points",
     "offsets.measure_groups",
-    "causes.causes_of_groups",
     "band.pairs_of_groups",
     "sospa.normalised_pairs",
-    "thresholds.assign_by_confidence",
 }
 
 
@@ -292,10 +290,9 @@ def a_world(rng: np.random.Generator) -> tuple[mg.MapFrames, mg.MapFrames]:
 
 
 def test_evaluations_compute_the_same_bits(checked: set[str], rng: np.random.Generator) -> None:
-    metrics = ["pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness", "causes"]
-    for world in (a_world(rng), a_world(rng), mg.demo.demo_world(1, quality="poor")):
-        protocol = mg.protocol("paper-60x30", sospa=(0.5,))
-        mg.confidence(mg.evaluate(*world, protocol, metrics=metrics, workers=1))
+    metrics = ["pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness"]
+    for world in (a_world(rng), mg.demo.demo_world(1, quality="poor")):
+        mg.evaluate(*world, mg.protocol("paper-60x30", sospa=(0.5,)), metrics=metrics, workers=1)
     assert checked >= EVALUATED
 
 

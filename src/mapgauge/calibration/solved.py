@@ -4,7 +4,6 @@ Two forms of a threshold t are followed. *Dropped*: predictions below t are left
 *Rounded*: predictions below t are left out, the others become certain.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -151,8 +150,7 @@ def _solved(sides: Sides, protocol: Protocol, hit: float) -> _Part:
     distance = sospa_distances(groups, protocol, 1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(groups.confidence))
-    pairs = kernels.interpreting.call(kernels.band.pairs_of_groups, distance.__len__, groups.bounds)
-    np.add.at(near, pairs[:, 0].astype(np.int64), 1.0 - distance)
+    np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -groups.confidence, groups.side))
     block = Block(groups.bounds, order, distance, groups.confidence, groups.is_prediction)
     dropped, _, assigned = _assigned(block, protocol.order, hit)
@@ -167,8 +165,7 @@ def _assigned(block: Block, power: float, hit: float) -> tuple[Floats, Indices, 
     count = len(block.weight)
     growth, hits, assigned = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
     if count:
-        kernels.interpreting.call(
-            *(kernels.thresholds.assign_by_confidence, lambda: len(block.distance) if power == 1.0 else math.inf),
-            *(block.bounds, block.order, block.weight, block.distance, power, hit, growth, hits, assigned),
+        kernels.thresholds.assign_by_confidence(
+            *(block.bounds, block.order, block.weight, block.distance, power, hit, growth, hits, assigned)
         )
     return growth, hits, assigned

@@ -44,8 +44,7 @@ def discs_of(lines):
             square = 0.0
             for k in range(min(dimension, TWO)):
                 centre[k, b] = 0.5 * (box[k, b] + box[dimension + k, b])
-                side = box[dimension + k, b] - box[k, b]
-                square += side * side
+                square += (box[dimension + k, b] - box[k, b]) ** 2
             radius[x] = max(radius[x], 0.5 * np.sqrt(square))
     return Discs(centre, radius)
 

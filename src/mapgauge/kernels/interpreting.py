@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._extremes import least, most
 from mapgauge.kernels._jit import PENDING, Kernel
 from mapgauge.kernels.lines import Lines
 
@@ -96,7 +95,7 @@ def call(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
     try:
         with np.errstate(all="ignore"):
             return _as_compiled(interpreted(kernel)(*arguments))
-    except (_TooLongError, ArithmeticError, LookupError, TypeError, ValueError):
+    except Exception:  # it takes too long, or Python refuses what machine code computes
         for array, content in zip(written, before, strict=True):
             array[...] = content
         return kernel(*arguments)
@@ -122,10 +121,8 @@ def _names_in(module: str) -> dict[str, Any]:
                 names[name] = _with_limit(FunctionType(function.__code__, names))
             else:
                 names[name] = _names_in(function.__module__)[function.__name__]
-        elif value is least:
-            names[name] = min
-        elif value is most:
-            names[name] = max
+        else:
+            names[name] = getattr(value, "plain", value)  # of instructions that are written for LLVM
     return names
 
 

@@ -85,9 +85,7 @@ def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thre
     costs = Costs(np.zeros((count, len(CAUSES))), np.full(count, -1), np.full(count, -1))
     if len(groups.bounds):
         rules = kernels.causes.Rules(cutoff, cutoff * thresholds.reach, *_numbers(thresholds))
-        pairs = kernels.interpreting.Pairs(groups.lines, rules.reach, bounds=groups.bounds)
-        kernels.interpreting.call(
-            *(kernels.causes.causes_of_groups, pairs.visits),
+        kernels.causes.causes_of_groups(
             *(groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes),
             *(tuple(assigned(groups, protocol, cutoff)), rules, *costs),
         )
