@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,8 +17,9 @@ import pytest
 
 import mapgauge as mg
 from mapgauge import kernels
+from mapgauge.cli.compile import compile_for
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.kernels import _jit, interpreting
+from mapgauge.kernels import _jit, ahead, interpreting
 from mapgauge.kernels.interpreting import Pairs, call
 from mapgauge.kernels.lines import Lines
 from mapgauge.kernels.signatures import kernel_named
@@ -247,6 +249,14 @@ def test_interpreted_kernels_compute_the_same_bits(name: str, rng: np.random.Gen
         assert_same_bits(mine, others)
 
 
+def test_threads_interpret_at_the_same_time(rng: np.random.Generator) -> None:
+    kernel: Any = kernels.sospa.align_two
+    cases = [align_two(rng) for _ in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        for found, arguments in zip(pool.map(lambda one: interpreted(kernel, *one), cases), cases, strict=True):
+            assert_same_bits(found, kernel(*arguments))
+
+
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Every kernel that may be interpreted is called in both ways, and must give the same bits. Return their names."""
@@ -291,8 +301,7 @@ def a_world(rng: np.random.Generator) -> tuple[mg.MapFrames, mg.MapFrames]:
 
 def test_evaluations_compute_the_same_bits(checked: set[str], rng: np.random.Generator) -> None:
     metrics = ["pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness"]
-    for world in (a_world(rng), mg.demo.demo_world(1, quality="poor")):
-        mg.evaluate(*world, mg.protocol("paper-60x30", sospa=(0.5,)), metrics=metrics, workers=1)
+    mg.evaluate(*a_world(rng), mg.protocol("paper-60x30", sospa=(0.5,)), metrics=metrics, workers=1)
     assert checked >= EVALUATED
 
 
@@ -447,3 +456,14 @@ def test_visits_grow_with_lines_that_are_near() -> None:
     near, all_of_them = (Pairs(lines, reach, bounds=[(0, 2, 4)]).visits() for reach in (1.5, np.inf))
     assert near < all_of_them
     assert Pairs(lines, 1.5, bounds=[(0, 2, 4)] * 10**6).visits() < 10**6  # it stops counting
+
+
+def test_commands_start_no_compilers_for_small_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(ahead, "compile_ahead", started.append)
+    small, large = tmp_path / "small.json", tmp_path / "large.json"
+    small.write_bytes(b" " * 100)
+    large.write_bytes(b" " * 200_000)
+    for files in ([small, small], [small, large], [small, tmp_path], []):
+        compile_for([str(len(files))], files)
+    assert started == [["2"], ["2"], ["0"]]
