@@ -2,9 +2,9 @@
 
 The baseline is one linear programme of the same near pairs, built with numpy and solved by ``linprog``. Its optimum is
 that of the pairs within the cutoff. Network PLD also assigns pairs beyond it, and leaves out pairs that do not matter.
-The last column says by how much the optimum of the baseline is better where it is better, as a share of the mass. Both run in one thread, one after the
-other for each frame, so that their ratio does not depend on what else the machine does. Without an argument, the data
-is that of ``mapgauge demo``. Arguments: a file of predictions and a file of truth.
+The last column says by how much the optimum of the baseline is better where it is better, as a share of the mass. Both
+run in one thread, one after the other for each frame, so that their ratio does not depend on what else the machine
+does. Without an argument, the data is that of ``mapgauge demo``. Arguments: a file of predictions and a file of truth.
 """
 
 import sys

@@ -86,7 +86,7 @@ def test_confidence_and_distance_cost_what_they_cost_in_pld() -> None:
     assert sum(result.normalised_parts) == pytest.approx(result.normalised)
 
 
-@pytest.mark.parametrize("confidence", [1e-3, 1e-6, 1e-7, 1e-12])
+@pytest.mark.parametrize("confidence", [1e-3, 1e-7, 1e-12, 1e-60])
 def test_small_confidences_are_not_ignored(confidence: float) -> None:
     line = whole(LINE, LINE[:4] + 20, confidence=[confidence, confidence / 2])
     assert distance(line, line, break_cost=0.5).normalised == 0

@@ -26,8 +26,8 @@ def _room(block, k, way):
 
 
 @jit
-def best_runs(blocks, saving, near, order, diagonals, directed, half, value, begin, best, back, columns):
-    """Find the best runs along each line of the second side. Returns their number.
+def best_runs(blocks, saving, near, order, diagonals, directed, half, price, value, begin, best, back, columns):
+    """Find the best runs along each line of the second side. Returns their number, and the best total of all lines.
 
     A run may go on beyond the cutoff, to the end of a line, where it breaks no link.
 
@@ -39,6 +39,7 @@ def best_runs(blocks, saving, near, order, diagonals, directed, half, value, beg
         diagonals: ``(blocks,)``, where the diagonals of each block begin.
         directed: Whether lines are followed in the same direction only.
         half: The cost of one unit of an entry.
+        price: Of each point of the first side; not paid beyond the cutoff.
         value: ``(2, diagonals)``, written: the best total with a run that is on the diagonal.
         begin: ``(2, diagonals)``, written: the point of the second line where that run begins.
         best: ``(most points of a line + 1,)``, written: the best total of the first points of a line.
@@ -47,6 +48,7 @@ def best_runs(blocks, saving, near, order, diagonals, directed, half, value, beg
     """
     value[:] = -1e300
     count = at = 0
+    every = 0.0
     while at < len(order):
         c, b = near[order[at]]
         line, m = blocks[b, 3], blocks[b, 4]
@@ -72,7 +74,7 @@ def best_runs(blocks, saving, near, order, diagonals, directed, half, value, beg
                             start, total = t - whole, other
                     if value[way, d] > total and t - begin[way, d] < block[1]:
                         start, total = begin[way, d], value[way, d]
-                    total += saving[c]
+                    total += saving[c] - price[block[0] + k]
                     value[way, d], begin[way, d] = total, start
                     for step in (0, min(after, m - 1 - t)):
                         end = total - half * ((after > step) + (m - 1 - t > step))
@@ -85,6 +87,7 @@ def best_runs(blocks, saving, near, order, diagonals, directed, half, value, beg
                             row[3], row[4] = (last - start, 1) if way == 0 else (1, last - start)
         if best[m - 1] > best[m]:
             best[m], back[m, 3] = best[m - 1], 0
+        every += best[m]
         t = m
         while t > 0:
             if back[t, 3] == 0:
@@ -94,7 +97,7 @@ def best_runs(blocks, saving, near, order, diagonals, directed, half, value, beg
                     columns[count, z] = back[t, z]
                 count += 1
                 t -= max(back[t, 3], back[t, 4])
-    return count
+    return count, every
 
 
 @jit

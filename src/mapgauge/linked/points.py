@@ -24,6 +24,7 @@ SMALL = 1500  # pairs of points of a component, up to which all of them are adde
 MEDIUM = 10_000  # pairs up to which every near pair is a column by itself if the total is not proven otherwise
 PROVEN = 1e-6  # the share by which a proven total may be below the best one
 TINY = 2.0**-8  # savings up to which their unit is changed
+MUCH = 1e6  # savings of a pair, which a broken link does not have to cost more than
 EXACT = 1e-9  # the same for small components, not a share
 
 
@@ -140,7 +141,7 @@ def _scaled(component: Component, half: float) -> tuple[Component, float]:
     unit = 2.0 ** math.frexp(component.saving.max())[1]
     if unit > TINY:
         return component, half
-    return replace(component, saving=component.saving / unit), half / unit
+    return replace(component, saving=component.saving / unit), min(half / unit, MUCH)
 
 
 def _solve(component: Component, half: float, sizes: tuple[int, int], binary: bool) -> tuple[Floats, bool]:

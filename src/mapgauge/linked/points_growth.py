@@ -117,7 +117,7 @@ class _Cells:
             *(blocks, self.component.saving, near, self.component.by_point, self.component.directed, self._half),
             *(np.empty((2, len(blocks), longest)), np.empty((2, longest + 1)), np.empty((2, 2, len(near))), loss),
         )
-        taken = near[loss < max(START, loss.min() + TOLERANCE)]
+        taken = near[loss <= max(START, loss.min())]
         self.chosen[taken[:, 0]] = True
         return single_cells(self.component, taken)
 
@@ -149,19 +149,25 @@ class _Runs:
         self._most = np.zeros(sum(sizes))
 
     def first(self) -> Indices:
+        rows, _ = self.runs(np.zeros(self._sizes[0]))
+        if len(rows):
+            return rows
+        near = self.component.near
+        return single_cells(self.component, near[[np.argmax(self.component.saving[near[:, 0]])]])
+
+    def runs(self, price: Floats) -> tuple[Indices, float]:
+        """Return the best runs along the lines of the second side at a price of the other points, and their total."""
         blocks, near = self.component.blocks, self.component.near
         count = np.where(blocks[:, 2] > 0, blocks[:, 1], blocks[:, 1] + blocks[:, 4] - 1)
         diagonals, longest = int(count.sum()), int(blocks[:, 4].max()) + 1
-        columns = np.empty((self._sizes[1], 5), np.int64)
-        found = kernels.network_runs.best_runs(
+        rows = np.empty((self._sizes[1], 5), np.int64)
+        found, total = kernels.network_runs.best_runs(
             *(blocks, self.component.saving, near, self.component.by_point, count.cumsum() - count),
-            *(self.component.directed, self._half),
+            *(self.component.directed, self._half, price),
             *(np.empty((2, diagonals)), np.empty((2, diagonals), np.int64)),
-            *(np.empty(longest), np.empty((longest, 5), np.int64), columns),
+            *(np.empty(longest), np.empty((longest, 5), np.int64), rows),
         )
-        if not found:
-            return single_cells(self.component, near[[np.argmax(self.component.saving[near[:, 0]])]])
-        return columns[:found]
+        return rows[:found], total
 
     def add(self, columns: Columns) -> None:
         number = np.arange(self._count, self._count + len(columns), dtype=np.uint64)
@@ -184,7 +190,7 @@ class _Runs:
         component = self.component
         count: int = kernels.network_pricing.find_whole(
             *(component.blocks, component.saving, component.near, component.directed, component.second),
-            *(half, first, second, marked, entry, self._done, self._gains, more),
+            *(half, first, second, marked, entry, self._done, self._gains, more[:MOST]),
         )
         if count > FEW:
             block, order = more[:count, 0], np.argsort(-self._gains[:count], kind="stable")
@@ -194,6 +200,10 @@ class _Runs:
             chosen = np.sort(order[rank < EACH])
             more[: len(chosen)] = more[chosen]
             count = len(chosen)
+        rows, total = self.runs(first)
+        if total > second.sum() + TOLERANCE:  # together they pay, so at least one of them does
+            more[count : count + len(rows)] = rows
+            count += len(rows)
         return count
 
 
@@ -215,7 +225,7 @@ def grow(
     columns = [columns_of(component, rows[0], net)]
     way.add(columns[0])
     solver = PointsSolver(columns[0], sizes, component.entries, half)
-    more = np.empty((MOST, 5), np.int64)
+    more = np.empty((MOST + sum(sizes), 5), np.int64)
     bound, total, stays, proofs = np.inf, -np.inf, 0, 0
     for _ in range(ROUNDS):
         solver.solve()
