@@ -11,7 +11,8 @@ from tests.io.rich_frames import assert_same
 
 import mapgauge as mg
 from mapgauge.errors import InvalidInput
-from mapgauge.files.pickle_tree import Irregular, PickleTree, read_tree
+from mapgauge.files.pickle_table import Irregular
+from mapgauge.files.pickle_tree import PickleTree, read_tree
 from mapgauge.files.pickles import unpickle
 from mapgauge.files.source import Content
 from mapgauge.io import hdmapnet

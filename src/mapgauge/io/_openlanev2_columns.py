@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.files.pickle_tree import PickleTree, Rows, expect
+from mapgauge.files.pickle_table import Rows, expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector

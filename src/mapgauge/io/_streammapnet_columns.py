@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mapgauge.files.pickle_tree import PickleTree, expect
+from mapgauge.files.pickle_table import expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.io._collect import Collector
 from mapgauge.io._tree_columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
 

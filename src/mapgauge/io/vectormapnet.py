@@ -20,7 +20,8 @@ import numpy as np
 from mapgauge.arguments import check_flag
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.pickle_tree import PickleTree, Rows
+from mapgauge.files.pickle_table import Rows
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
