@@ -3,6 +3,7 @@
 A value is named by its row in the table. All methods take and return many rows at once.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -31,7 +32,7 @@ class PickleTable:
 
     def __init__(self, data: bytes, values: NDArray[np.uint64], members: NDArray[np.uint64]) -> None:
         """Keep the pickle, the table and the rows of the values of containers."""
-        self._data = np.frombuffer(data, np.uint8)
+        self.data = np.frombuffer(data, np.uint8)
         self._table, self._inside = values, members
         signed = values.view(np.int64)
         self._info, self._first, self._second = signed[:, 0], signed[:, 1], signed[:, 2]
@@ -81,7 +82,7 @@ class PickleTable:
         kernel = kernels.pickle_columns
         out = np.empty(len(rows), np.uint64)
         name = np.frombuffer(key.encode(), np.uint8)
-        found: Any = kernel.find_members(self._data, self._table, self._inside, rows.view(np.uint64), name, out)
+        found: Any = kernel.find_members(self.data, self._table, self._inside, rows.view(np.uint64), name, out)
         expect(found == kernel.ALL)
         return out.view(np.int64)
 
@@ -151,7 +152,7 @@ class PickleTable:
     def _copy(self, rows: Rows, counts: Indices, out: NDArray[Any]) -> None:
         """Copy the content of arrays of one type."""
         sizes = (counts * out.itemsize).view(np.uint64)
-        kernels.pickle_columns.copy_contents(self._data, self._table, rows.view(np.uint64), sizes, out.view(np.uint8))
+        kernels.pickle_columns.copy_contents(self.data, self._table, rows.view(np.uint64), sizes, out.view(np.uint8))
 
     def _floats(self, rows: Rows, counts: Indices, kinds: str) -> NDArray[np.float64]:
         """Return the numbers in arrays or scalars as float64. Those of other types are converted block by block."""
@@ -176,6 +177,18 @@ class PickleTable:
             out[first:last] = block
             start = stop
         return out
+
+    def places(self, rows: Rows, types: Mapping[str, Any]) -> tuple[Indices, Indices] | None:
+        """Return where the contents of arrays start in ``data``, and the numbers of their types.
+
+        It is None if one has another type, or is written as text.
+        """
+        info, names = self._info[rows], kernels.pickle_calls.TYPES
+        table = np.array([int(types.get(name, -1)) for name in names], np.int64)
+        found = table[(info >> 8) & 255]
+        if (found < 0).any() or (info & int(kernels.pickle_calls.IS_LATIN)).any():
+            return None
+        return self._first[rows], found
 
     def shapes(self, rows: Rows) -> tuple[Indices, Indices]:
         """Return the number of dimensions of arrays, and their first three extents, 1 where there are fewer."""

@@ -97,11 +97,11 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
     top = tree.member(tree.root, "results") if predicted else tree.root
     frames = tree.pairs(top)[2]
     annotations = tree.member(frames, part)
-    stated = {name: tree.find(frames, name).tolist() for name in ("segment_id", "timestamp")}
-    document = {}
-    for i, key in enumerate(tree.keys(int(top[0]))):
-        texts = {name: rows[i] for name, rows in stated.items() if isinstance(key, str)}
-        document[key] = {name: tree.value(row) for name, row in texts.items() if row >= 0}
+    document: dict[Any, dict[str, Any]] = {key: {} for key in tree.keys(int(top[0]))}
+    for name in ("segment_id", "timestamp"):
+        for (key, about), row in zip(document.items(), tree.find(frames, name).tolist(), strict=True):
+            if isinstance(key, str) and row >= 0:
+                about[name] = tree.value(row)
     keys = _keys(document, "results" if predicted else "the pickle", content)
     entries = entries_of(tree, annotations)
     kinds = _kinds({key: bool(len(some.rows)) for key, some in entries.items() if some.present.any()})
@@ -217,6 +217,8 @@ def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
 
 def _parts(key: Any) -> list[str]:
     """Return the parts of a key as texts. There are none if it is neither a text nor a tuple of texts and numbers."""
+    if type(key) is tuple and set(map(type, key)) == {str}:  # the usual case
+        return list(key) if all(key) else []
     parts = key.split("/") if isinstance(key, str) else key
     plain = isinstance(parts, list | tuple) and all(isinstance(part, str | int | np.integer) for part in parts)
     texts = [str(part) for part in parts] if plain else []
