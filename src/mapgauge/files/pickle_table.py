@@ -79,16 +79,28 @@ class PickleTable:
 
     def find(self, rows: Rows, key: str) -> Rows:
         """Return a member of each dictionary; -1 where it is missing. Refuse a key that occurs twice."""
+        found: Rows = self.find_all(rows, key)[0]
+        return found
+
+    def find_all(self, rows: Rows, *keys: str) -> NDArray[np.int64]:
+        """Return several members of each dictionary, ``(keys, rows)``; see ``find``."""
         kernel = kernels.pickle_columns
-        out = np.empty(len(rows), np.uint64)
-        name = np.frombuffer(key.encode(), np.uint8)
-        found: Any = kernel.find_members(self.data, self._table, self._inside, rows.view(np.uint64), name, out)
+        ends = np.array([len(key) for key in keys], np.uint64).cumsum()
+        out, places = np.empty((len(keys), len(rows)), np.uint64), np.empty(len(keys), np.uint64)
+        names = np.frombuffer("".join(keys).encode(), np.uint8)
+        table = self.data, self._table, self._inside
+        found: Any = kernel.find_members(*table, rows.view(np.uint64), names, ends, places, out)
         expect(found == kernel.ALL)
         return out.view(np.int64)
 
     def member(self, rows: Rows, key: str) -> Rows:
         """Return a member that each dictionary must have."""
-        found = self.find(rows, key)
+        found: Rows = self.members(rows, key)[0]
+        return found
+
+    def members(self, rows: Rows, *keys: str) -> NDArray[np.int64]:
+        """Return several members that each dictionary must have, ``(keys, rows)``."""
+        found = self.find_all(rows, *keys)
         expect(found >= 0)
         return found
 
@@ -159,8 +171,9 @@ class PickleTable:
         types = self._types(rows, kinds)
         ends = counts.cumsum()
         out = np.empty(int(ends[-1]) if len(ends) else 0)
-        if types == ["f8"]:
-            self._copy(rows, counts, out)
+        copy: Any = kernels.pickle_columns.copy_floats
+        columns = (column.view(np.uint64) for column in (rows, counts))
+        if copy(self.data, self._table, *columns, out, out.view(np.uint64)):
             return out
         if len(types) > 1:
             for name in types:

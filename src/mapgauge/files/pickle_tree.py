@@ -48,25 +48,27 @@ def _read(data: bytes, in_steps: bool) -> tuple[int, "PickleTree"]:
     """Read a pickle. Return the outcome, and the values that were read. ``in_steps``: arrays in one step each."""
     kernel = kernels.pickle_tree
     symbols = np.frombuffer(data, np.uint8)
-    space = max(1024, len(data) // 12)  # the arrays of large files have more bytes for each value
+    space = max(1024, min(len(data) // 12, _FIRST))
     values, members = np.empty((space, 4), np.uint64), np.empty(space, np.uint64)
     stack, memo = np.empty(4096, np.uint64), np.empty(space, np.uint64)
     marks, state = np.zeros(int(kernels.pickle_calls.DEEPEST), np.uint64), np.zeros(8, np.uint64)
     limit = np.uint64(most_values(len(data)))
     while True:
         outcome: Any = kernel.read_on(symbols, in_steps, *_tables(), limit, values, members, stack, memo, marks, state)
-        _, rows, used, height, stored, *_ = state.tolist()
+        at, rows, used, height, stored, *_ = state.tolist()
         if outcome != kernel.FULL:
             return outcome, PickleTree(data, values[:rows], members[:used], int(stack[0]))
-        values, members = _longer(values, rows), _longer(members, used)
-        stack, memo = _longer(stack, height), _longer(memo, stored)
+        share = at / len(data)
+        values, members = _longer(values, rows, share), _longer(members, used, share)
+        stack, memo = _longer(stack, height, 1.0), _longer(memo, stored, share)
 
 
-def _longer(array: NDArray[np.uint64], filled: int) -> NDArray[np.uint64]:
-    """Return an array with more space if it may be full soon."""
-    if 4 * filled < 3 * len(array) - 4096:
+def _longer(array: NDArray[np.uint64], filled: int, share: float) -> NDArray[np.uint64]:
+    """Return an array with more space if it may be full soon. ``share``: how much of the pickle was read."""
+    if 4 * filled < 3 * len(array) - 4096 and filled < share * len(array):
         return array
-    out = np.empty((2 * len(array) + 4096, *array.shape[1:]), np.uint64)
+    size = max(2 * len(array), int(1.1 * filled / max(share, 1e-3))) + 4096
+    out = np.empty((size, *array.shape[1:]), np.uint64)
     out[:filled] = array[:filled]
     return out
 
@@ -161,6 +163,7 @@ class PickleTree(PickleTable):
 
 
 _CONSTANTS = {"NONE": None, "FALSE": False, "TRUE": True}
+_FIRST = 1 << 15  # values in the table at first
 _OUTLINE, _OUTLINE_DEPTH = 8, 3
 _FEW = 16  # values that are created one by one
 _LOOKED_UP = ("results", "groundTruth")

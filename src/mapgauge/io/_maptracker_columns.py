@@ -30,26 +30,26 @@ def read_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column,
     tree.expect(tree.root, "LIST")
     frames = tree.items(tree.root)[1]
     expect(len(frames) > 0)
-    scenes = tree.texts(tree.member(frames, "scene_name"))
-    indices = tree.wholes(tree.member(frames, "local_idx"))
+    keys = ("scene_name", "local_idx", "meta", "vectors", "labels", "scores", "global_ids")
+    names, places, meta, vectors, classes, confidences, tracks = tree.members(frames, *keys)
+    scenes = tree.texts(names)
+    indices = tree.wholes(places)
     expect(indices >= 0, indices < 2**31)
-    meta = tree.member(frames, "meta")
     collector.tokens += tree.texts(tree.member(meta, "token"))
     collector.scenes += scenes
-    vectors = tree.member(frames, "vectors")
     if tree.only(vectors, "ARRAY"):
         counts, sizes, coords = stacked_points_of(tree, vectors, flat=True)
     else:
         counts, inside = tree.items(vectors)
         sizes, coords = points_of(tree, inside, flat=True)
-    lengths, labels = wholes_of(tree, tree.member(frames, "labels"))
-    scored, scores = numbers_of(tree, tree.member(frames, "scores"))
-    tracked, ids = wholes_of(tree, tree.member(frames, "global_ids"))
+    lengths, labels = wholes_of(tree, classes)
+    scored, scores = numbers_of(tree, confidences)
+    tracked, ids = wholes_of(tree, tracks)
     expect(lengths == counts, scored == counts, tracked == counts)
     code = codes_of(collector, labels)
     frame = np.repeat(np.arange(len(frames)), counts)
-    names = _names(scenes, frame, list(collector.codes), code, ids)
-    collector.add_columns(frame, code, scores, sizes, coords, names)
+    track = _names(scenes, frame, list(collector.codes), code, ids)
+    collector.add_columns(frame, code, scores, sizes, coords, track)
     moves, turns = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
     return moves, turns, indices
 

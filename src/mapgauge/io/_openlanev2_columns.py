@@ -40,8 +40,7 @@ class _Instances(NamedTuple):
 def entries_of(tree: PickleTree, annotations: Rows) -> dict[str, Entries]:
     """Return the entries of all lists of a file, by the keys of ``LISTS``."""
     found = {}
-    for key in LISTS:
-        lists = tree.find(annotations, key)
+    for key, lists in zip(LISTS, tree.find_all(annotations, *LISTS), strict=True):
         present = lists >= 0
         counts = np.zeros(len(lists), np.int64)
         counts[present], rows = tree.items(lists[present])
@@ -111,37 +110,37 @@ def _instances(
     """Return the instances of one list: three for each lane segment."""
     rows, counts, _ = entries[key]
     frame = np.repeat(np.arange(len(counts)), counts)
-    confidence = tree.numbers(tree.member(rows, "confidence")) if collector.has_confidence else None
-    inside = _intersection(tree, rows) if key in MATRICES else None
+    lines = SEGMENT if key == "lane_segment" else ("points",)
+    found = tree.find_all(rows, INTERSECTION, "confidence", *lines)
+    inside = _intersection(tree, found[0]) if key in MATRICES else None
+    expect(found[2:] >= 0, not collector.has_confidence or (found[1] >= 0).all())
+    confidence = tree.numbers(found[1]) if collector.has_confidence else None
+    points = np.ascontiguousarray(found[2:].T).ravel()
     if key == "lane_segment":
-        points = np.stack([tree.member(rows, name) for name in SEGMENT], axis=1).ravel()
         code = np.tile([collector.codes.get(name, -1) for name in SEGMENT], len(rows)).astype(np.int64)
         frame = np.repeat(frame, 3)
         confidence = None if confidence is None else np.repeat(confidence, 3)
         identity = None if identity is None else np.repeat(identity, 3)
         inside = None if inside is None else np.repeat(inside, 3)
+    elif key == "lane_centerline":
+        code = np.full(len(rows), collector.codes.get("centerline", -1))
+    elif key == "area":
+        code = codes_of(collector, tree.wholes(tree.member(rows, "category")))
     else:
-        points = tree.member(rows, "points")
-        if key == "lane_centerline":
-            code = np.full(len(rows), collector.codes.get("centerline", -1))
-        elif key == "area":
-            code = codes_of(collector, tree.wholes(tree.member(rows, "category")))
-        else:
-            names = [collector.codes.get(name, -1) for name in TRAFFIC_ELEMENTS]
-            code = np.array(names)[attributes_of(tree, entries[key])]
+        names = [collector.codes.get(name, -1) for name in TRAFFIC_ELEMENTS]
+        code = np.array(names)[attributes_of(tree, entries[key])]
     expect(code >= 0)
     prefix = np.full(len(code), len(collector.codes)) if key == "traffic_element" else code
     return _Instances(frame, code, prefix, points, confidence, identity, inside)
 
 
 def _intersection(tree: PickleTree, rows: Rows) -> Flags | None:
-    """Return whether lanes lie in an intersection; None if no lane says it."""
-    found = tree.find(rows, INTERSECTION)
-    if not len(rows) or (found < 0).all():
+    """Return the values that say whether lanes lie in an intersection; None if no lane says it."""
+    if (rows < 0).all():
         return None
-    expect(found >= 0)
-    tree.expect(found, "TRUE", "FALSE")
-    return tree.are(found, "TRUE")
+    expect(rows >= 0)
+    tree.expect(rows, "TRUE", "FALSE")
+    return tree.are(rows, "TRUE")
 
 
 def _ids(tree: PickleTree, rows: Rows) -> tuple[Sequence[str | int], Indices] | None:

@@ -1,4 +1,4 @@
-"""Reads an array or a scalar of numpy in a pickle in one step.
+"""Reads an array or a scalar of numpy, or a point, in a pickle in one step.
 
 A pickler writes an array as about twenty opcodes, which are the same for all arrays but for the shape, the type and the
 content. ``array_at`` and its like compare the opcodes with those expected, and write one row for all of them. They
@@ -18,10 +18,12 @@ from mapgauge.kernels.pickle_calls import (
     ENCODE,
     FETCHED,
     FIRST,
+    FLOAT,
     INFO,
     IS_LATIN,
     LATIN,
     LATIN1,
+    LIST,
     MINUS_ONE,
     NAME,
     NDARRAY,
@@ -45,6 +47,7 @@ _ROOM = U(128)  # more bytes than the opcodes around the content have
 _BINGET, _LONG_BINGET, _BINPUT, _LONG_BINPUT, _MEMOIZE = 104, 106, 113, 114, 0x94
 _BININT, _BININT1, _BININT2, _MARK, _TUPLE, _REDUCE, _BUILD = 74, 75, 77, 40, 116, 82, 98
 _TUPLE1, _TUPLE2, _TUPLE3, _NEWFALSE = 0x85, 0x86, 0x87, 0x89
+_BINFLOAT, _APPENDS = 71, 101
 _SHORT_BINBYTES, _BINBYTES, _BINBYTES8, _BYTEARRAY8, _BINUNICODE = 67, 66, 0x8E, 0x96, 88
 
 
@@ -275,3 +278,34 @@ def buffer_at(data, at, function, values, row, members, used, memo, stored, hash
     weight += THREE + axes + values[function, WEIGHT] + values[dtype, WEIGHT] + values[order, WEIGHT]
     _write(values, row, ARRAY | flag | (axes << AXES_SHIFT), start, used, weight, dtype)
     return at, used + axes, now, total + weight - ONE
+
+
+@jit
+def point_at(data, at, values, row, members, used, memo, stored):
+    """Read a list of two or three real numbers.
+
+    ``at`` is the place after the opcode of an empty list. The list is at ``row`` and its numbers are after it. Return
+    the place after it, or 0, then the number of stored values, and how many numbers there are.
+    """
+    wrong = (ZERO, stored, ZERO)
+    if U(len(data)) - at < _ROOM:
+        return wrong
+    at, now = _store(data, at, memo, stored, row)
+    if data[at] != _MARK:
+        return wrong
+    at += ONE
+    count = ZERO
+    while count < THREE and data[at] == _BINFLOAT:
+        bits = ZERO
+        for i in range(ONE, U(9)):
+            bits = (bits << U(8)) | U(data[at + i])
+        members[used + count] = row + count + ONE
+        count += ONE
+        values[row + count, INFO], values[row + count, FIRST] = FLOAT | (ONE << DEPTH_SHIFT), bits
+        values[row + count, SECOND], values[row + count, WEIGHT] = ZERO, TWO
+        at += U(9)
+    if count < TWO or data[at] != _APPENDS:
+        return wrong
+    values[row, INFO] = LIST | (STORED if now > stored else ZERO) | (TWO << DEPTH_SHIFT)
+    values[row, FIRST], values[row, SECOND], values[row, WEIGHT] = used, count, ONE + TWO * count
+    return at + ONE, now, count

@@ -2,22 +2,28 @@
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
 from mapgauge.kernels.pickle_calls import (
     ARRAY,
     DICT,
     FIRST,
     FLOAT,
+    FLOAT32,
+    FLOAT64,
     INFO,
     IS_LATIN,
     LIST,
     MINUS_ONE,
     SECOND,
+    TEXT,
     TUPLE,
+    TYPE_BITS,
+    TYPE_SHIFT,
     WHOLE,
     axes_of,
-    is_text,
+    first_bytes,
     kind_of,
+    word_at,
 )
 
 ALL, SOME_OTHER, SOME_TWICE = range(3)  # found for all values; one is no dictionary; one has the key twice
@@ -33,13 +39,34 @@ def bits_among(values, rows, shift):
 
 
 @jit
-def find_members(data, values, members, rows, key, out):
-    """Write the row of a member of each dictionary into ``out``, or the largest number for one that lacks it.
+def _is_key(data, values, row, names, start, stop):
+    """Whether a value is the text in a part of ``names``."""
+    if kind_of(values, row) != TEXT or values[row, SECOND] != stop - start:
+        return False
+    same = True
+    for i in range(stop - start):
+        same &= data[values[row, FIRST] + i] == names[start + i]
+    return same
+
+
+@jit
+def find_members(data, values, members, rows, names, ends, places, out):
+    """Write the rows of members of each dictionary into ``out``, or the largest number for one that lacks a member.
 
     Picklers write a key once. The keys of most dictionaries are therefore the same rows as those of the one before, and
-    then the member is at the same place.
+    then the members are at the same places.
+
+    Args:
+        data: The whole pickle.
+        values: The table.
+        members: The rows of the values of containers.
+        rows: The rows of the dictionaries.
+        names: The keys, one after the other.
+        ends: ``(keys,)``: where each of them ends.
+        places: ``(keys,)``: memory for the places of the members in a dictionary.
+        out: ``(keys, rows)``: receives the rows.
     """
-    before, size, place = ZERO, MINUS_ONE, MINUS_ONE  # the dictionary before: its start, size, and the member in it
+    before, size = ZERO, MINUS_ONE  # the dictionary before
     for i in range(U(len(rows))):
         row = rows[i]
         if kind_of(values, row) != DICT:
@@ -50,13 +77,17 @@ def find_members(data, values, members, rows, key, out):
             for k in range(ZERO, size, TWO):
                 same &= members[start + k] == members[before + k]
         if not same:
-            before, size, place = start, values[row, SECOND], MINUS_ONE
-            for k in range(ZERO, size, TWO):
-                if is_text(data, values, members[start + k], key):
-                    if place != MINUS_ONE:
-                        return SOME_TWICE
-                    place = k + ONE
-        out[i] = members[start + place] if place != MINUS_ONE else MINUS_ONE
+            before, size = start, values[row, SECOND]
+            for j in range(U(len(ends))):
+                places[j] = MINUS_ONE
+                first = ends[j - ONE] if j > ZERO else ZERO
+                for k in range(ZERO, size, TWO):
+                    if _is_key(data, values, members[start + k], names, first, ends[j]):
+                        if places[j] != MINUS_ONE:
+                            return SOME_TWICE
+                        places[j] = k + ONE
+        for j in range(U(len(ends))):
+            out[j, i] = members[start + places[j]] if places[j] != MINUS_ONE else MINUS_ONE
     return ALL
 
 
@@ -134,6 +165,31 @@ def copy_shapes(values, members, rows, axes, extents):
 
 
 @jit
+def copy_letters(data, start, out, at, stop):
+    """Copy characters of Latin-1 as bytes to ``out`` from ``at`` to ``stop``.
+
+    Each byte is written, and the first of two bytes is overwritten by the second. This is faster than a branch.
+    """
+    due = ZERO  # 64 if the next byte follows 0xC3
+    while at + U(8) <= stop:
+        word = word_at(data, start)
+        firsts = first_bytes(word)
+        high = (firsts & (word << U(7))) >> ONE
+        letters = word | (high << U(8)) | due
+        due = high >> U(56)
+        for i in range(U(8)):
+            out[at] = np.uint8((letters >> (U(8) * i)) & U(255))
+            at += ((~firsts) >> (U(8) * i + U(7))) & ONE
+        start += U(8)
+    while at < stop:
+        byte = U(data[start])
+        out[at] = np.uint8(byte | due)
+        due = U(64) if byte == U(0xC3) else ZERO
+        at += ONE if byte < U(0xC0) else ZERO
+        start += ONE
+
+
+@jit
 def copy_contents(data, values, rows, sizes, out):
     """Copy the bytes of arrays or scalars into ``out``, one after the other. ``sizes`` has their numbers of bytes."""
     at = ZERO
@@ -141,14 +197,35 @@ def copy_contents(data, values, rows, sizes, out):
         row = rows[i]
         start, stop = values[row, FIRST], at + sizes[i]
         if values[row, INFO] & IS_LATIN:
-            # The first of the two bytes of a character is overwritten by the second.
-            byte = data[start]
-            while at < stop:
-                before, byte = byte, data[start]
-                out[at] = byte | ((before == 0xC3) << 6)
-                at += U(byte < 0xC0)
-                start += ONE
+            copy_letters(data, start, out, at, stop)
         else:
             for k in range(sizes[i]):
                 out[at + k] = data[start + k]
-            at = stop
+        at = stop
+
+
+@jit
+def copy_floats(data, values, rows, counts, out, bits):
+    """Write the numbers of arrays or scalars of float32 or float64 into ``out``, one array after the other.
+
+    Return False if one has another type, or is written as text. ``bits`` is the same memory as whole numbers.
+    """
+    place = ZERO
+    for i in range(U(len(rows))):
+        info, start = values[rows[i], INFO], values[rows[i], FIRST]
+        kind = (info & TYPE_BITS) >> TYPE_SHIFT
+        if info & IS_LATIN:
+            return False
+        if kind == FLOAT64:
+            for k in range(counts[i]):
+                bits[place + k] = word_at(data, start + U(8) * k)
+        elif kind == FLOAT32:
+            for k in range(counts[i]):
+                at = start + U(4) * k
+                low = np.uint32(data[at]) | (np.uint32(data[at + ONE]) << np.uint32(8))
+                high = (np.uint32(data[at + TWO]) << np.uint32(16)) | (np.uint32(data[at + THREE]) << np.uint32(24))
+                out[place + k] = np.uint32(low | high).view(np.float32)
+        else:
+            return False
+        place += counts[i]
+    return True

@@ -12,7 +12,7 @@ library say what is wrong. What it accepts, those two accept too: weights, depth
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
 from mapgauge.kernels.pickle_actions import CODES
-from mapgauge.kernels.pickle_arrays import INSIDE, array_at, buffer_at, scalar_at
+from mapgauge.kernels.pickle_arrays import INSIDE, array_at, buffer_at, point_at, scalar_at
 from mapgauge.kernels.pickle_calls import (
     AXES_SHIFT,
     BYTES,
@@ -50,7 +50,7 @@ from mapgauge.kernels.pickle_scan import LINE, _argument, _number
 _STORE, _FETCH, _NUMBER, _SIGNED, _REAL, _STRING, _RAW, _CONSTANT, _NEW, _JOIN = list(CODES.values())[:10]
 _ADD, _CALL, _FILL, _LOOK_UP, _MARK, _POP, _BEGIN, _FRAME, _STOP = list(CODES.values())[10:]
 DONE, FULL, IRREGULAR, SHARED = range(4)
-_SPARE = U(8)  # rows of the memo and of ``members`` that reading an array in one step may need
+_SPARE = U(8)  # places in the table, the memo and ``members`` that reading an array in one step may need
 _HIGHEST_PROTOCOL = U(5)
 
 
@@ -94,7 +94,12 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
     most_rows, most_members = U(len(values)), U(len(members))
     highest, most_stored = U(len(stack)), U(len(memo))
     while at < end:
-        if rows == most_rows or height == highest or stored + _SPARE > most_stored or used + _SPARE > most_members:
+        if (
+            rows + _SPARE > most_rows
+            or height == highest
+            or stored + _SPARE > most_stored
+            or used + _SPARE > most_members
+        ):
             break
         code = U(data[at])
         action, detail, width = actions[code, ZERO], actions[code, TWO], actions[code, ONE]
@@ -122,7 +127,7 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
             row = memo[index]
             if row == INSIDE:
                 return SHARED
-            if in_steps and kind_of(values, row) == NAME:
+            if in_steps and marked < DEEPEST and kind_of(values, row) == NAME:
                 name, place = values[row, FIRST], ZERO
                 if name == RECONSTRUCT:
                     place, used, stored, hashed = array_at(
@@ -163,6 +168,15 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
             elif _number(data, start, U(8)) > end - at:  # a frame
                 return IRREGULAR
             continue
+
+        if in_steps and marked < DEEPEST and action == _NEW and detail == LIST:
+            place, now, count = point_at(data, at, values, rows, members, used, memo, stored)
+            if place > ZERO:
+                stack[height] = rows
+                at, stored, used = place, now, used + count
+                height += ONE
+                rows += count + ONE
+                continue
 
         info, first, second = ZERO, ZERO, ZERO
         weight, depth = ONE + ((at - start) >> U(3)), ONE
