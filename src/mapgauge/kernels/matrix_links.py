@@ -9,6 +9,7 @@ file.
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
+from mapgauge.kernels.pickle_calls import word_at
 
 FLOAT64, FLOAT32, INT8, UINT8 = (U(i) for i in range(4))  # types of scores
 _BYTES = np.array([8, 4, 1, 1], np.uint64)
@@ -18,18 +19,14 @@ _BYTES = np.array([8, 4, 1, 1], np.uint64)
 def _score(data, at, kind):
     """Return the number at a byte."""
     if kind == FLOAT32:
-        word = np.uint32(0)
-        for i in range(U(4)):
-            word |= np.uint32(data[at + i]) << np.uint32(U(8) * i)
-        return np.float64(np.uint32(word).view(np.float32))
+        low = np.uint32(data[at]) | (np.uint32(data[at + ONE]) << np.uint32(8))
+        high = (np.uint32(data[at + TWO]) << np.uint32(16)) | (np.uint32(data[at + THREE]) << np.uint32(24))
+        return np.float64(np.uint32(low | high).view(np.float32))
     if kind == INT8:
         return np.float64(np.int8(data[at]))
     if kind == UINT8:
         return np.float64(data[at])
-    long = ZERO
-    for i in range(U(8)):
-        long |= U(data[at + i]) << (U(8) * i)
-    return U(long).view(np.float64)
+    return U(word_at(data, at)).view(np.float64)
 
 
 @jit
