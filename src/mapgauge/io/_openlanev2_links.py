@@ -113,7 +113,9 @@ def _fill(tree: PickleTree, frames: LaneFrames, matrices: list[_Matrices], codes
         before = sizes[some].cumsum(axis=0) - sizes[some] + [0, len(scores[0])]
         parts = (column[some] for column in (*of_frames, given, *bounds))
         place = (8 * before).astype(np.uint64)
-        at, sound = convert(np.concatenate(scores).view(np.uint8), place, types[some], *parts, codes, at, *columns)
+        block = np.concatenate(scores).view(np.uint8)
+        block.flags.writeable = False  # as the bytes of the file, else the kernel would be compiled again
+        at, sound = convert(block, place, types[some], *parts, codes, at, *columns)
         expect(sound)
         start = stop
     return int(at)
