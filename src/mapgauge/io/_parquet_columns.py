@@ -13,6 +13,7 @@ from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
 from mapgauge.io._parquet_footer import check_size, footer_bytes, row_groups
+from mapgauge.io._parquet_points import Lines, read_lines
 from mapgauge.typing import Flags, Indices, Points
 
 FRAME_ORDER = (
@@ -28,11 +29,19 @@ class ParquetColumns:
     """
 
     def __init__(
-        self, error: MakeError, schema: Any, groups: Sequence[Any], *, whole: bool = True, without: Sequence[str] = ()
+        self,
+        error: MakeError,
+        schema: Any,
+        groups: Sequence[Any],
+        *,
+        whole: bool = True,
+        without: Sequence[str] = (),
+        lines: Lines | None = None,
     ) -> None:
-        """Take the tables that ``read_group`` returned for some row groups of a file."""
+        """Take the tables that ``read_group`` returned for some row groups of a file, and points that were read."""
         self.error = error
         self.whole = whole
+        self.lines = lines
         self.about = about_of(error, schema)
         pa, _ = pyarrow_modules()
         try:
@@ -55,20 +64,25 @@ class ParquetColumns:
         data = pa.py_buffer(file)
         footer, schema = open_footer(error, pa.BufferReader(data))
 
-        def group(index: int) -> Any:
-            return read_group(pa.BufferReader(data), footer, schema, index)
-
         try:
             infos = row_groups(footer_bytes(pa.BufferReader(data)))
             check_size(infos, len(file), error)
+            view, threads = memoryview(file), pa.cpu_count()
+            axes = [info.axes for info in infos if info.rows]
+            lines = read_lines(axes, lambda start, size: view[start : start + size], threads=threads)
+            without = () if lines is None else ("geometry",)
+
+            def group(index: int) -> Any:
+                return read_group(pa.BufferReader(data), footer, schema, index, without)
+
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
-            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+            with ThreadPoolExecutor(threads) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
         except UnreadableFile:
             raise
         except broken_errors() as cause:
             raise broken(error, cause) from cause
-        return cls(error, schema, groups)
+        return cls(error, schema, groups, without=without, lines=lines)
 
     def has(self, name: str) -> bool:
         """Whether the file has a column."""
@@ -161,6 +175,10 @@ class ParquetColumns:
 
     def points(self) -> tuple[Indices, Points]:
         """Return the number of points of each row, and all points."""
+        if self.lines is not None:
+            if len(self.lines.sizes) != len(self.table):
+                raise self.error(f"broken Parquet: {len(self.table)} rows have {len(self.lines.sizes)} geometries")
+            return self.lines
         pa, _ = pyarrow_modules()
         column = self._column("geometry")
         sizes = _lengths(column)
