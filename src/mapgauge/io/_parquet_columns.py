@@ -1,7 +1,9 @@
 """The columns of a Parquet file as checked numpy arrays: types, nulls, and consistency between rows."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -106,12 +108,15 @@ class ParquetColumns:
         column = self._column(name)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-        codes: dict[str, int] = {}
-        texts = array.dictionary.to_pylist()
-        code = np.array([-1 if text is None else codes.setdefault(str(text), len(codes)) for text in texts] + [-1])
-        indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
-        found = code[indices.to_numpy()]
+        codes: dict[str, int] = defaultdict(count().__next__)
+        found = np.empty(len(column), np.int64)
+        start = 0
+        for array in column.chunks:  # each has a dictionary of its own
+            texts = array.dictionary.to_pylist()
+            code = np.array([-1 if text is None else codes[str(text)] for text in texts] + [-1])
+            indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
+            np.take(code, indices.to_numpy(), out=found[start : start + len(array)])
+            start += len(array)
         if not optional:
             self._refuse(found < 0, f"{name} is null, expected a text")
         return found, list(codes)
@@ -178,7 +183,7 @@ class ParquetColumns:
         if self.lines is not None:
             if len(self.lines.sizes) != len(self.table):
                 raise self.error(f"broken Parquet: {len(self.table)} rows have {len(self.lines.sizes)} geometries")
-            return self.lines
+            return self.lines.sizes, self.lines.coords
         pa, _ = pyarrow_modules()
         column = self._column("geometry")
         sizes = _lengths(column)
@@ -215,6 +220,11 @@ class ParquetColumns:
             list(map(fill, blocks, stops.tolist()))
         return sizes, coords
 
+    @property
+    def finite(self) -> bool:
+        """Whether all coordinates are known to be finite."""
+        return self.lines is not None and self.lines.finite
+
     def structs(self, name: str) -> tuple[Indices, dict[str, NDArray[Any]]]:
         """Return the number of structs in the list of each row, and their members: numbers, or texts.
 
@@ -240,8 +250,9 @@ class ParquetColumns:
         """Return the rows that are instances; every other row is a frame without instances."""
         without = label < 0
         self._refuse(without & (sizes > 0), "it has a geometry but no class")
-        several = np.bincount(frame) > 1
-        self._refuse(without & several[frame], "it has neither class nor geometry, but its frame has other rows")
+        if without.any():
+            several = np.bincount(frame) > 1
+            self._refuse(without & several[frame], "it has neither class nor geometry, but its frame has other rows")
         return np.flatnonzero(~without)
 
     def poses(self, frame: Indices, tokens: tuple[str, ...]) -> NDArray[np.float64]:

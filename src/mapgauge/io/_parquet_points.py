@@ -30,10 +30,11 @@ _FAULTS = (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError,
 
 
 class Lines(NamedTuple):
-    """The number of points of each row, and all points."""
+    """The number of points of each row, all points, and whether all coordinates are finite."""
 
     sizes: Indices
     coords: Points
+    finite: bool
 
 
 def read_lines(groups: Sequence[tuple[Axis, ...]], read: Read, *, threads: int = 1) -> Lines | None:
@@ -51,7 +52,7 @@ def read_lines(groups: Sequence[tuple[Axis, ...]], read: Read, *, threads: int =
     coords = np.empty((sum(most), widths.pop()))
     ends = np.cumsum(most).tolist()
 
-    def fill(axes: tuple[Axis, ...], count: int, end: int) -> Indices | None:
+    def fill(axes: tuple[Axis, ...], count: int, end: int) -> tuple[Indices, bool] | None:
         try:
             return _group(axes, read, coords[end - count : end])
         except (*_FAULTS, pyarrow_modules()[0].ArrowException):
@@ -62,18 +63,23 @@ def read_lines(groups: Sequence[tuple[Axis, ...]], read: Read, *, threads: int =
             found = list(pool.map(fill, groups, most, ends))
     else:
         found = list(map(fill, groups, most, ends))
-    sizes = [size for size in found if size is not None]
-    if len(sizes) < len(found):
+    groups_read = [group for group in found if group is not None]
+    if len(groups_read) < len(found):
         return None
+    sizes = [group[0] for group in groups_read]
     counts = [int(size.sum()) for size in sizes]
     if counts != most:  # lines without points
         firsts = (end - count for end, count in zip(ends, most, strict=True))
         coords = np.concatenate([coords[first : first + n] for first, n in zip(firsts, counts, strict=True)])
-    return Lines(np.concatenate(sizes), coords)
+    return Lines(np.concatenate(sizes), coords, all(finite for _, finite in groups_read))
 
 
-def _group(axes: tuple[Axis, ...], read: Read, coords: Points) -> Indices | None:
-    """Write the points of a row group, and return the size of each line; None if it cannot be read here."""
+def _group(axes: tuple[Axis, ...], read: Read, coords: Points) -> tuple[Indices, bool] | None:
+    """Write the points of a row group, and return the size of each line, and whether all coordinates are finite.
+
+    Returns None if it cannot be read here.
+    """
+    finite = True
     pages: list[tuple[bytes, Indices]] = []  # levels of each page, and sizes of its lines
     for column, axis in enumerate(axes):
         first, number = 0, 0
@@ -85,12 +91,14 @@ def _group(axes: tuple[Axis, ...], read: Read, coords: Points) -> Indices | None
             if not len(sizes) or page[: len(levels)].tobytes() != levels:
                 return None  # damaged, or other lines than those of the first coordinate
             end = first + int(sizes.sum())
-            if not kernels.parquet_pages.join_bytes(page, np.uint64(len(levels)), coords[first:end], column):
+            outcome = kernels.parquet_pages.join_bytes(page, np.uint64(len(levels)), coords[first:end], column)
+            if outcome == 0:
                 return None
+            finite = finite and outcome == 1
             first = end
         if number != len(pages):
             return None
-    return np.concatenate([sizes for _, sizes in pages]) if pages else None
+    return (np.concatenate([sizes for _, sizes in pages]), finite) if pages else None
 
 
 def _pages(data: Any, axis: Axis) -> Iterator[tuple[NDArray[np.uint8], int]]:

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-import numpy as np
-
 from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.errors import MakeError
@@ -25,7 +23,15 @@ from mapgauge.frames.joining import agreed_forward, join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
-from mapgauge.io._parquet_file import Metadata, about_of, broken, broken_errors, open_footer, read_group
+from mapgauge.io._parquet_file import (
+    Metadata,
+    about_of,
+    broken,
+    broken_errors,
+    columns_of,
+    open_footer,
+    open_parquet,
+)
 from mapgauge.io._parquet_footer import Axis, RowGroupInfo, check_size, footer_bytes, row_groups
 from mapgauge.io._parquet_points import read_lines
 from mapgauge.io.parquet import frames_from_columns
@@ -268,15 +274,16 @@ def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: S
 
 def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapFrames:
     with open_file(part.file) as stream:
-        footer, schema = open_footer(part.error, stream)
+        file, schema = open_parquet(part.error, stream)
         lines = read_lines(part.axes, partial(_bytes_of, stream))
         without = without if lines is None else (*without, "geometry")
-        tables = []
-        for index in part.groups:
-            try:
-                tables.append(read_group(stream, footer, schema, index, without))
-            except broken_errors() as cause:
-                raise broken(RowGroups(part.file, (index,)).error, cause) from cause
+        names, tables = columns_of(schema, without), []
+        with file:
+            for index in part.groups:
+                try:
+                    tables.append(file.read_row_group(index, columns=names, use_threads=False))
+                except broken_errors() as cause:
+                    raise broken(RowGroups(part.file, (index,)).error, cause) from cause
     columns = ParquetColumns(part.error, schema, tables, whole=False, without=without, lines=lines)
     frames = frames_from_columns(columns, options, part.file)
     scene = _scene_of(part.file)
@@ -290,9 +297,7 @@ def _bytes_of(stream: Any, start: int, size: int) -> Any:
     return stream.read(size)
 
 
-def keys_of(frames: MapFrames, by_scene: bool) -> "np.ndarray[Any, np.dtype[np.object_]]":
+def keys_of(frames: MapFrames, by_scene: bool) -> list[Key]:
     """Return the key of each frame."""
     scenes = frames.scenes if by_scene and frames.scenes is not None else ("",) * len(frames)
-    keys = np.empty(len(frames), np.object_)
-    keys[:] = list(zip(scenes, frames.tokens, strict=True))
-    return keys
+    return list(zip(scenes, frames.tokens, strict=True))

@@ -148,16 +148,15 @@ def sizes_of_lists(page, count, top):
 def join_bytes(page, at, out, column):
     """Write the values of a page, from ``at`` on, to a column of ``out``. They are floats or doubles.
 
-    Returns whether the page has exactly as many values.
+    Returns:
+        0 if the page does not have exactly as many values, else 1, or 2 if a value is not finite.
     """
-    count = U(len(out))
+    count, column = U(len(out)), U(column)
     size = U(len(page)) - at
-    if count == ZERO or (size != U(4) * count and size != U(8) * count):
-        return size == ZERO and count == ZERO
-    column = U(column)
     if size == U(4) * count:
         words = np.empty(SOME, np.uint32)
         floats = words.view(np.float32)
+        most = np.uint32(0)  # all bits of an exponent are set only if the number is not finite
         for first in range(ZERO, count, U(SOME)):
             a = at + first
             b, c, d = a + count, a + U(2) * count, a + U(3) * count
@@ -170,17 +169,24 @@ def join_bytes(page, at, out, column):
                     | np.uint32(page[d + k]) << np.uint32(24)
                 )
             for k in range(some):
-                out[first + k, column] = floats[k]
-        return True
-    longs = np.empty(SOME, np.uint64)
-    doubles = longs.view(np.float64)
-    for first in range(ZERO, count, U(SOME)):
-        some = min(U(SOME), count - first)
-        longs[:] = 0
-        for byte in range(U(8)):
-            a, shift = at + byte * count + first, U(8) * byte
+                most = max(most, words[k] & np.uint32(0x7F800000))
             for k in range(some):
-                longs[k] |= U(page[a + k]) << shift
-        for k in range(some):
-            out[first + k, column] = doubles[k]
-    return True
+                out[first + k, column] = floats[k]
+        return 2 if most == np.uint32(0x7F800000) else 1
+    if size == U(8) * count:
+        longs = np.empty(SOME, np.uint64)
+        doubles = longs.view(np.float64)
+        most = U(0)
+        for first in range(ZERO, count, U(SOME)):
+            some = min(U(SOME), count - first)
+            longs[:] = 0
+            for byte in range(U(8)):
+                a, shift = at + byte * count + first, U(8) * byte
+                for k in range(some):
+                    longs[k] |= U(page[a + k]) << shift
+            for k in range(some):
+                most = max(most, longs[k] & U(0x7FF0000000000000))
+            for k in range(some):
+                out[first + k, column] = doubles[k]
+        return 2 if most == U(0x7FF0000000000000) else 1
+    return 0
