@@ -2,8 +2,8 @@
 
 pyarrow expands where each list begins, for every coordinate of every point. Here this is read once per line, and the
 numbers go directly to their places in one array. Only what mapgauge writes is read: pages of the first version, with
-bytes split, not compressed or compressed with LZ4 or zstd. Everything else, and every page that is damaged, is left to
-pyarrow, which reads it or says what is wrong.
+bytes split and with checksums, not compressed or compressed with LZ4 or zstd. Everything else, and every page that is
+damaged, is left to pyarrow, which reads it or says what is wrong.
 """
 
 import zlib
@@ -120,7 +120,7 @@ def _pages(data: Any, axis: Axis) -> Iterator[tuple[NDArray[np.uint8], int]]:
         count, size = about[1], head[2]
         if not 0 < count <= left or not 0 < head[3] == len(body) or not 0 < size <= 10 * count + 64:
             raise ValueError("the page has other sizes than its column")
-        if 4 in head and zlib.crc32(body) != head[4] & 0xFFFFFFFF:
+        if zlib.crc32(body) != head[4] & 0xFFFFFFFF:
             raise ValueError("the page has another checksum")
         left -= count
         page = np.frombuffer(_unpacked(body, size, axis.codec), np.uint8)

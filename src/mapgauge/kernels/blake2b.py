@@ -66,7 +66,9 @@ def _compress(_, state, memory, at, counted, last):
             return builder.or_(builder.lshr(value, same(bits)), builder.shl(value, same(64 - bits)))
 
         def zipped(a, b, first):
-            order = [k for pair in zip(range(first, first + 4), range(first + 8, first + 12), strict=True) for k in pair]
+            order = [
+                k for pair in zip(range(first, first + 4), range(first + 8, first + 12), strict=True) for k in pair
+            ]
             return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), order))
 
         def turned(rows):
