@@ -1,6 +1,7 @@
 """Runs independent pieces of work in threads. Kernels release the interpreter lock."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -11,6 +12,8 @@ from mapgauge.arguments import check_workers
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
+
+_INTERVAL = 5e-4  # seconds that a thread may keep the interpreter lock if another one waits for it
 
 
 class Beside(Generic[Outcome]):
@@ -57,6 +60,10 @@ def in_threads(
             other()
         return gathered(map(work, tasks))
     pool = ThreadPoolExecutor(threads)
+    # A thread that returns from a kernel waits for the lock. Python lets another thread keep it for 5 ms otherwise, as
+    # long as a kernel runs.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(min(interval, _INTERVAL))
     others = [pool.submit(other) for other in beside]
     try:
         first = work(tasks[0])  # compiles the kernels once, instead of in every thread
@@ -67,3 +74,4 @@ def in_threads(
                 running.result()
         finally:
             pool.shutdown(cancel_futures=True)
+            sys.setswitchinterval(interval)
