@@ -26,7 +26,7 @@ UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 _COLLECTED = (200_000, 30, 30)
 # Seconds that a thread may keep the interpreter lock if another one waits for it. Files are read while modules are
 # imported and checks run, and a thread that returns from a kernel would wait for 5 ms each time.
-_INTERVAL = 5e-4
+_INTERVAL = 1e-4
 
 # Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)

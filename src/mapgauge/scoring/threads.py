@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
 from mapgauge.arguments import check_workers
@@ -13,7 +12,7 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
 
-_INTERVAL = 5e-4  # seconds that a thread may keep the interpreter lock if another one waits for it
+_INTERVAL = 1e-4  # seconds that a thread may keep the interpreter lock if another one waits for it
 
 
 class Beside(Generic[Outcome]):
@@ -66,8 +65,7 @@ def in_threads(
     sys.setswitchinterval(min(interval, _INTERVAL))
     others = [pool.submit(other) for other in beside]
     try:
-        first = work(tasks[0])  # compiles the kernels once, instead of in every thread
-        return gathered(chain([first], pool.map(work, tasks[1:])))
+        return gathered(pool.map(work, tasks))
     finally:
         try:
             for running in others:
