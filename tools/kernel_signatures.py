@@ -46,8 +46,10 @@ def _streaming(folder: Path) -> None:
     from mapgauge.demo import demo_world
     from mapgauge.frames.content_hash import content_hash
 
-    for side in demo_world(20, seed=0, quality="good"):
+    for side in demo_world(40, seed=0, quality="good"):
         content_hash(side, compiled=True)
+        mg.write(side, folder / "side.parquet")
+        mg.read(folder / "side.parquet")
 
 
 def _evaluate(metric: str) -> Callable[[Path], None]:
