@@ -7,7 +7,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.assigned import assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
@@ -83,12 +83,13 @@ def instances_of(
     """
     predictions, truth = data_of(results)
     protocol, cutoff = results.protocol, check_settings(results.protocol)
+    matches = results.scores.matches if truth.tokens == results.tokens else None
     blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
     def work(block: slice) -> Instances:
         x, y = predictions.between(block), truth.between(block)
-        offset = int(truth.offsets[block.start])
-        return _of_block(x, y, offset, protocol, cutoff, thresholds)
+        mine = None if matches is None else matches[predictions.offsets[block.start] : predictions.offsets[block.stop]]
+        return _of_block(x, y, int(truth.offsets[block.start]), protocol, cutoff, thresholds, mine)
 
     def advance(done: int, _: int) -> None:
         if progress is not None:
@@ -100,19 +101,27 @@ def instances_of(
 
 
 def _of_block(
-    x: MapFrames, y: MapFrames, offset: int, protocol: Protocol, cutoff: float, thresholds: Thresholds
+    x: MapFrames,
+    y: MapFrames,
+    offset: int,
+    protocol: Protocol,
+    cutoff: float,
+    thresholds: Thresholds,
+    matches: Indices | None,
 ) -> Instances:
     """Return the causes of a block of frames. Indices of truth start at ``offset``."""
     groups = group(x, y, protocol)
     places = [np.argsort(side.frame * max(len(y.classes), 1) + side.label, kind="stable") for side in (x, y)]
-    rows = np.arange(len(groups.confidence))
+    rows, kept, predicted_rows = np.arange(len(groups.confidence)), None, groups.is_prediction
     if groups.boxes:
         groups, rows = groups.of_lines()
+        kept = rows
+    if matches is not None:
+        know_matches(groups, protocol, matches, predicted_rows, kept)
     costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
     mine = groups.is_prediction
-    all_mine = np.repeat(np.tile([True, False], len(x) * len(y.classes)), _sizes(x, y).ravel())
     # From rows of the groups without boxes to instances of one side.
-    number = np.where(all_mine, np.cumsum(all_mine) - 1, np.cumsum(~all_mine) - 1)[rows]
+    number = np.where(predicted_rows, np.cumsum(predicted_rows) - 1, np.cumsum(~predicted_rows) - 1)[rows]
     side = [places[0][number[mine]], places[1][number[~mine]]]
     place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
     place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
@@ -128,11 +137,3 @@ def _of_block(
     share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
     distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
     return Instances(predicted, true, truth_of, cause, about, distance)
-
-
-def _sizes(x: MapFrames, y: MapFrames) -> Indices:
-    """Return the numbers of predictions and truth of each frame and class, as ``(groups, 2)``."""
-    classes = len(y.classes)
-    return np.stack(
-        [np.bincount(side.frame * classes + side.label, minlength=len(y) * classes) for side in (x, y)], axis=1
-    )
