@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.kernels._extremes import least as lesser
-from mapgauge.kernels._eight import least_of_eight
+from mapgauge.kernels._eight import WIDTH, closer_of_eight, ends_of_closer, least_of_eight
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.lines import (
     FIRST_BLOCK,
@@ -24,7 +24,7 @@ from mapgauge.kernels.lines import (
 )
 
 NONE = -1
-SIZE = U(8)  # points of a disc
+SIZE = U(WIDTH)  # points of a disc
 
 
 class Discs(NamedTuple):
@@ -33,7 +33,7 @@ class Discs(NamedTuple):
     The discs of a line have the places of its first blocks.
     """
 
-    centre: NDArray[np.float64]  # (2, blocks)
+    centre: NDArray[np.float64]  # (2, blocks + SIZE)
     radius: NDArray[np.float64]  # (lines,): the largest of each line
     least: NDArray[np.float64]  # (SIZE,)
 
@@ -42,7 +42,7 @@ class Discs(NamedTuple):
 def discs_of(lines):
     """The discs of all lines."""
     box, dimension = lines.block_box, U(lines.points.shape[0])
-    centre, radius = np.zeros((2, box.shape[1])), np.zeros(len(lines.span))
+    centre, radius = np.zeros((2, box.shape[1] + SIZE)), np.zeros(len(lines.span))
     for x in range(U(len(radius))):
         first = lines.span[x, FIRST_BLOCK]
         last = first + blocks_in(length_of(lines, x))
@@ -119,13 +119,9 @@ def _find_least(lines, discs, begin, end, first, last):
 def _points_near(lines, discs, a, y, far):
     """The first and the last point of line y, plus one, that may be near disc ``a``. They are equal if none is."""
     start, first = lines.span[y, START], lines.span[y, FIRST_BLOCK]
-    last = first + _discs_in(length_of(lines, y))
-    low = first
-    while low < last and _between(discs.centre, a, low) >= far:
-        low += ONE
-    high = last
-    while high > low and _between(discs.centre, a, high - ONE) >= far:
-        high -= ONE
+    low, high = ends_of_closer(discs.centre, a, first, first + _discs_in(length_of(lines, y)), far)
+    if low >= high:
+        return start, start
     return start + (low - first) * SIZE, min(start + (high - first) * SIZE, lines.span[y, STOP])
 
 
@@ -189,6 +185,8 @@ def share_covered(lines, discs, x, y, limit, least, covered):
         if p == q:
             for i in range(begin, end):
                 covered[i] = False
+        elif lines.points.shape[0] == 2 and end - begin == SIZE:
+            count += closer_of_eight(lines.points, begin, p, q, limit, covered)
         else:
             _find_least(lines, discs, begin, end, p, q)
             for i in range(begin, end):
