@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.boxes import is_box
-from mapgauge.frames.groups import group
-from mapgauge.metrics.matching import sospa_distances
+from mapgauge.frames.groups import Groups, group
 from mapgauge.protocols import Protocol
 from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
@@ -28,7 +27,8 @@ class Block(NamedTuple):
 
     bounds: Indices  # (groups, 3): first prediction, first truth, end
     order: Indices  # instances by group, predictions by falling confidence
-    distance: Floats  # normalised SOSPA of all pairs of each group
+    distance: Floats  # normalised SOSPA of all pairs of each group, or lower bounds
+    known: Flags  # which of them are exact
     weight: Confidences  # of all instances
     is_prediction: Flags
 
@@ -147,25 +147,29 @@ def _solved(sides: Sides, protocol: Protocol, hit: float) -> _Part:
     groups = group(*sides, protocol)
     if groups.boxes:
         groups, _ = groups.of_lines()
-    distance = sospa_distances(groups, protocol, 1.0)
-    # Equal confidences are sorted by their distances, not by their order in the file.
-    near = np.zeros(len(groups.confidence))
-    np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
-    order = np.lexsort((-near, -groups.confidence, groups.side))
-    block = Block(groups.bounds, order, distance, groups.confidence, groups.is_prediction)
-    dropped, _, assigned = _assigned(block, protocol.order, hit)
+    distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
+    kernels.thresholds.bound_distances(
+        groups.lines, groups.bounds, protocol.cutoffs[0], protocol.order, distance, known
+    )
+    order = groups.by_confidence.copy()
+    block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
+    dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
     certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))
-    rounded, hits, _ = _assigned(certain, protocol.order, hit)
+    rounded, hits, _ = _assigned(certain, groups, protocol, hit)
     columns = (groups.confidence, dropped, rounded, hits, assigned)
     return _Part(block, tuple(column[block.is_prediction] for column in columns))
 
 
-def _assigned(block: Block, power: float, hit: float) -> tuple[Floats, Indices, Floats]:
+def _assigned(
+    block: Block, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
+) -> tuple[Floats, Indices, Floats]:
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
     count = len(block.weight)
     growth, hits, assigned = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
     if count:
         kernels.thresholds.assign_by_confidence(
-            *(block.bounds, block.order, block.weight, block.distance, power, hit, growth, hits, assigned)
+            *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
+            *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),
+            *(block.distance, block.known, protocol.order, hit, growth, hits, assigned),
         )
     return growth, hits, assigned

@@ -150,6 +150,25 @@ def gaps_between(lines, discs, x, y, limit, gap):
 
 
 @jit
+def most_gain(lines, discs, x, y, cutoff, order):
+    """Upper bound of the gain of two lines in any reading: each point of x is matched with the nearest point of y."""
+    limit, inverse, total = cutoff * cutoff, 1.0 / cutoff, 0.0
+    far = _far(discs, x, y, limit)
+    x_stop, a = lines.span[x, STOP], lines.span[x, FIRST_BLOCK]
+    for begin in range(lines.span[x, START], x_stop, SIZE):
+        end = min(begin + SIZE, x_stop)
+        p, q = _points_near(lines, discs, a, y, far)
+        if p < q:
+            _find_least(lines, discs, begin, end, p, q)
+            for k in range(end - begin):
+                scaled = np.sqrt(discs.least[k]) * inverse
+                if scaled < 1.0:
+                    total += 1.0 - (scaled if order == 1.0 else scaled**order)
+        a += ONE
+    return total
+
+
+@jit
 def nearest_point(lines, i, y, gap):
     """The first of the points of line y that have this squared distance to point ``i``. There must be one."""
     j = lines.span[y, START]
