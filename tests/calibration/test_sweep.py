@@ -23,8 +23,9 @@ def test_every_prefix_is_assigned_optimally(data: st.DataObject) -> None:
     order = np.array(data.draw(st.permutations(range(rows)))[:rows] + list(range(rows, rows + columns)), np.int64)
     power = data.draw(st.sampled_from([1.0, 2.0]))
     growth, hits, assigned = np.zeros(rows + columns), np.zeros(rows + columns, np.int64), np.zeros(rows + columns)
-    kernels.thresholds.assign_by_confidence(
-        np.array([[0, rows, rows + columns]]), order, weight, distance, power, 0.5, growth, hits, assigned
+    kernels.thresholds.assign_again(
+        *(np.array([[0, rows, rows + columns]]), order, weight, distance, np.ones(len(distance), bool), power, 0.5),
+        *(growth, hits, assigned, np.zeros(1, bool)),
     )
     pairs = distance.reshape(rows, columns)
     saving = np.minimum.outer(weight[:rows], weight[rows:]) * (1 - pairs**power)

@@ -4,6 +4,7 @@ Two forms of a threshold t are followed. *Dropped*: predictions below t are left
 *Rounded*: predictions below t are left out, the others become certain.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.groups import Groups, group
+from mapgauge.metrics.assigned import Matches, truth_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
@@ -52,6 +54,8 @@ class Solved:
     true_mass: Floats  # (frames, classes): half the sum of their confidences
     order: float  # of PLD
     hit: float  # largest distance of a hit
+    sides: Sides  # the sorted frames
+    protocol: Protocol
     place: Indices  # of each prediction among those of all blocks
     blocks: tuple[Block, ...]
 
@@ -60,13 +64,36 @@ class Solved:
         given = np.empty_like(confidence)
         given[self.place] = confidence
         found, start = [], 0
-        for block in self.blocks:
+        for k, block in enumerate(self.blocks):
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
             weight[block.is_prediction] = given[start : start + count]
-            found.append(_assigned(block._replace(weight=weight), self.order, self.hit)[0][block.is_prediction])
+            found.append(self._savings(block, k * BLOCK, weight)[block.is_prediction])
             start += count
         return np.concatenate([np.empty(0), *found])[self.place]
+
+    def _savings(self, block: Block, first_frame: int, weight: Confidences) -> Floats:
+        """Return the savings of a block with other weights."""
+        growth, hits, assigned = _nothing(len(weight))
+        lacking = np.zeros(len(block.bounds), np.bool_)
+        if len(weight):
+            kernels.thresholds.assign_again(
+                *(block.bounds, block.order, weight, block.distance, block.known, self.order, self.hit),
+                *(growth, hits, assigned, lacking),
+            )
+        pairs = np.append(0, np.cumsum(np.prod(np.diff(block.bounds, axis=1), axis=1)))
+        for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
+            classes = self.true.shape[1]
+            frame = slice(first_frame + g // classes, first_frame + g // classes + 1)
+            groups = group(*(side.between(frame) for side in self.sides), self.protocol).pick(np.array([g % classes]))
+            rows, of_group = slice(*block.bounds[g, [0, 2]]), slice(pairs[g], pairs[g + 1])
+            one = Block(
+                groups.bounds,
+                block.order[rows] - rows.start,
+                *(block.distance[of_group], block.known[of_group], weight[rows], block.is_prediction[rows]),
+            )
+            growth[rows] = _assigned(one, groups, self.protocol, self.hit)[0]
+        return growth
 
 
 def solve(
@@ -99,20 +126,22 @@ def solve(
     places = [data[1].index[token] for token in tokens]
     x, y = data[0].at(places), data[1].at(places)
     settings = results.protocol.replace(cutoffs=(cutoff,))
-    starts = range(0, len(tokens), BLOCK)
+    matches = None
+    if data[1].tokens == results.tokens and results.protocol.cutoffs[:1] == (cutoff,):
+        matches = results.scores.at(np.array(places, np.int64)).matches
+    blocks = [slice(start, min(start + BLOCK, len(tokens))) for start in range(0, len(tokens), BLOCK)]
 
-    def work(start: int) -> _Part:
-        block = slice(start, start + BLOCK)
-        return _solved((x.between(block), y.between(block)), settings, hit)
+    def work(block: slice) -> _Part:
+        known = None if matches is None else matches.at(slice(*x.offsets[[block.start, block.stop]]))
+        return _solved((x.between(block), y.between(block)), settings, hit, known)
 
-    parts = in_threads(work, starts, workers, progress)
+    parts = in_threads(work, blocks, workers, progress)
     confidence, dropped, rounded, hits, distance = (
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
     lines = ~is_box(x)
     frame, label = x.frame[lines], x.label[lines]
-    # Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
-    place = np.lexsort((distance, rounded, dropped, -confidence, label, frame))
+    place = _sorted((frame, label, -confidence), (dropped, rounded, distance))
     shape = (len(tokens), len(y.classes))
     true, mass = np.zeros(shape, np.int64), np.zeros(shape)
     np.add.at(true, (y.frame, y.label), 1)
@@ -130,9 +159,24 @@ def solve(
         true_mass=mass,
         order=settings.order,
         hit=hit,
+        sides=(x, y),
+        protocol=settings,
         place=place,
         blocks=tuple(part.block for part in parts),
     )
+
+
+def _sorted(keys: Sequence[NDArray[Any]], further: Sequence[NDArray[Any]]) -> Indices:
+    """Return the order of predictions by some keys, the first one first. Further keys decide between equals.
+
+    Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
+    """
+    place = np.lexsort(keys[::-1])
+    same = np.logical_and.reduce([key[place[1:]] == key[place[:-1]] for key in keys])
+    ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    equal = place[ties]
+    place[ties] = equal[np.lexsort([key[equal] for key in (*further[::-1], *keys[::-1])])]
+    return place
 
 
 class _Part(NamedTuple):
@@ -142,15 +186,21 @@ class _Part(NamedTuple):
     columns: tuple[NDArray[Any], ...]  # of predictions, in the order of those of ``Solved``
 
 
-def _solved(sides: Sides, protocol: Protocol, hit: float) -> _Part:
-    """Return the columns of the predictions of some frames."""
-    groups = group(*sides, protocol)
+def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None) -> _Part:
+    """Return the columns of the predictions of some frames. Their matches may be known already."""
+    groups, kept = group(*sides, protocol), None
+    predictions = groups.is_prediction
     if groups.boxes:
-        groups, _ = groups.of_lines()
+        groups, kept = groups.of_lines()
     distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
     kernels.thresholds.bound_distances(
         groups.lines, groups.bounds, protocol.cutoffs[0], protocol.order, distance, known
     )
+    if matches is not None:
+        truth_of = truth_of_matches(groups, matches, predictions, kept)
+        found = np.flatnonzero(truth_of >= 0)
+        pairs = _pair_of(groups, found, truth_of[found])
+        distance[pairs], known[pairs] = matches.distance[matches.truth >= 0], True
     order = groups.by_confidence.copy()
     block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
     dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
@@ -160,16 +210,30 @@ def _solved(sides: Sides, protocol: Protocol, hit: float) -> _Part:
     return _Part(block, tuple(column[block.is_prediction] for column in columns))
 
 
+def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
+    """Return the places of pairs among the pairs of all groups."""
+    first, split, end = groups.bounds.T
+    columns = end - split
+    starts = np.cumsum((split - first) * columns) - (split - first) * columns
+    of = groups.side[rows] // 2
+    places: Indices = starts[of] + (rows - first[of]) * columns[of] + truth - split[of]
+    return places
+
+
 def _assigned(
     block: Block, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
 ) -> tuple[Floats, Indices, Floats]:
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
-    count = len(block.weight)
-    growth, hits, assigned = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
-    if count:
+    growth, hits, assigned = _nothing(len(block.weight))
+    if len(block.weight):
         kernels.thresholds.assign_by_confidence(
             *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
             *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),
             *(block.distance, block.known, protocol.order, hit, growth, hits, assigned),
         )
     return growth, hits, assigned
+
+
+def _nothing(count: int) -> tuple[Floats, Indices, Floats]:
+    """Return the columns of instances that add nothing."""
+    return np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)

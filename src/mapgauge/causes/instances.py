@@ -7,7 +7,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.assigned import assigned, know_matches
+from mapgauge.metrics.assigned import Matches, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
@@ -88,7 +88,8 @@ def instances_of(
 
     def work(block: slice) -> Instances:
         x, y = predictions.between(block), truth.between(block)
-        mine = None if matches is None else matches[predictions.offsets[block.start] : predictions.offsets[block.stop]]
+        rows = slice(*predictions.offsets[[block.start, block.stop]])
+        mine = None if matches is None else matches.at(rows)
         return _of_block(x, y, int(truth.offsets[block.start]), protocol, cutoff, thresholds, mine)
 
     def advance(done: int, _: int) -> None:
@@ -107,7 +108,7 @@ def _of_block(
     protocol: Protocol,
     cutoff: float,
     thresholds: Thresholds,
-    matches: Indices | None,
+    matches: Matches | None,
 ) -> Instances:
     """Return the causes of a block of frames. Indices of truth start at ``offset``."""
     groups = group(x, y, protocol)

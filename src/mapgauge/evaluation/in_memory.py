@@ -55,8 +55,8 @@ def score_frames(
 
     def work(block: slice) -> Scores:
         x, y = predictions.between(block), truth.between(block)
-        mine = None if matches is None else matches[predictions.offsets[block.start] : predictions.offsets[block.stop]]
-        return score(x, y, protocol, metrics, rings, mine)
+        rows = slice(*predictions.offsets[[block.start, block.stop]])
+        return score(x, y, protocol, metrics, rings, None if matches is None else matches.at(rows))
 
     def advance(done: int, _: int) -> None:
         if progress is not None:

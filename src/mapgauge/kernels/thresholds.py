@@ -72,7 +72,8 @@ def _bound(lines, discs, x, y, cutoff, order):
         return 0.0, True
     if not are_near(lines, x, y, cutoff):
         return 1.0, True
-    gain = min(most_gain(lines, discs, x, y, cutoff, order), most_gain(lines, discs, y, x, cutoff, order))
+    short, other = (x, y) if length_of(lines, x) <= length_of(lines, y) else (y, x)
+    gain = most_gain(lines, discs, short, other, cutoff, order)
     return normalise(saturation(max(0.5 * points - gain - MARGIN, 0.0), points, 1.0, order)), False
 
 

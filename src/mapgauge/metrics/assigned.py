@@ -9,7 +9,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
-from mapgauge.metrics.pld import assign_groups
+from mapgauge.metrics.pld import assign_groups, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -23,36 +23,50 @@ class Assigned(NamedTuple):
     cost: Floats  # (instances,): the sum of their distances, to the power of the order
 
 
-def matches_of(groups: Groups, protocol: Protocol, predictions: Flags, kept: Indices | None) -> Indices | None:
-    """Return the match of each prediction among the truth of its group, -1 for none; None if PLD was not computed.
+class Matches(NamedTuple):
+    """The matches of predictions, in the order of rows: by frame, class and position in the file."""
+
+    truth: Indices  # (predictions,): the index among the truth of the same frame and class; -1 for none
+    distance: Floats  # (predictions,): normalised SOSPA; NaN for none
+
+    def at(self, rows: Indices | slice) -> "Matches":
+        """Return the matches of some predictions."""
+        return Matches(self.truth[rows], self.distance[rows])
+
+
+def matches_of(groups: Groups, protocol: Protocol, predictions: Flags, kept: Indices | None) -> Matches | None:
+    """Return the matches of groups that were scored; None if PLD was not computed.
 
     Args:
-        groups: Groups that were scored.
+        groups: The groups.
         protocol: All settings.
         predictions: Which of all instances are predictions.
         kept: The instances that are in the groups. If None, all.
     """
-    key = f"pld@{protocol.cutoffs[0]}" if protocol.cutoffs else ""
-    if key not in groups.shared:
+    scored = groups.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
+    if scored is None:
         return None
-    truth_of = groups.shared[key][1]
-    local = np.where(truth_of >= 0, truth_of - groups.bounds[groups.side // 2, 1], -1)
+    truth = np.where(scored.truth_of >= 0, scored.truth_of - groups.bounds[groups.side // 2, 1], -1)
+    found = Matches(truth, scored.distance)
     if kept is not None:
-        local, of_lines = np.full(len(predictions), -1), local
-        local[kept] = of_lines
-    found: Indices = local[predictions]
-    return found
+        found = Matches(np.full(len(predictions), -1), np.full(len(predictions), np.nan))
+        found.truth[kept], found.distance[kept] = truth, scored.distance
+    return found.at(predictions)
+
+
+def truth_of_matches(groups: Groups, matches: Matches, predictions: Flags, kept: Indices | None) -> Indices:
+    """Return the true instance of each instance of groups, or -1. The arguments are those of ``matches_of``."""
+    truth = np.full(len(predictions), -1)
+    truth[predictions] = matches.truth
+    truth = truth if kept is None else truth[kept]
+    return np.where(truth >= 0, truth + groups.bounds[groups.side // 2, 1], -1)
 
 
 def know_matches(
-    groups: Groups, protocol: Protocol, matches: Indices, predictions: Flags, kept: Indices | None
+    groups: Groups, protocol: Protocol, matches: Matches, predictions: Flags, kept: Indices | None
 ) -> None:
     """Let metrics use known matches. The arguments are those of ``matches_of``, and what it returned."""
-    local = np.full(len(predictions), -1)
-    local[predictions] = matches
-    if kept is not None:
-        local = local[kept]
-    groups.shared[_key(protocol.cutoffs[0])] = np.where(local >= 0, local + groups.bounds[groups.side // 2, 1], -1)
+    groups.shared[_key(protocol.cutoffs[0])] = truth_of_matches(groups, matches, predictions, kept)
 
 
 def _key(cutoff: float) -> str:
@@ -65,7 +79,7 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
     if key not in groups.shared:
         truth_of = groups.shared.get(_key(cutoff))
         if truth_of is None:
-            truth_of = assign_groups(groups, protocol, cutoff)[1]
+            truth_of = assign_groups(groups, protocol, cutoff).truth_of
         count = len(groups.confidence)
         found = Assigned(truth_of, np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count))
         kernels.nearest.match_points(

@@ -241,28 +241,41 @@ def pld(
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
 
 
-def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> tuple[Floats, Indices]:
-    """Return the five parts and the mass of each group, and the true instance of each instance, or -1."""
-    sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
-    truth_of = np.full(len(groups.confidence), -1)
+class Scored(NamedTuple):
+    """PLD of groups, and the optimal assignment."""
+
+    sums: Floats  # (groups, 6): the five parts and the mass
+    truth_of: Indices  # (instances,): the true instance of each matched prediction; -1 for others
+    distance: Floats  # (instances,): normalised SOSPA of each matched prediction; NaN for others
+
+
+def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
+    """Return PLD of groups, and the optimal assignment."""
+    count = len(groups.confidence)
+    found = Scored(np.zeros((len(groups.bounds), len(Parts._fields) + 1)), np.full(count, -1), np.full(count, np.nan))
     kernels.pld.pld_of_groups(
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
-        *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), sums, truth_of),
+        *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), *found),
     )
-    return sums, truth_of
-
-
-def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> tuple[Floats, Indices]:
-    """Return what ``score_groups`` does. Metrics of the same groups share it."""
-    key = f"pld@{cutoff}"
-    if key not in groups.shared:
-        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
-    found: tuple[Floats, Indices] = groups.shared[key]
     return found
 
 
+def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
+    """Return what ``score_groups`` does. Metrics of the same groups share it."""
+    key = shared_key(cutoff)
+    if key not in groups.shared:
+        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
+    found: Scored = groups.shared[key]
+    return found
+
+
+def shared_key(cutoff: float) -> str:
+    """Return the key of ``Scored`` in ``Groups.shared``."""
+    return f"pld@{cutoff}"
+
+
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    return assign_groups(groups, protocol, cutoff)[0]
+    return assign_groups(groups, protocol, cutoff).sums
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

@@ -47,7 +47,7 @@ def solve_scene(
         switch_cost: The cost of a switch.
         binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
     """
-    plain, truth_of = score_groups(groups, directed, cutoff, 1.0)
+    plain, truth_of, _ = score_groups(groups, directed, cutoff, 1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
     frame = groups.side // 2 // groups.classes

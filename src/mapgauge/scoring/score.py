@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import in_time
-from mapgauge.metrics.assigned import know_matches, matches_of
+from mapgauge.metrics.assigned import Matches, know_matches, matches_of
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -26,7 +26,7 @@ def score(
     protocol: Protocol,
     metrics: tuple[str, ...],
     rings: tuple[float, ...],
-    matches: Indices | None = None,
+    matches: Matches | None = None,
 ) -> Scores:
     """Score aligned frames by some metrics.
 

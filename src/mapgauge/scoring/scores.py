@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
+from mapgauge.metrics.assigned import Matches
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -34,9 +35,8 @@ class Scores:
     sums: dict[str, Floats]  # by metric: (settings, frames, classes, columns)
     rings: dict[str, Floats]  # by metric: (rings, frames, classes, columns), at the first setting
     hits: dict[str, Bits]  # by metric: (predictions,), bit t is 1 for a hit at the t-th setting
-    # (predictions,): the match of PLD at the first cutoff, among the truth of the same frame and class; -1 for none. It
-    # saves time only and is not stored in files. None if it is not known.
-    matches: Indices | None = None
+    # Of PLD at the first cutoff; None if they are not known. They save time only and are not stored in files.
+    matches: Matches | None = None
 
     @property
     def frames(self) -> int:
@@ -70,7 +70,7 @@ class Scores:
             {name: block[:, frames] for name, block in self.sums.items()},
             {name: block[:, frames] for name, block in self.rings.items()},
             {name: column[records] for name, column in self.hits.items()},
-            None if self.matches is None else self.matches[records],
+            None if self.matches is None else self.matches.at(records),
         )
 
     def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
@@ -96,7 +96,7 @@ class Scores:
             {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in first.sums},
             {name: np.concatenate([part.rings[name] for part in parts], axis=1) for name in first.rings},
             {name: np.concatenate([part.hits[name] for part in parts]) for name in first.hits},
-            np.concatenate(matches) if len(matches) == len(parts) else None,
+            Matches(*map(np.concatenate, zip(*matches, strict=True))) if len(matches) == len(parts) else None,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
