@@ -6,6 +6,7 @@ Two forms of a threshold t are followed. *Dropped*: predictions below t are left
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,12 @@ class Solved:
     protocol: Protocol
     place: Indices  # of each prediction among those of all blocks
     blocks: tuple[Block, ...]
+
+    @cached_property
+    def by_confidence(self) -> list[Indices]:
+        """The predictions of each class, from high confidence to low."""
+        mine = [np.flatnonzero(self.label == label) for label in range(self.true.shape[1])]
+        return [rows[np.argsort(-self.confidence[rows], kind="stable")] for rows in mine]
 
     def with_confidences(self, confidence: Confidences) -> Floats:
         """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
@@ -141,7 +148,7 @@ def solve(
     )
     lines = ~is_box(x)
     frame, label = x.frame[lines], x.label[lines]
-    place = _sorted((frame, label, -confidence), (dropped, rounded, distance))
+    place = _in_order([part.block for part in parts], (frame, label, confidence), (dropped, rounded, distance))
     shape = (len(tokens), len(y.classes))
     true, mass = np.zeros(shape, np.int64), np.zeros(shape)
     np.add.at(true, (y.frame, y.label), 1)
@@ -166,16 +173,22 @@ def solve(
     )
 
 
-def _sorted(keys: Sequence[NDArray[Any]], further: Sequence[NDArray[Any]]) -> Indices:
-    """Return the order of predictions by some keys, the first one first. Further keys decide between equals.
+def _in_order(
+    blocks: Sequence[Block], keys: tuple[Indices, Indices, Confidences], further: tuple[Floats, Floats, Floats]
+) -> Indices:
+    """Return the order of predictions by frame, class and falling confidence. Further keys decide between equals.
 
     Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
     """
-    place = np.lexsort(keys[::-1])
+    sizes = [int(np.count_nonzero(block.is_prediction)) for block in blocks]
+    ranks = (np.cumsum(block.is_prediction)[block.order[block.is_prediction]] - 1 for block in blocks)
+    starts = np.cumsum([0, *sizes])
+    place = np.concatenate([np.empty(0, np.int64), *map(np.add, ranks, starts[:-1])])
     same = np.logical_and.reduce([key[place[1:]] == key[place[:-1]] for key in keys])
     ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
     equal = place[ties]
-    place[ties] = equal[np.lexsort([key[equal] for key in (*further[::-1], *keys[::-1])])]
+    frame, label, confidence = (key[equal] for key in keys)
+    place[ties] = equal[np.lexsort([equal, *(key[equal] for key in further[::-1]), -confidence, label, frame])]
     return place
 
 
