@@ -91,7 +91,7 @@ def reliability_of(
     total = drawn[:, :, 0].sum(axis=1)
     errors = _ratio(np.abs(drawn[:, :, 1]).sum(axis=1), total)
     briers = _ratio(np.einsum("su,u->s", weights, np.bincount(unit, squared, units)), total)
-    there = len(np.unique(unit))
+    there = int(np.count_nonzero(np.bincount(unit)))
     return Reliability(
         number,
         np.where(number > 0, r, np.nan),

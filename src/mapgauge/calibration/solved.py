@@ -29,7 +29,7 @@ class Block(NamedTuple):
     """The pairs of some frames, from which assignments with other confidences are computed."""
 
     bounds: Indices  # (groups, 3): first prediction, first truth, end
-    order: Indices  # instances by group, predictions by falling confidence
+    order: Indices  # instances by group, predictions of each by falling confidence
     distance: Floats  # normalised SOSPA of all pairs of each group, or lower bounds
     known: Flags  # which of them are exact
     weight: Confidences  # of all instances
@@ -92,7 +92,8 @@ class Solved:
         for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
             classes = self.true.shape[1]
             frame = slice(first_frame + g // classes, first_frame + g // classes + 1)
-            groups = group(*(side.between(frame) for side in self.sides), self.protocol).pick(np.array([g % classes]))
+            x, y = self.sides
+            groups = group(x.between(frame), y.between(frame), self.protocol).pick(np.array([g % classes]))
             rows, of_group = slice(*block.bounds[g, [0, 2]]), slice(pairs[g], pairs[g + 1])
             one = Block(
                 groups.bounds,
@@ -206,15 +207,15 @@ def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | Non
     if groups.boxes:
         groups, kept = groups.of_lines()
     distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
+    order = np.arange(len(groups.confidence))
     kernels.thresholds.bound_distances(
-        groups.lines, groups.bounds, protocol.cutoffs[0], protocol.order, distance, known
+        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
     )
     if matches is not None:
         truth_of = truth_of_matches(groups, matches, predictions, kept)
         found = np.flatnonzero(truth_of >= 0)
         pairs = _pair_of(groups, found, truth_of[found])
         distance[pairs], known[pairs] = matches.distance[matches.truth >= 0], True
-    order = groups.by_confidence.copy()
     block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
     dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
     certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))

@@ -78,13 +78,19 @@ def _bound(lines, discs, x, y, cutoff, order):
 
 
 @jit_allocating
-def bound_distances(lines, bounds, cutoff, order, distance, known):
+def bound_distances(lines, bounds, weight, cutoff, order, distance, known, by_weight):
     """Write lower bounds of the distances of all pairs of each group, prediction by prediction.
 
-    ``known`` gets which of them are exact.
+    ``known`` gets which of them are exact. ``by_weight`` gets the predictions of each group by falling weight.
     """
     discs, at = discs_of(lines), 0
     for g in range(len(bounds)):
+        for k in range(bounds[g, 0], bounds[g, 1]):
+            place = k
+            while place > bounds[g, 0] and weight[by_weight[place - 1]] < weight[k]:
+                by_weight[place] = by_weight[place - 1]
+                place -= 1
+            by_weight[place] = k
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
             for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
                 distance[at], known[at] = _bound(lines, discs, x, y, cutoff, order)
@@ -145,10 +151,9 @@ def _add_row(solver, saving, row, first, split, start, power, weight, distance, 
             if not known[at]:
                 if solver is None:
                     return -1.0
-                else:
-                    _measure(solver, first + i, split + j, at, distance, known)
-                    less = min(weight[first + i], weight[split + j])
-                    saving[i, j] = _saving(less, distance[at], True, power)
+                _measure(solver, first + i, split + j, at, distance, known)
+                less = min(weight[first + i], weight[split + j])
+                saving[i, j] = _saving(less, distance[at], True, power)
                 settled = False
             j = came_from[j]
         if settled:
@@ -169,9 +174,8 @@ def _assign(solver, equals, bounds, order, weight, distance, known, power, level
     for g in range(len(bounds)):
         first, split, end = bounds[g]
         rows, columns = split - first, end - split
-        if solver is not None:
-            if equals:
-                _sort_equals(solver, first, split, end, start, order, weight, distance, known, near)
+        if solver is not None and equals:
+            _sort_equals(solver, first, split, end, start, order, weight, distance, known, near)
         saving = np.zeros((rows, columns))
         for i in range(rows):
             for j in range(columns):
@@ -206,7 +210,21 @@ def _assign(solver, equals, bounds, order, weight, distance, known, power, level
 
 @jit_allocating
 def assign_by_confidence(
-    lines, closed, directed, cutoff, long, equals, bounds, order, weight, distance, known, power, level, growth, hits,
+    lines,
+    closed,
+    directed,
+    cutoff,
+    long,
+    equals,
+    bounds,
+    order,
+    weight,
+    distance,
+    known,
+    power,
+    level,
+    growth,
+    hits,
     assigned,
 ):
     """Assign the predictions of each group one after the other.

@@ -9,7 +9,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
-from mapgauge.metrics.pld import assign_groups, shared_key
+from mapgauge.metrics.pld_of_groups import assign_groups, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -29,7 +29,7 @@ class Matches(NamedTuple):
     truth: Indices  # (predictions,): the index among the truth of the same frame and class; -1 for none
     distance: Floats  # (predictions,): normalised SOSPA; NaN for none
 
-    def at(self, rows: Indices | slice) -> "Matches":
+    def at(self, rows: Indices | Flags | slice) -> "Matches":
         """Return the matches of some predictions."""
         return Matches(self.truth[rows], self.distance[rows])
 

@@ -16,7 +16,7 @@ from mapgauge.frames.groups import Groups
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, links_between
 from mapgauge.geometry.polylines import ranges
 from mapgauge.linked.graphs import LinkGraph
-from mapgauge.metrics.pld import score_groups
+from mapgauge.metrics.pld_of_groups import score_groups
 from mapgauge.protocols import LANE
 from mapgauge.typing import Floats, Indices
 

@@ -14,8 +14,9 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
+from mapgauge.metrics.pld_of_groups import assign_groups
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Floats, Indices, Pairs, PolylinesLike
+from mapgauge.typing import Closed, Floats, Pairs, PolylinesLike
 
 
 class Parts(NamedTuple):
@@ -239,39 +240,6 @@ def pld(
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
-
-
-class Scored(NamedTuple):
-    """PLD of groups, and the optimal assignment."""
-
-    sums: Floats  # (groups, 6): the five parts and the mass
-    truth_of: Indices  # (instances,): the true instance of each matched prediction; -1 for others
-    distance: Floats  # (instances,): normalised SOSPA of each matched prediction; NaN for others
-
-
-def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
-    """Return PLD of groups, and the optimal assignment."""
-    count = len(groups.confidence)
-    found = Scored(np.zeros((len(groups.bounds), len(Parts._fields) + 1)), np.full(count, -1), np.full(count, np.nan))
-    kernels.pld.pld_of_groups(
-        *(groups.lines, groups.closed, groups.confidence, groups.bounds),
-        *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), *found),
-    )
-    return found
-
-
-def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
-    """Return what ``score_groups`` does. Metrics of the same groups share it."""
-    key = shared_key(cutoff)
-    if key not in groups.shared:
-        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
-    found: Scored = groups.shared[key]
-    return found
-
-
-def shared_key(cutoff: float) -> str:
-    """Return the key of ``Scored`` in ``Groups.shared``."""
-    return f"pld@{cutoff}"
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:

@@ -13,7 +13,8 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
 from mapgauge.linked.over_time import Candidates, assign_over_time
-from mapgauge.metrics.pld import Parts, score_groups
+from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.pld_of_groups import score_groups
 from mapgauge.typing import Floats, Indices
 
 PARTS = (*Parts._fields, "switches")
