@@ -86,31 +86,36 @@ def instances_of(
     matches = results.scores.matches if truth.tokens == results.tokens else None
     blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
-    def work(block: slice) -> Instances:
+    count = len(predictions.polylines)
+    causes = [np.zeros((len(side.polylines), len(CAUSES))) for side in (predictions, truth)]
+    found = Instances(*causes, *np.full((3, count), -1), np.ones(count))
+
+    def work(block: slice) -> None:
         x, y = predictions.between(block), truth.between(block)
-        rows = slice(*predictions.offsets[[block.start, block.stop]])
+        rows, of_truth = (slice(*side.offsets[[block.start, block.stop]]) for side in (predictions, truth))
+        part = Instances(*(column[of_truth if k == 1 else rows] for k, column in enumerate(found)))
         mine = None if matches is None else matches.at(rows)
-        return _of_block(x, y, int(truth.offsets[block.start]), protocol, cutoff, thresholds, mine)
+        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, mine)
 
     def advance(done: int, _: int) -> None:
         if progress is not None:
             progress(blocks[done - 1].stop, len(truth))
 
-    return Instances(
-        *(np.concatenate(column) for column in zip(*in_threads(work, blocks, workers, advance), strict=True))
-    )
+    in_threads(work, blocks, workers, advance)
+    return found
 
 
-def _of_block(
+def _write_block(
     x: MapFrames,
     y: MapFrames,
+    out: Instances,
     offset: int,
     protocol: Protocol,
     cutoff: float,
     thresholds: Thresholds,
     matches: Matches | None,
-) -> Instances:
-    """Return the causes of a block of frames. Indices of truth start at ``offset``."""
+) -> None:
+    """Write the causes of a block of frames. Indices of truth start at ``offset``."""
     groups = group(x, y, protocol)
     places = [np.argsort(side.frame * max(len(y.classes), 1) + side.label, kind="stable") for side in (x, y)]
     rows, kept, predicted_rows = np.arange(len(groups.confidence)), None, groups.is_prediction
@@ -126,15 +131,12 @@ def _of_block(
     side = [places[0][number[mine]], places[1][number[~mine]]]
     place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
     place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
-    predicted, true = np.zeros((len(x.polylines), len(CAUSES))), np.zeros((len(y.polylines), len(CAUSES)))
-    predicted[side[0]], true[side[1]] = costs.cost[mine], costs.cost[~mine]
-    truth_of, cause, about = np.full((3, len(x.polylines)), -1)
-    truth_of[side[0]], about[side[0]] = place_of_truth[found.truth_of[mine]], place_of_truth[costs.about[mine]]
-    cause[side[0]] = costs.cause[mine]
-    distance = np.ones(len(x.polylines))
+    out.predicted[side[0]], out.true[side[1]] = costs.cost[mine], costs.cost[~mine]
+    out.truth_of[side[0]] = place_of_truth[found.truth_of[mine]]
+    out.about[side[0]] = place_of_truth[costs.about[mine]]
+    out.cause[side[0]] = costs.cause[mine]
     points = (groups.lines.span[:, 1] - groups.lines.span[:, 0]).astype(np.float64)
     both = points + points[found.truth_of]
     total = found.cost + 0.5 * cutoff * (both - 2 * found.matched)
     share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
-    distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
-    return Instances(predicted, true, truth_of, cause, about, distance)
+    out.distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
