@@ -36,7 +36,7 @@ def times(frames: int) -> dict[str, float]:
         fresh[:] = [mg.evaluate(x, y, metrics=("pld", "ap_chamfer", "ap_frechet", *metrics), workers=1)]
         return fresh[0]
 
-    jobs = {
+    jobs: dict[str, Callable[[], object]] = {
         EVALUATION: evaluated,
         "`mg.anatomy` of these results, as a table": lambda: mg.anatomy(fresh[0], workers=1).table(),
         "`mg.confidence` of these results, as a table": lambda: mg.confidence(fresh[0], workers=1).table(),

@@ -1,5 +1,7 @@
 """Tests that values over the threshold are those of thresholded predictions that are evaluated one by one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,12 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge import kernels
+from mapgauge.calibration import solved
 from mapgauge.calibration.confidence import confidence
+from mapgauge.calibration.solved import Block, solve
 from mapgauge.demo import demo_world
+from mapgauge.frames.groups import Groups
+from mapgauge.metrics.matching import sospa_distances
 
 
 @given(st.data())
@@ -69,6 +75,33 @@ def test_the_sweep_agrees_with_thresholded_predictions(settings: dict[str, objec
             assert row["recall"] == pytest.approx(hits / true)
             assert row["precision"] == (pytest.approx(hits / row["kept"]) if row["kept"] else None)
             assert row["f1"] == pytest.approx(2 * hits / (row["kept"] + true))
+
+
+@pytest.mark.parametrize(("order", "digits"), [(1.0, 9), (1.0, 1), (2.0, 9), (8.0, 2)])
+def test_bounds_of_distances_change_nothing(
+    order: float, digits: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions, truth = demo_world(50, predictions=30)
+    assert predictions.confidence is not None
+    predictions = predictions.with_confidence(np.round(predictions.confidence, digits))
+    results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", order=order), metrics=["pld"])
+
+    lazy = solve(results, 1.5, 0.5)
+    assert not all(block.known.all() for block in lazy.blocks)
+    others = [rng.random(len(lazy.confidence)), np.ones(len(lazy.confidence))]
+    savings = [lazy.with_confidences(other) for other in others]
+    assigned = solved._assigned
+
+    def exactly(block: Block, groups: Groups, *settings: Any, **options: Any) -> Any:
+        block.distance[:], block.known[:] = sospa_distances(groups, settings[0], 1.0), True
+        return assigned(block, groups, *settings, **options)
+
+    monkeypatch.setattr(solved, "_assigned", exactly)
+    eager = solve(results, 1.5, 0.5)
+    for name in ("confidence", "dropped", "rounded", "hits", "distance", "place"):
+        assert np.array_equal(getattr(lazy, name), getattr(eager, name), equal_nan=True), name
+    for other, saving in zip(others, savings, strict=True):
+        assert np.array_equal(eager.with_confidences(other), saving)
 
 
 def test_the_order_of_the_file_and_threads_do_not_matter(rng: np.random.Generator) -> None:

@@ -195,5 +195,6 @@ def _sums_of(results: Results, instances: Instances) -> Floats:
         0.5 * mass,
     ]
     sums = np.stack([np.bincount(place, column, shape[0] * shape[1]) for column in columns], axis=1)
-    index = data[1].index
-    return sums.reshape(*shape, -1)[[index[token] for token in results.tokens]]
+    places = [data[1].index[token] for token in results.tokens]
+    found: Floats = sums.astype(np.float64, copy=False).reshape(*shape, -1)[places]
+    return found

@@ -26,6 +26,17 @@ class Instances(NamedTuple):
     about: Indices  # (predictions,): index of the true instance that this cause is about, or -1
     distance: Floats  # (predictions,): normalised SOSPA to the matched truth; 1 if it is unmatched
 
+    def between(self, predictions: slice, truth: slice) -> "Instances":
+        """Return a view of some predictions and some truth."""
+        return Instances(
+            self.predicted[predictions],
+            self.true[truth],
+            self.truth_of[predictions],
+            self.cause[predictions],
+            self.about[predictions],
+            self.distance[predictions],
+        )
+
     def caused_by(self, name: str) -> Flags:
         """Return which unmatched predictions have a cause."""
         flags: Flags = (self.cause == list(CAUSES).index(name)) & (self.truth_of < 0)
@@ -87,13 +98,14 @@ def instances_of(
     blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
     count = len(predictions.polylines)
-    causes = [np.zeros((len(side.polylines), len(CAUSES))) for side in (predictions, truth)]
-    found = Instances(*causes, *np.full((3, count), -1), np.ones(count))
+    predicted, true = (np.zeros((len(side.polylines), len(CAUSES))) for side in (predictions, truth))
+    truth_of, cause, about = np.full((3, count), -1)
+    found = Instances(predicted, true, truth_of, cause, about, np.ones(count))
 
     def work(block: slice) -> None:
         x, y = predictions.between(block), truth.between(block)
         rows, of_truth = (slice(*side.offsets[[block.start, block.stop]]) for side in (predictions, truth))
-        part = Instances(*(column[of_truth if k == 1 else rows] for k, column in enumerate(found)))
+        part = found.between(rows, of_truth)
         mine = None if matches is None else matches.at(rows)
         _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, mine)
 
