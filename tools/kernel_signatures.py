@@ -6,6 +6,7 @@ Each kind of work runs in a process of its own on a few synthetic frames. Run it
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,13 @@ def _words(folder: Path) -> None:
     in_words(mg.evaluate(predictions, truth), 1)
 
 
+def _thresholds(folder: Path) -> None:
+    from mapgauge.calibration.solved import FEW
+    from mapgauge.demo import demo_world
+
+    mg.confidence(mg.evaluate(*demo_world(FEW + 1, predictions=8), metrics=["pld"]), workers=1)
+
+
 def _report(folder: Path) -> None:
     from mapgauge.demo import demo_world
     from mapgauge.report import write_report
@@ -91,6 +99,7 @@ WORK: dict[str, Callable[[Path], None]] = {
     **{name: _evaluate(name) for name in ("pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness", "causes")},
     "words": _words,
     "report": _report,
+    "thresholds": _thresholds,
     "distances": _distances,
     "pickles": _pickles,
     "streaming": _streaming,
@@ -117,9 +126,9 @@ def main() -> None:
         return
     rows = {}
     for name in WORK:
-        run = subprocess.run(
-            [sys.executable, "-m", "tools.kernel_signatures", name], capture_output=True, text=True, check=True
-        )
+        command = [sys.executable, "-m", "tools.kernel_signatures", name]
+        environment = os.environ | {"MAPGAUGE_INTERPRET": "0"}  # kernels that are interpreted are not listed
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         rows[name] = json.loads(run.stdout.splitlines()[-1])
         sys.stderr.write(f"{name}: {len(rows[name])} kernels\n")
     signatures.FILE.write_text(json.dumps(rows, indent=1) + "\n")

@@ -1,7 +1,5 @@
 """Tests that values over the threshold are those of thresholded predictions that are evaluated one by one."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,10 +10,8 @@ import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.calibration import solved
 from mapgauge.calibration.confidence import confidence
-from mapgauge.calibration.solved import Block, solve
+from mapgauge.calibration.solved import solve
 from mapgauge.demo import demo_world
-from mapgauge.frames.groups import Groups
-from mapgauge.metrics.matching import sospa_distances
 
 
 @given(st.data())
@@ -86,17 +82,12 @@ def test_bounds_of_distances_change_nothing(
     predictions = predictions.with_confidence(np.round(predictions.confidence, digits))
     results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", order=order), metrics=["pld"])
 
+    monkeypatch.setattr(solved, "FEW", 0)
     lazy = solve(results, 1.5, 0.5)
     assert not all(block.known.all() for block in lazy.blocks)
     others = [rng.random(len(lazy.confidence)), np.ones(len(lazy.confidence))]
     savings = [lazy.with_confidences(other) for other in others]
-    assigned = solved._assigned
-
-    def exactly(block: Block, groups: Groups, *settings: Any, **options: Any) -> Any:
-        block.distance[:], block.known[:] = sospa_distances(groups, settings[0], 1.0), True
-        return assigned(block, groups, *settings, **options)
-
-    monkeypatch.setattr(solved, "_assigned", exactly)
+    monkeypatch.setattr(solved, "FEW", 50)
     eager = solve(results, 1.5, 0.5)
     for name in ("confidence", "dropped", "rounded", "hits", "distance", "place"):
         assert np.array_equal(getattr(lazy, name), getattr(eager, name), equal_nan=True), name

@@ -17,12 +17,16 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.groups import Groups, group
 from mapgauge.metrics.assigned import Matches, truth_of_matches
+from mapgauge.metrics.matching import sospa_distances
 from mapgauge.protocols import Protocol
 from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
 from mapgauge.scoring.score import BLOCK
 from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.typing import Confidences, Flags, Floats, Indices
+
+# Frames up to which all distances are computed. The kernel that computes few of them takes seconds to compile.
+FEW = 500
 
 
 class Block(NamedTuple):
@@ -141,7 +145,7 @@ def solve(
 
     def work(block: slice) -> _Part:
         known = None if matches is None else matches.at(slice(*x.offsets[[block.start, block.stop]]))
-        return _solved((x.between(block), y.between(block)), settings, hit, known)
+        return _solved((x.between(block), y.between(block)), settings, hit, known, few=len(tokens) <= FEW)
 
     parts = in_threads(work, blocks, workers, progress)
     confidence, dropped, rounded, hits, distance = (
@@ -200,18 +204,14 @@ class _Part(NamedTuple):
     columns: tuple[NDArray[Any], ...]  # of predictions, in the order of those of ``Solved``
 
 
-def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None) -> _Part:
+def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
     """Return the columns of the predictions of some frames. Their matches may be known already."""
     groups, kept = group(*sides, protocol), None
     predictions = groups.is_prediction
     if groups.boxes:
         groups, kept = groups.of_lines()
-    distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
-    order = np.arange(len(groups.confidence))
-    kernels.thresholds.bound_distances(
-        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
-    )
-    if matches is not None:
+    distance, known, order = _all_distances(groups, protocol) if few else _bounds(groups, protocol)
+    if matches is not None and not few:
         truth_of = truth_of_matches(groups, matches, predictions, kept)
         found = np.flatnonzero(truth_of >= 0)
         pairs = _pair_of(groups, found, truth_of[found])
@@ -222,6 +222,29 @@ def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | Non
     rounded, hits, _ = _assigned(certain, groups, protocol, hit)
     columns = (groups.confidence, dropped, rounded, hits, assigned)
     return _Part(block, tuple(column[block.is_prediction] for column in columns))
+
+
+def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
+    """Return the distances of all pairs, that all are known, and the order of instances."""
+    distance = sospa_distances(groups, protocol, 1.0)
+    # Equal confidences are sorted by their distances, not by their order in the file.
+    near = np.zeros(len(groups.confidence))
+    np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
+    order = np.lexsort((-near, -groups.confidence, groups.side))
+    return distance, np.ones(len(distance), np.bool_), order
+
+
+def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
+    """Return bounds of the distances of all pairs, which are exact, and the order of instances.
+
+    Instances of equal confidence are not sorted yet.
+    """
+    distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
+    order = np.arange(len(groups.confidence))
+    kernels.thresholds.bound_distances(
+        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
+    )
+    return distance, known, order
 
 
 def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
@@ -239,7 +262,12 @@ def _assigned(
 ) -> tuple[Floats, Indices, Floats]:
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
     growth, hits, assigned = _nothing(len(block.weight))
-    if len(block.weight):
+    if len(block.weight) and block.known.all():
+        kernels.thresholds.assign_again(
+            *(block.bounds, block.order, block.weight, block.distance, block.known, protocol.order, hit),
+            *(growth, hits, assigned, np.zeros(len(block.bounds), np.bool_)),
+        )
+    elif len(block.weight):
         kernels.thresholds.assign_by_confidence(
             *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
             *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),

@@ -82,7 +82,9 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
             truth_of = assign_groups(groups, protocol, cutoff).truth_of
         count = len(groups.confidence)
         found = Assigned(truth_of, np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count))
-        kernels.nearest.match_points(
+        pairs = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
+        kernels.interpreting.call(
+            *(kernels.nearest.match_points, pairs.visits),
             *(groups.lines, groups.closed, truth_of, protocol.directed, cutoff, protocol.order),
             *(kernels.sospa.is_long(groups.lines, groups.closed), *found[1:]),
         )

@@ -235,8 +235,11 @@ def pld(
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    long = kernels.sospa.is_long(lines, flags)
-    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power, long)
+    pairs = kernels.interpreting.Pairs(lines, cut, power, [(0, split, len(flags))])
+    sums, truth_of = kernels.interpreting.call(
+        *(kernels.pld.pld_of_lines, pairs.visits),
+        *(lines, flags, weights, split, way, cut, power, kernels.sospa.is_long(lines, flags)),
+    )
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))

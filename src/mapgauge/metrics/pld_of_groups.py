@@ -22,7 +22,8 @@ def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) ->
     """Return PLD of groups, and the optimal assignment."""
     count = len(groups.confidence)
     found = Scored(np.zeros((len(groups.bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
-    kernels.pld.pld_of_groups(
+    kernels.interpreting.call(
+        *(kernels.pld.pld_of_groups, kernels.interpreting.Pairs(groups.lines, cutoff, order, groups.bounds).visits),
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
         *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), *found),
     )
