@@ -2,7 +2,9 @@
 
 import inspect
 import io
+import math
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -10,11 +12,14 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core.typing.context import BaseContext
 from typer.testing import CliRunner
 
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
 from mapgauge.kernels import ahead, signatures
+from mapgauge.kernels._inner import compile_entry
+from mapgauge.kernels._shortcuts import SHORTCUTS
 from mapgauge.kernels.signatures import in_words, kernel_named, type_from
 from mapgauge.kernels.watching import Watch
 
@@ -72,6 +77,36 @@ def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> 
     code = "import numba; numba.version_info = numba.version_info._replace(short=(9, 9))"
     test = "print(saturation.inner is saturation.entry)"
     assert python(f"{code}{TABLE}{test}{USE}", tmp_path, 0)[0] == "True"
+
+
+def _farthest(points, start):  # type: ignore[no-untyped-def]
+    best, at = 0.0, start
+    for i in range(start, len(points)):
+        size = math.hypot(points[i, 0], points[i, 1])
+        if size > best:
+            best, at = size, i
+    return best, at
+
+
+def test_shortcuts_change_no_machine_code() -> None:
+    if SHORTCUTS is None:
+        pytest.skip("for other versions of numba")
+    code = []
+    for decorate in (numba.njit, compile_entry):
+        compiled = decorate(nogil=True)(_farthest)
+        before = BaseContext.resolve_function_type
+        if decorate is compile_entry:
+            SHORTCUTS.take()
+            assert BaseContext.resolve_function_type is not before
+        try:
+            compiled.compile((numba.float64[:, ::1], numba.int64))
+        finally:
+            SHORTCUTS.leave()
+        assert BaseContext.resolve_function_type is before
+        (text,) = compiled.inspect_asm().values()
+        names = list(dict.fromkeys(re.findall(r"_ZN\w+", text)))
+        code.append(re.sub(r"_ZN\w+", lambda found: str(names.index(found[0])), text))  # noqa: B023
+    assert code[0] == code[1]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
+from numba.core.typed_passes import InlineOverloads, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
 from mapgauge.kernels._loading import IS_TESTED
 
@@ -55,7 +57,21 @@ class _InnerLibrary(codegen.JITCodeLibrary):
         return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
 
 
-class _InnerCompiler(compiler.Compiler):
+# Passes of numba for closures, ``with`` and arithmetic of whole arrays. Kernels have none of these.
+_NEEDLESS = {InlineClosureLikes, WithLifting, InlineOverloads, NopythonRewrites}
+
+
+class _EntryCompiler(compiler.Compiler):
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [one for one in pipeline.passes if one[0] not in _NEEDLESS]
+            pipeline._finalized = False
+            pipeline.finalize()
+        return pipelines
+
+
+class _InnerCompiler(_EntryCompiler):
     def define_pipelines(self) -> Any:
         state = self.state
         state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -95,7 +111,7 @@ class _InnerCache(caching.Cache):
 
 def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that is called by compiled functions. It must never be called from Python."""
-    options |= {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
+    options = options | {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
     cached = options.pop("cache")
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -107,4 +123,10 @@ def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+def _entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that is called from Python."""
+    return numba.njit(**options, pipeline_class=_EntryCompiler)  # type: ignore[no-any-return]
+
+
 compile_inner = _inner if IS_TESTED else None
+compile_entry = _entry if IS_TESTED else numba.njit

@@ -13,8 +13,9 @@ import numpy as np
 from numba.core import event
 from numba.extending import typeof_impl
 
-from mapgauge.kernels._inner import compile_inner
+from mapgauge.kernels._inner import compile_entry, compile_inner
 from mapgauge.kernels._loading import load_lean
+from mapgauge.kernels._shortcuts import SHORTCUTS
 from mapgauge.kernels.watching import WATCH
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -68,7 +69,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-        self.entry = _cached(numba.njit, function, options)
+        self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -99,6 +100,8 @@ class _Listener(event.Listener):
         if self.depth == 0:
             self.collects = gc.isenabled()
             gc.disable()
+            if SHORTCUTS is not None:
+                SHORTCUTS.take()
         self.depth += 1
         WATCH.started()
 
@@ -107,6 +110,8 @@ class _Listener(event.Listener):
             return
         self.depth -= 1
         if self.depth == 0:
+            if SHORTCUTS is not None:
+                SHORTCUTS.leave()
             WATCH.clear()
             if self.collects:
                 gc.enable()
