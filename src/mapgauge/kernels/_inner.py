@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
 from numba.core.typed_passes import InlineOverloads, NopythonRewrites
+from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
 from mapgauge.kernels._loading import IS_TESTED
@@ -71,11 +72,15 @@ class _EntryCompiler(compiler.Compiler):
         return pipelines
 
 
-class _InnerCompiler(_EntryCompiler):
+class _WithoutMachineCode(compiler.Compiler):
     def define_pipelines(self) -> Any:
         state = self.state
         state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
+
+
+class _InnerCompiler(_WithoutMachineCode, _EntryCompiler):
+    pass
 
 
 class _InnerFiles(caching.CompileResultCacheImpl):
@@ -121,6 +126,23 @@ def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return compiled
 
     return decorate
+
+
+def compile_numba_inside() -> None:
+    """Compile also functions of numba, such as ``np.empty``, without machine code of their own.
+
+    This is for processes that do nothing but fill the cache. In others, functions that users compile would get them.
+    """
+    if compile_inner is None:
+        return
+    numba_decorator = _OverloadFunctionTemplate._get_jit_decorator
+
+    def decorator(self: Any) -> Any:
+        decorate = numba_decorator(self)
+        own = {"pipeline_class": _WithoutMachineCode, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+        return lambda **options: decorate(**(options | own))
+
+    _OverloadFunctionTemplate._get_jit_decorator = decorator
 
 
 def _entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
