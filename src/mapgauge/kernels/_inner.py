@@ -20,6 +20,7 @@ from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
 from mapgauge.kernels._loading import IS_TESTED
+from mapgauge.kernels._units import UNITS
 
 
 class _WithoutEnvironments:
@@ -94,6 +95,9 @@ class _InnerFiles(caching.CompileResultCacheImpl):
         library = _InnerLibrary(target_context.codegen(), name)
         library._final_module = llvm.parse_bitcode(bitcode)
         library._finalized = True
+        library._reload_init.update(init)
+        for unit in init:
+            UNITS.reserve(unit)
         return compiler.compile_result(
             target_context=target_context,
             typing_context=target_context.typing_context,
@@ -142,7 +146,7 @@ def compile_numba_inside() -> None:
         own = {"pipeline_class": _WithoutMachineCode, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
         return lambda **options: decorate(**(options | own))
 
-    _OverloadFunctionTemplate._get_jit_decorator = decorator
+    setattr(_OverloadFunctionTemplate, "_get_jit_decorator", decorator)  # noqa: B010
 
 
 def _entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -16,6 +16,7 @@ from numba.extending import typeof_impl
 from mapgauge.kernels._inner import compile_entry, compile_inner
 from mapgauge.kernels._loading import load_lean
 from mapgauge.kernels._shortcuts import SHORTCUTS
+from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.watching import WATCH
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -77,6 +78,13 @@ class Kernel:
             wait(self.name)
         return self.entry(*arguments)
 
+    def compiled(self, types: tuple[Any, ...]) -> Any:
+        """Return the compiled form for arguments of these types, from this process, another one, or the cache."""
+        if PENDING and (wait := PENDING.get(self.name)) is not None:
+            wait(self.name)
+        self.entry.compile(types)
+        return self.entry.overloads[types]
+
     def __reduce__(self) -> str:
         return self.__qualname__  # type: ignore[no-any-return, attr-defined]
 
@@ -84,6 +92,8 @@ class Kernel:
 @typeof_impl.register(Kernel)
 def _type_of_kernel(kernel: Kernel, _: object) -> Any:
     """Tell numba what other kernels call."""
+    if kernel.name in UNITS.compilers:
+        return type_of(kernel.inner)
     return numba.types.Dispatcher(kernel.inner)
 
 
@@ -115,6 +125,7 @@ class _Listener(event.Listener):
             WATCH.clear()
             if self.collects:
                 gc.enable()
+            UNITS.fill_all()
 
 
 def _is_kernel(event: Any) -> bool:
@@ -146,6 +157,23 @@ def jit(function: F) -> F:
     reference counts it takes 0.1 to 0.2 us, as long as a pair of lines that are far apart.
     """
     return _compile(function, **_LEAN)
+
+
+def jit_unit(returns: Any) -> Callable[[F], F]:
+    """Compile as ``jit`` does, for a large function that several kernels call: once for all of them (``_units.py``).
+
+    Args:
+        returns: The type of what it returns.
+    """
+
+    def decorate(function: F) -> F:
+        kernel = Kernel(function, _LEAN)
+        if compile_inner is not None:
+            kernel.inner = caller_of(kernel.name, function, returns)
+            UNITS.compilers[kernel.name] = kernel.compiled
+        return cast("F", kernel)
+
+    return decorate
 
 
 def jit_allocating(function: F) -> F:

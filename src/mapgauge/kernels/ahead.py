@@ -23,6 +23,7 @@ from pathlib import Path
 
 from mapgauge.kernels import _jit, signatures
 from mapgauge.kernels._inner import compile_numba_inside
+from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.signatures import Compiled
 from mapgauge.kernels.watching import WATCH
 
@@ -217,6 +218,7 @@ def main() -> None:
     gc.disable()  # saves a tenth of the time
     sys.modules["scipy"] = None  # type: ignore[assignment]  # numba would import it for linear algebra
     compile_numba_inside()
+    UNITS.are_called = False
     sys.stdout.write(f"{_identity()}\n")
     sys.stdout.flush()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
