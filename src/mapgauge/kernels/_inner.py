@@ -36,8 +36,20 @@ class _WithoutEnvironments:
         pass
 
 
-class _InnerLibrary(codegen.JITCodeLibrary):
-    """The code of a function and of the functions it calls, ready to be linked into a caller."""
+class _EntryLibrary(codegen.JITCodeLibrary):
+    """The code of a function and of the functions it calls, and the units that they call."""
+
+    def __init__(self, generator: Any, name: str, units: list[Any]) -> None:
+        super().__init__(generator, name)
+        self.units = units
+
+    def add_linking_library(self, library: Any) -> None:
+        super().add_linking_library(library)
+        self.units += [unit for unit in getattr(library, "units", ()) if unit not in self.units]
+
+
+class _InnerLibrary(_EntryLibrary):
+    """The same without machine code, ready to be linked into a caller."""
 
     @property
     def codegen(self) -> Any:
@@ -65,6 +77,10 @@ _NEEDLESS = {InlineClosureLikes, WithLifting, InlineOverloads, NopythonRewrites}
 
 class _EntryCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
+        state = self.state
+        if state.library is None:
+            state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
+            state.library.enable_object_caching()
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [one for one in pipeline.passes if one[0] not in _NEEDLESS]
@@ -76,7 +92,7 @@ class _EntryCompiler(compiler.Compiler):
 class _WithoutMachineCode(compiler.Compiler):
     def define_pipelines(self) -> Any:
         state = self.state
-        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
         return super().define_pipelines()
 
 
@@ -92,10 +108,9 @@ class _InnerFiles(caching.CompileResultCacheImpl):
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         (name, _, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, init, environments = payload
-        library = _InnerLibrary(target_context.codegen(), name)
+        library = _InnerLibrary(target_context.codegen(), name, init)
         library._final_module = llvm.parse_bitcode(bitcode)
         library._finalized = True
-        library._reload_init.update(init)
         for unit in init:
             UNITS.reserve(unit)
         return compiler.compile_result(

@@ -78,7 +78,9 @@ def caller_of(name: str, function: Callable[..., Any], returns: Any) -> Any:
     def _call(context: Any, builder: Any, types: Any, arguments: Any) -> Any:
         unit = Unit(name, tuple(types.args))
         UNITS.reserve(unit)
-        context.active_code_library._reload_init.add(unit)
+        units = context.active_code_library.units  # those that numba calls when it loads the code from disk
+        if unit not in units:
+            units.append(unit)
         pointer = builder.module.globals.get(unit.slot)
         if pointer is None:
             pointer = ir.GlobalVariable(builder.module, ir.IntType(8).as_pointer(), unit.slot)
