@@ -78,7 +78,8 @@ def caller_of(name: str, function: Callable[..., Any], returns: Any) -> Any:
     def _call(context: Any, builder: Any, types: Any, arguments: Any) -> Any:
         unit = Unit(name, tuple(types.args))
         UNITS.reserve(unit)
-        units = context.active_code_library.units  # those that numba calls when it loads the code from disk
+        # numba calls them when it loads the code from disk. Functions that are not kernels have no such list.
+        units = getattr(context.active_code_library, "units", [])
         if unit not in units:
             units.append(unit)
         pointer = builder.module.globals.get(unit.slot)
