@@ -72,7 +72,7 @@ def generate_others(folder: Path, frames: int) -> None:
     OpenLane-V2's predictions have 200 lanes with a score for each pair of them.
     """
     rng = np.random.default_rng(0)
-    hdmapnet, tracks, vectormapnet, truth, lanes = {}, [], {}, {}, {}
+    hdmapnet, tracks, vectormapnet, results, truth, lanes = {}, [], {}, {}, {}, {}
     for i in range(frames):
         token, scene = f"{i:032x}", f"scene-{i // 40:04d}"
         lines = _lines(rng, INSTANCES, 2)
@@ -85,6 +85,11 @@ def generate_others(folder: Path, frames: int) -> None:
             "vectors": [one | {"pts": points} for one, points in zip(hdmapnet[token], lines, strict=True)]
         }
         truth[token] = {label: list(_lines(rng, 8, 2)) for label in range(3)}
+        results[token] = {
+            "vectors": list(lines.astype(np.float32)),
+            "scores": scores.astype(np.float32),
+            "labels": labels,
+        }
         tracks.append(
             {
                 "vectors": lines.reshape(INSTANCES, -1),
@@ -107,6 +112,7 @@ def generate_others(folder: Path, frames: int) -> None:
         {"results": vectormapnet, "groundTruth": {token: {"vectors": []} for token in vectormapnet}},
         folder / "vectormapnet.pkl",
     )
+    _dump({"meta": {"output_format": "vector"}, "results": results}, folder / "submission_vector.pkl")
     _dump(truth, folder / "tmp_gts.pkl")
     for i in range(frames // LANE_SHARE):
         instances = [
@@ -177,6 +183,12 @@ def plain_vectormapnet(path: Path) -> object:
     return [[np.array(vector["pts"]) for vector in frame["vectors"]] for frame in results.values()]
 
 
+def plain_results(path: Path) -> object:
+    """Read with ``pickle.load`` and collect the arrays."""
+    results = pickle.loads(path.read_bytes())["results"]
+    return [[np.array(points, np.float64) for points in frame["vectors"]] for frame in results.values()]
+
+
 def plain_truth(path: Path) -> object:
     """Read with ``pickle.load`` and collect the arrays."""
     document = pickle.loads(path.read_bytes())
@@ -208,6 +220,7 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "plain_hdmapnet": plain_hdmapnet,
     "plain_tracks": plain_tracks,
     "plain_vectormapnet": plain_vectormapnet,
+    "plain_results": plain_results,
     "plain_truth": plain_truth,
     "plain_openlanev2": plain_openlanev2,
 }
@@ -263,6 +276,7 @@ def main(frames: int) -> None:
             ("HDMapNet JSON", "plain_hdmapnet", "hdmapnet.json", "hdmapnet.json", 1 / 4, 0.7),
             ("MapTracker tracks", "plain_tracks", "pos_predictions.pkl", "pos_predictions.pkl", 1.0, 2.0),
             ("VectorMapNet pickle", "plain_vectormapnet", "vectormapnet.pkl", "vectormapnet.pkl", 1.0, 2.0),
+            ("StreamMapNet pickle", "plain_results", "submission_vector.pkl", "submission_vector.pkl", 1.0, 2.0),
             ("StreamMapNet truth", "plain_truth", "tmp_gts.pkl", "tmp_gts.pkl", 1.0, 2.0),
             ("OpenLane-V2 results", "plain_openlanev2", "result.pkl", "result.pkl", 1.0, 2.0),
             ("mapgauge Parquet", "plain_streammapnet", "streammapnet.json", "ours.parquet", 1 / 30, 0.7),

@@ -1,9 +1,10 @@
 """Measures network PLD, ``make bench-network``: time for each class and frame, beside ``scipy.optimize.linprog``.
 
 The baseline is one linear programme of the same near pairs, built with numpy and solved by ``linprog``. Its optimum is
-that of the pairs within the cutoff, which network PLD has before it adds others. Both run in one thread, one after the
-other for each frame, so that their ratio does not depend on what else the machine does. Without an argument, the data
-is that of ``mapgauge demo``. Arguments: a file of predictions and a file of truth.
+that of the pairs within the cutoff. Network PLD also assigns pairs beyond it, and leaves out pairs that do not matter.
+The last column says by how much the optimum of the baseline is better where it is better, as a share of the mass. Both
+run in one thread, one after the other for each frame, so that their ratio does not depend on what else the machine
+does. Without an argument, the data is that of ``mapgauge demo``. Arguments: a file of predictions and a file of truth.
 """
 
 import sys
@@ -102,11 +103,12 @@ def main() -> None:
             "largest",
             "linprog, median",
             "linprog / mapgauge, median",
+            "most saved by linprog alone, of the mass",
         ),
     )
     for cost in COSTS:
         for name in dict.fromkeys(name for name, *_ in frames):
-            ours, theirs = [], []
+            ours, theirs, below = [], [], []
             for _, x, y in (one for one in frames if one[0] == name):
                 begin = time.thread_time()
                 numbers, _ = solve_network(x, y, CUTOFF, cost)
@@ -115,11 +117,12 @@ def main() -> None:
                 theirs.append(time.thread_time() - middle)
                 ours.append(middle - begin)
                 mass, value = numbers[5], numbers[:5].sum()
-                assert mass - value >= saved - 1e-6 * mass
+                below.append((saved - (mass - value)) / mass)
             mine, other = 1e3 * np.array(ours), 1e3 * np.array(theirs)
             row(
                 *(name, f"{cost:g}", f"{len(mine)}", f"{np.median(mine):.1f}", f"{mine.mean():.1f}"),
                 *(f"{mine.max():.0f}", f"{np.median(other):.0f}", f"{np.median(other / mine):.1f}"),
+                f"{max(0.0, *below):.1e}",
             )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from benchmarks.bench_io import LANE_SHARE, LANES, generate_others
 from benchmarks.tables import peak_memory
 
 import mapgauge as mg
@@ -45,6 +46,8 @@ def prepare_files(folder: Path, frames: int) -> None:
     some = slice(0, SOME)
     mg.write(predictions.between(some), folder / "hdmapnet.json", "hdmapnet")
     mg.write(truth.between(some), folder / "truth.pkl", "streammapnet-truth")
+    (folder / "others").mkdir()
+    generate_others(folder / "others", SOME)
 
 
 def command(*arguments: str) -> Callable[[Path], Callable[[], str]]:
@@ -82,10 +85,10 @@ def evaluate(metrics: tuple[str, ...]) -> Callable[[Path], Callable[[], str]]:
 
 
 def read(name: str) -> Callable[[Path], Callable[[], str]]:
-    """The reading of one file. The first frames of a short file are read before, to load kernels."""
+    """The reading of one file. It is read once before, to load kernels."""
 
     def start(folder: Path) -> Callable[[], str]:
-        mg.read(folder / "few.json")
+        mg.read(folder / name)
 
         def work() -> str:
             frames = mg.read(folder / name)
@@ -154,6 +157,12 @@ JOBS = {
     "all": Job("`mg.evaluate`, three metrics, one worker", evaluate(ALL)),
     "hdmapnet": Job(f"read HDMapNet JSON, {SOME:,} frames", read("hdmapnet.json")),
     "truth-pickle": Job(f"read a truth pickle, {SOME:,} frames", read("truth.pkl")),
+    "maptracker": Job(f"read a pickle of MapTracker, {SOME:,} frames", read("others/pos_predictions.pkl")),
+    "vectormapnet": Job(f"read a pickle of VectorMapNet, {SOME:,} frames", read("others/vectormapnet.pkl")),
+    "streammapnet": Job(f"read a pickle of StreamMapNet, {SOME:,} frames", read("others/submission_vector.pkl")),
+    "openlanev2": Job(
+        f"read a pickle of OpenLane-V2, {SOME // LANE_SHARE:,} frames of {LANES} lanes", read("others/result.pkl")
+    ),
     "report": Job("`mapgauge report`", command("report", "@results.mg", "-o", "@report.html")),
     "streaming": Job("from Parquet, two processes", streaming),
     "anatomy": Job("`mg.anatomy`, one worker", anatomy),

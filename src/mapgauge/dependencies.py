@@ -1,5 +1,6 @@
 """Imports optional packages on first use. The error for a missing package names the extra to install."""
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,7 @@ def require(module: str, purpose: str, extra: str) -> Any:
         raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
 
 
+@cache  # it is asked for often
 def pyarrow_modules() -> tuple[Any, Any]:
     """Return ``pyarrow`` and ``pyarrow.parquet``. Importing them takes a quarter of a second."""
     require("pyarrow.compute", "Parquet", "parquet")

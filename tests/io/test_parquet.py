@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.io.rich_frames import assert_same, rich_frames
 
 import mapgauge as mg
+from mapgauge.dependencies import pyarrow_modules
 from mapgauge.io import parquet
 
 LINE = [[0.0, 1.5], [9.25, -2.0], [12.0, 3.0]]
@@ -403,6 +404,7 @@ def test_without_pyarrow_the_message_says_how_to_install_it(
 ) -> None:
     path = save(tmp_path / "file.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
+    pyarrow_modules.cache_clear()
     with pytest.raises(mg.MissingDependency, match=r"pip install 'mapgauge\[parquet\]'"):
         call(path)
 

@@ -10,8 +10,10 @@ import pytest
 from tests.io.rich_frames import assert_same
 
 import mapgauge as mg
+from mapgauge import kernels
 from mapgauge.errors import InvalidInput
-from mapgauge.files.pickle_tree import Irregular, PickleTree, read_tree
+from mapgauge.files.pickle_table import Irregular
+from mapgauge.files.pickle_tree import PickleTree, _read, read_tree
 from mapgauge.files.pickles import unpickle
 from mapgauge.files.source import Content
 from mapgauge.io import hdmapnet
@@ -240,6 +242,7 @@ def test_what_the_table_accepts_is_what_the_unpickler_loads(
     error = Content(path.with_name("truth.pkl")).error
     line = LINE.astype(np.float32)
     document = {"a": [1, -2, 0.5, "é", None, True], ("b", 3): (line, line[0]), "c": {"x": np.float32(2), "y": [[], ()]}}
+    document["e"] = [line[:1], np.float32(3), [0.5, 2.5], line[1:]]
     document["d"] = [document["a"], *([i, "z"] for i in range(30))]
     data = pickle.dumps(document, protocol)
     accepted = 0
@@ -257,6 +260,78 @@ def test_what_the_table_accepts_is_what_the_unpickler_loads(
                 continue
             np.testing.assert_equal(again, loaded)
     assert 40 < accepted < 900
+
+
+MANY = [[LINE, LINE[i:].astype("f4"), LINE[:, 0] + i, np.float32(i), [0.5, i + 0.25], np.int8(i)] for i in range(4)]
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_arrays_in_one_step_have_the_weight_and_the_depth_of_their_parts(protocol: int) -> None:
+    data = pickle.dumps([MANY, list(range(99))], protocol)
+    (_, one), (_, other) = _read(data, in_steps=True), _read(data, in_steps=False)
+    np.testing.assert_equal(plain(one, int(one.root[0])), plain(other, int(other.root[0])))
+    assert len(other._table) - len(one._table) > 30
+    rows = [tree._table[tree.root[0]] for tree in (one, other)]
+    assert rows[0][3] == rows[1][3]
+    assert rows[0][0] >> 16 & 255 == rows[1][0] >> 16 & 255
+
+
+@pytest.mark.parametrize("opcode", [b"h", b"j"])
+def test_a_part_of_an_array_may_be_used_again(opcode: bytes) -> None:
+    data = pickle.dumps([LINE, LINE + 1, 7, *range(99)], 4)
+    shared = 0
+    for index in range(40):
+        number = bytes([index]) if opcode == b"h" else index.to_bytes(4, "little")
+        changed = data[:2] + data[11:].replace(b"K\x07", opcode + number)  # without the length of the frame
+        tree = read_tree(changed)
+        if tree is None:  # nothing is stored there, or a function
+            continue
+        shared += _read(changed, in_steps=True)[0] == kernels.pickle_tree.SHARED
+        try:
+            found = plain(tree, int(tree.root[0]))
+        except Irregular:
+            continue
+        np.testing.assert_equal(found, pickle.loads(changed))
+    assert shared >= 4
+
+
+def test_letters_of_latin_1_are_counted_and_copied(rng: np.random.Generator) -> None:
+    outcomes = []
+    for case in range(400):
+        content = rng.integers(256 if case % 4 else 128, size=case % 40, dtype=np.uint8).tobytes()
+        text = bytearray(content.decode("latin1").encode())
+        if case % 3 == 0 and text:
+            text[rng.integers(len(text))] = rng.integers(256)
+        try:
+            expected = text.decode().encode("latin1")
+        except ValueError:
+            expected = None
+        symbols = np.frombuffer(bytes(text) + b"\x80" * 8, np.uint8)
+        count = kernels.pickle_calls.count_letters(symbols, np.uint64(0), np.uint64(len(text)))
+        outcomes.append(expected is None)
+        assert int(count) == (2**64 - 1 if expected is None else len(expected))
+        if expected is not None:
+            out = np.zeros(len(expected) + 1, np.uint8)
+            kernels.pickle_columns.copy_letters(symbols, np.uint64(0), out, np.uint64(0), np.uint64(len(expected)))
+            assert out.tobytes() == expected + b"\0"
+    assert 20 < sum(outcomes) < 200
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i1", "u1", "b1", "i4"])
+def test_matrices_of_all_types_give_the_same_links(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    format, document = DOCUMENTS["lanes"]
+    changed = pickle.loads(pickle.dumps(document))
+    frame = changed["results"]["val", "s", "2"]["predictions"]
+    frame["topology_lclc"] = np.array([[0.25, 0], [1, 1]]).astype(kind)
+    path.write_bytes(pickle.dumps(changed))
+    found, fast = check(path, "lanes", format, "strict", monkeypatch)
+    assert isinstance(found, mg.MapFrames)
+    assert fast
+    assert found.links is not None
+    assert len(found.links.of_kind("successor")) == (2 if kind in ("i1", "u1", "i4") else 3)
+    frame["topology_lclc"] = np.array([[0.25, 0], [2, 1]]).astype(kind)
+    path.write_bytes(pickle.dumps(changed))
+    assert isinstance(check(path, "lanes", format, "strict", monkeypatch)[0], mg.MapFrames) == (kind == "b1")
 
 
 @pytest.mark.parametrize(

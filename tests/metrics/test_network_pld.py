@@ -21,7 +21,7 @@ from tests.metrics.network_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.linked import points
+from mapgauge.linked import points, points_growth
 from mapgauge.metrics.network_result import NetworkParts
 
 LINE = straight()
@@ -86,10 +86,22 @@ def test_confidence_and_distance_cost_what_they_cost_in_pld() -> None:
     assert sum(result.normalised_parts) == pytest.approx(result.normalised)
 
 
+@pytest.mark.parametrize("confidence", [1e-3, 1e-7, 1e-12, 1e-60])
+def test_small_confidences_are_not_ignored(confidence: float) -> None:
+    line = whole(LINE, LINE[:4] + 20, confidence=[confidence, confidence / 2])
+    assert distance(line, line, break_cost=0.5).normalised == 0
+
+
 def test_direction_counts_only_if_asked_for() -> None:
     back = whole(LINE[::-1])
     assert distance(back, whole(LINE), break_cost=0.5).value == 0
     assert distance(back, whole(LINE), break_cost=0.5, directed=True).value > 5
+
+
+def best_pair(way: Any) -> np.ndarray:
+    """The first columns of a programme: the pair that saves most."""
+    near = way.component.near
+    return points_growth.single_cells(way.component, near[[np.argmax(way.component.saving[near[:, 0]])]])
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -121,9 +133,13 @@ def test_candidates_of_large_maps_grow_far_enough(rng: np.random.Generator, monk
     x, y = whole(one), whole(other)
     grown = distance(x, y, break_cost=0.5)
     assert grown.parts.links == pytest.approx(0, abs=CLOSE)
-    monkeypatch.setattr(points, "ROUNDS", 0)
-    assert distance(x, y, break_cost=0.5).value > grown.value + 0.1
-    monkeypatch.undo()
+    assert grown.unproven_count == 0
+    for way in ("_Runs", "_Cells"):
+        with monkeypatch.context() as patch:  # begin with one pair
+            patch.setattr(points_growth, "_Runs", type("Way", (getattr(points_growth, way),), {"first": best_pair}))
+            assert distance(x, y, break_cost=0.5).parts == grown.parts
+            patch.setattr(points_growth, "ROUNDS", 0)
+            assert distance(x, y, break_cost=0.5).value > grown.value + 0.1
     monkeypatch.setattr(points, "SMALL", 0)
     for _ in range(5):
         y = whole(straight(8.0), straight(8.0, 1.0))
@@ -147,13 +163,13 @@ def test_a_value_is_proven_or_says_that_it_is_not(rng: np.random.Generator, monk
     pooled = sum([found, found])
     assert isinstance(pooled, mg.NetworkPldResult)
     assert pooled.unproven_count == 2 * found.unproven_count
-    monkeypatch.setattr(points, "ROUNDS", 0)  # nothing is priced
+    monkeypatch.setattr(points_growth, "ROUNDS", 0)  # nothing is priced
     assert distance(whole(LINE), whole(LINE + 0.3), break_cost=0.5).unproven_count == 1
 
 
 def test_break_cost_0_is_an_assignment_of_points(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     maps = [random_map(rng, 3, 8) for _ in range(8)]
-    monkeypatch.setattr(points, "PointsSolver", None)  # no solver is called
+    monkeypatch.setattr(points_growth, "PointsSolver", None)  # no solver is called
     for x, y in pairwise(maps):
         assert distance(x, y, break_cost=0).value == pytest.approx(slow(x, y, 0.0), abs=1e-9)
     with pytest.raises(TypeError):

@@ -24,6 +24,9 @@ UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
+# Seconds that a thread may keep the interpreter lock if another one waits for it. Files are read while modules are
+# imported and checks run, and a thread that returns from a kernel would wait for 5 ms each time.
+_INTERVAL = 1e-4
 
 # Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -37,6 +40,7 @@ def main() -> None:
     """
     _open_streams()
     gc.set_threshold(*_COLLECTED)
+    sys.setswitchinterval(_INTERVAL)
     code: int | str | None = INTERRUPTED
     with _signals() as received, suppress(KeyboardInterrupt):  # also between the commands of ``_run``
         code = _run()
@@ -49,9 +53,9 @@ def _run() -> int | str | None:
     WATCH.interrupted = False
     try:
         try:
-            from mapgauge.cli.app import app
+            from mapgauge.cli.app import application_for
 
-            app(prog_name="mapgauge")
+            application_for(sys.argv[1:])(prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()

@@ -3,13 +3,15 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mapgauge.cli import options as o
 from mapgauge.cli.output import inform, is_quiet, say, width_of
 from mapgauge.cli.parsing import listed, refuse
 from mapgauge.kernels.watching import WATCH
+
+_SMALL = 100_000  # bytes: a few frames
 
 
 def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> None:
@@ -46,11 +48,15 @@ def _size_of(folder: Path) -> str:
     return f"{sum(file.stat().st_size for file in folder.glob('*.nb[ci]')) / 1e6:.1f} MB"
 
 
-def compile_for(works: Iterable[str]) -> None:
-    """Begin to compile what a command needs in other processes, if it is missing."""
+def compile_for(works: Iterable[str], files: Sequence[Path] = ()) -> None:
+    """Begin to compile what a command needs in other processes, if it is missing.
+
+    For small files, most kernels need not be compiled (``kernels/interpreting.py``).
+    """
     from mapgauge.kernels.ahead import compile_ahead
 
-    compile_ahead(works)
+    if not files or not all(file.is_file() for file in files) or sum(file.stat().st_size for file in files) > _SMALL:
+        compile_ahead(works)
 
 
 def show_compiling() -> None:

@@ -165,7 +165,7 @@ def evaluate(
     needed = ["read", *chain.from_iterable(chosen)]
     if "pld" in needed and not (silent or brief or streamed):
         needed.append("words")
-    compile_for([*needed, *(["report"] if page else [])])
+    compile_for([*needed, *(["report"] if page else [])], [] if page else [*predictions, truth])
     ahead = None if streamed else reading.predictions_ahead(predictions[0])
 
     from mapgauge import evaluate as evaluate_frames

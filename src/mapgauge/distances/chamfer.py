@@ -25,4 +25,5 @@ def chamfer(x: PolylineLike, y: PolylineLike) -> float:
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.chamfer.chamfer_of_lines(lines, 0, 1))
+    visits = kernels.interpreting.Pairs(lines, math.inf).visits
+    return float(kernels.interpreting.call(kernels.chamfer.chamfer_of_lines, visits, lines, 0, 1))

@@ -42,4 +42,11 @@ def frechet(
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed))
+    cyclic, pairs = bool(flags.any()), kernels.interpreting.Pairs(lines, math.inf)
+    shifts = len(polylines.coords) if cyclic else 1
+    return float(
+        kernels.interpreting.call(
+            *(kernels.frechet.frechet_both_shifted, lambda: pairs.visits() * shifts),
+            *(lines, 0, 1, cyclic, directed),
+        )
+    )

@@ -33,7 +33,9 @@ def content_hash(frames: MapFrames, *, tracks: bool = False, compiled: bool = Fa
     >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
     True
     """
-    hashes = frame_hashes(frames, tracks=tracks, compiled=compiled)
+    if compiled:
+        return _sum_of(_compiled_hashes(frames, frames.tokens, tracks))
+    hashes = frame_hashes(frames, tracks=tracks)
     return added_hashes([int.from_bytes(digest, "little") for digest in hashes])
 
 
@@ -56,11 +58,11 @@ def frame_hashes(
         tracks: Whether tracks are included.
         compiled: Whether to use the kernel.
     """
+    if compiled:
+        return [digest.tobytes() for digest in _compiled_hashes(frames, tokens or frames.tokens, tracks)]
     heads = [_encoded(token) for token in tokens or frames.tokens]
     names = [_encoded(name) for name in frames.classes]
     tails = _tails(frames, tracks)
-    if compiled:
-        return _compiled_hashes(frames, heads, names, tails)
     hashes = []
     coords, points = frames.polylines.coords, frames.polylines.offsets
     sizes = np.diff(points)
@@ -77,19 +79,39 @@ def frame_hashes(
     return hashes
 
 
-def _compiled_hashes(frames: MapFrames, heads: list[bytes], names: list[bytes], tails: list[bytes]) -> list[bytes]:
-    """Return the same hashes by the kernel."""
+def _compiled_hashes(frames: MapFrames, tokens: Sequence[str], tracks: bool) -> NDArray[np.uint64]:
+    """Return the same hashes by the kernel, two words each."""
     points, instances = frames.polylines.offsets.astype(np.uint64), frames.offsets.astype(np.uint64)
     coords = np.ascontiguousarray(frames.polylines.coords)
-    digests = kernels.blake2b.digests_of_frames(
-        *(*_joined(heads), np.uint64(frames.dimension), *_joined(names), frames.label.astype(np.uint64)),
-        *(instances, np.diff(points).view(np.uint8), coords.reshape(-1).view(np.uint8), points, *_joined(tails)),
+    if frames.intersection is None and not (tracks and frames.track is not None) and not frames.links:
+        confidence = np.empty(0) if frames.confidence is None else np.ascontiguousarray(frames.confidence)
+        tails = np.frombuffer(confidence.tobytes(), np.uint8), np.uint64(8 * (len(confidence) > 0)) * instances
+    else:
+        tails = _joined(_tails(frames, tracks))
+    digests: NDArray[np.uint64] = kernels.blake2b.digests_of_frames(
+        *(*_encoded_all(tokens), np.uint64(frames.dimension), *_encoded_all(frames.classes)),
+        *(frames.label.astype(np.uint64), instances, np.diff(points).view(np.uint8)),
+        *(coords.reshape(-1).view(np.uint8), points, *tails),
     )
-    return [digest.tobytes() for digest in digests]
+    return digests
+
+
+def _sum_of(digests: NDArray[np.uint64]) -> int:
+    """Return the sum of hashes of two words. Halves of words are added, so that no sum overflows."""
+    halves = np.ascontiguousarray(digests).view("<u4").astype(np.uint64).sum(axis=0).tolist()
+    return added_hashes([half << 32 * k for k, half in enumerate(halves)])
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def _encoded_all(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Return the bytes of all texts, and where each begins and ends."""
+    joined = "".join(texts)
+    if not joined.isascii():
+        return _joined([_encoded(text) for text in texts])
+    return np.frombuffer(joined.encode(), np.uint8), np.cumsum([0, *map(len, texts)]).astype(np.uint64)
 
 
 def _joined(parts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:

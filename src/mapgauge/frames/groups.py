@@ -65,7 +65,10 @@ class Groups:
 
     def _lines(self, drop: Flags) -> "Lines":
         start, stop = self.offsets[:-1], self.offsets[1:] - drop
-        lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
+        spans = start.astype(np.uint64), stop.astype(np.uint64)
+        lines: Lines = kernels.interpreting.call(
+            kernels.lines.index_lines, lambda: self.points.shape[1], self.points, *spans
+        )
         return lines
 
     @cached_property

@@ -22,7 +22,7 @@ from mapgauge.frames.links import Links, check_links, cut_links, kept_links, lin
 from mapgauge.frames.messages import check_known
 from mapgauge.frames.nested import columns_from_nested
 from mapgauge.frames.notebook import frames_html
-from mapgauge.frames.picking import check_indices, check_sizes, pick_rows
+from mapgauge.frames.picking import changed, check_indices, check_sizes, pick_rows
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
@@ -182,14 +182,12 @@ class MapFrames:
         start, stop, _ = frames.indices(len(self))
         first, last = self.offsets[start], self.offsets[stop]
         offsets = self.polylines.offsets[first : last + 1]
-        rows = slice(first, last)
-        return self._take(
-            rows,
-            Polylines.unchecked(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0]),
-            frame=self.frame[rows] - start,
-            links=links_between(self.links, int(first), int(last)),
-            **{name: pick_rows(getattr(self, name), slice(start, stop)) for name in _OF_FRAMES},
-        )
+        columns = {name: pick_rows(getattr(self, name), slice(start, stop)) for name in _OF_FRAMES}
+        columns |= {name: pick_rows(getattr(self, name), slice(first, last)) for name in _OF_INSTANCES}
+        columns["frame"] = columns["frame"] - start
+        columns["links"] = links_between(self.links, int(first), int(last))
+        lines = Polylines.unchecked(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
+        return changed(self, polylines=lines, history=None, **columns)
 
     def _take(self, rows: Indices | slice, polylines: Polylines, **columns: Any) -> "MapFrames":
         """Return the instance columns at ``rows`` with the polylines given; ``columns`` override others."""

@@ -1,7 +1,8 @@
 """Columns of any type: arrays, tuples, or None where a file has none."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +10,22 @@ from numpy.typing import NDArray
 from mapgauge.errors import InvalidInput
 from mapgauge.typing import Indices
 
+T = TypeVar("T")
+
 
 def pick_rows(column: Any, rows: NDArray[np.int64] | slice) -> Any:
     """Return some rows of a column: an array, a tuple, or None."""
     if isinstance(column, tuple) and not isinstance(rows, slice):
         return tuple(column[i] for i in rows.tolist())
     return None if column is None else column[rows]
+
+
+def changed(frames: T, **columns: Any) -> T:
+    """Return ``MapFrames`` with other columns, as ``dataclasses.replace`` does, but without checking them."""
+    made = object.__new__(type(frames))
+    kept = {field.name: getattr(frames, field.name) for field in fields(frames)}  # type: ignore[arg-type]
+    made.__dict__.update(kept | columns)
+    return made
 
 
 def check_sizes(columns: Mapping[str, Any], rows: int, of: str) -> None:

@@ -35,10 +35,11 @@ def with_forward_of(frames: MapFrames, stated: FormatForward) -> MapFrames:
 
 def longer_axis(frames: MapFrames) -> Forward | None:
     """Return the axis along which the instances reach farther, or None if there is no clear difference."""
-    lines = frames.polylines.pick(np.flatnonzero(~is_box(frames))) if frames.boxes else frames.polylines
-    if len(lines) < _INSTANCES or not np.diff(lines.offsets).all():
+    lines = ~is_box(frames) if frames.boxes else slice(None)
+    sizes = np.diff(frames.polylines.offsets)[lines]
+    if len(sizes) < _INSTANCES or not sizes.all():
         return None
-    x, y = np.quantile(survey(lines).reach[:, :2], _SHARE, axis=0).tolist()
+    x, y = np.quantile(survey(frames.polylines).reach[lines, :2], _SHARE, axis=0).tolist()
     if not (np.isfinite(x) and np.isfinite(y)):
         return None
     return "x" if x >= _LONGER * y else "y" if y >= _LONGER * x else None

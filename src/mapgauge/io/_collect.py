@@ -10,7 +10,7 @@ from mapgauge.errors import Remedy
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._columns import EXAMPLES, InstanceColumns, check_corners
 from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
@@ -143,12 +143,12 @@ class Collector:
         confidence: Confidences | None,
         sizes: Indices,
         coords: Points,
-        track: Sequence[str] | None = None,
+        track: Sequence[str] | Names | None = None,
         links: Links | None = None,
         intersection: Flags | None = None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
-        names = np.array(track, np.str_) if track is not None and any(track) else None
+        names = np.asarray(track, np.str_) if track is not None and any(track) else None
         self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, intersection)
 
     @property

@@ -1,16 +1,18 @@
 """MapTracker's tracks read in columns, for sound files. ``maptracker`` describes the files."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping
 
 import numpy as np
 
-from mapgauge.files.pickle_tree import PickleTree, Rows, expect
+from mapgauge.files.pickle_table import Rows, expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
+from mapgauge.io._pose import Column
 from mapgauge.io._tree_columns import (
     arrays_of,
     codes_of,
+    numbered,
     numbers_of,
     points_of,
     stacked_points_of,
@@ -19,39 +21,40 @@ from mapgauge.io._tree_columns import (
 )
 from mapgauge.typing import Indices
 
-Pose = tuple[Any, Any]  # translation and rotation
 
+def read_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column, Indices]:
+    """Add the frames and instances of predictions with tracks.
 
-def read_tracks(tree: PickleTree, collector: Collector) -> tuple[list[Pose], Indices]:
-    """Add the frames and instances of predictions with tracks. Return the poses and the indices of the frames."""
+    Return the translations and rotations of the frames, and their indices.
+    """
     tree.expect(tree.root, "LIST")
     frames = tree.items(tree.root)[1]
     expect(len(frames) > 0)
-    scenes = tree.texts(tree.member(frames, "scene_name"))
-    indices = tree.wholes(tree.member(frames, "local_idx"))
+    keys = ("scene_name", "local_idx", "meta", "vectors", "labels", "scores", "global_ids")
+    names, places, meta, vectors, classes, confidences, tracks = tree.members(frames, *keys)
+    scenes = tree.texts(names)
+    indices = tree.wholes(places)
     expect(indices >= 0, indices < 2**31)
-    meta = tree.member(frames, "meta")
     collector.tokens += tree.texts(tree.member(meta, "token"))
     collector.scenes += scenes
-    vectors = tree.member(frames, "vectors")
-    if tree.are(vectors, "ARRAY").all():
+    if tree.only(vectors, "ARRAY"):
         counts, sizes, coords = stacked_points_of(tree, vectors, flat=True)
     else:
         counts, inside = tree.items(vectors)
         sizes, coords = points_of(tree, inside, flat=True)
-    lengths, labels = wholes_of(tree, tree.member(frames, "labels"))
-    scored, scores = numbers_of(tree, tree.member(frames, "scores"))
-    tracked, ids = wholes_of(tree, tree.member(frames, "global_ids"))
+    lengths, labels = wholes_of(tree, classes)
+    scored, scores = numbers_of(tree, confidences)
+    tracked, ids = wholes_of(tree, tracks)
     expect(lengths == counts, scored == counts, tracked == counts)
     code = codes_of(collector, labels)
     frame = np.repeat(np.arange(len(frames)), counts)
-    names = _names(scenes, frame, list(collector.codes), code, ids)
-    collector.add_columns(frame, code, scores, sizes, coords, cast("Sequence[str]", names))
-    ends = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
-    return list(zip(*ends, strict=True)), indices
+    track = _names(scenes, frame, list(collector.codes), code, ids)
+    collector.add_columns(frame, code, scores, sizes, coords, track)
+    moves, turns = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
+    return moves, turns, indices
 
 
-def _given(tree: PickleTree, rows: Rows) -> Iterable[Any]:
+def _given(tree: PickleTree, rows: Rows) -> Column:
     """Return values of all frames; None where one is missing."""
     if (rows >= 0).all():
         return arrays_of(tree, rows)
@@ -62,8 +65,7 @@ def _names(scenes: list[str], frame: Indices, classes: list[str], code: Indices,
     """Return the names of tracks: ``scene/class/id``."""
     known = {scene: i for i, scene in enumerate(dict.fromkeys(scenes))}
     group = np.array([known[scene] for scene in scenes], np.int64)[frame] * len(classes) + code
-    numbers, which = np.unique(ids, return_inverse=True)
-    return track_names([f"{scene}/{name}" for scene in known for name in classes], group, numbers.tolist(), which)
+    return track_names([f"{scene}/{name}" for scene in known for name in classes], group, *numbered(ids))
 
 
 def read_truth_tracks(
@@ -88,10 +90,10 @@ def read_truth_tracks(
     which = np.repeat(positions, counts)
     codes = [frames.classes.index(name) if name in frames.classes else -1 for name in names.values()]
     expect(len(set(names.values())) == len(names), min(codes, default=-1) >= 0)
-    unique, inverse = np.unique(labels, return_inverse=True)
-    expect(all(label in names for label in unique.tolist()))
+    unique, inverse = numbered(labels)
+    expect(all(label in names for label in unique))
     table = dict(zip(names, codes, strict=True))
-    code = np.array([table[label] for label in unique.tolist()], np.int64)[inverse]
+    code = np.array([table[label] for label in unique], np.int64)[inverse]
     width = max(len(frames.classes), 1)
     group = which * width + code  # a frame and a class
     expect(np.bincount(group, minlength=1) <= 1)
@@ -114,8 +116,7 @@ def read_truth_tracks(
     prefixes = [f"{scene}/{name}" for scene in scenes for name in frames.classes]
     scene_of = np.zeros(len(frames), np.int64)
     scene_of[positions] = scene
-    different, which_id = np.unique(ids, return_inverse=True)
-    found = track_names(prefixes, scene_of[frames.frame[row]] * width + frames.label[row], different.tolist(), which_id)
+    found = track_names(prefixes, scene_of[frames.frame[row]] * width + frames.label[row], *numbered(ids))
     track = np.zeros(len(frames.label), found.dtype)
     track[row] = found
     scene_names, indices = [""] * len(frames), np.zeros(len(frames), np.int64)

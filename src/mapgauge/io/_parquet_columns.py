@@ -1,7 +1,9 @@
 """The columns of a Parquet file as checked numpy arrays: types, nulls, and consistency between rows."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from mapgauge.files.errors import MakeError
 from mapgauge.files.source import Content
 from mapgauge.io._parquet_file import AXES, about_of, broken, broken_errors, columns_of, open_footer, read_group
 from mapgauge.io._parquet_footer import check_size, footer_bytes, row_groups
+from mapgauge.io._parquet_points import Lines, read_lines
 from mapgauge.typing import Flags, Indices, Points
 
 FRAME_ORDER = (
@@ -28,11 +31,19 @@ class ParquetColumns:
     """
 
     def __init__(
-        self, error: MakeError, schema: Any, groups: Sequence[Any], *, whole: bool = True, without: Sequence[str] = ()
+        self,
+        error: MakeError,
+        schema: Any,
+        groups: Sequence[Any],
+        *,
+        whole: bool = True,
+        without: Sequence[str] = (),
+        lines: Lines | None = None,
     ) -> None:
-        """Take the tables that ``read_group`` returned for some row groups of a file."""
+        """Take the tables that ``read_group`` returned for some row groups of a file, and points that were read."""
         self.error = error
         self.whole = whole
+        self.lines = lines
         self.about = about_of(error, schema)
         pa, _ = pyarrow_modules()
         try:
@@ -55,20 +66,25 @@ class ParquetColumns:
         data = pa.py_buffer(file)
         footer, schema = open_footer(error, pa.BufferReader(data))
 
-        def group(index: int) -> Any:
-            return read_group(pa.BufferReader(data), footer, schema, index)
-
         try:
             infos = row_groups(footer_bytes(pa.BufferReader(data)))
             check_size(infos, len(file), error)
+            view, threads = memoryview(file), pa.cpu_count()
+            axes = [info.axes for info in infos if info.rows]
+            lines = read_lines(axes, lambda start, size: view[start : start + size], threads=threads)
+            without = () if lines is None else ("geometry",)
+
+            def group(index: int) -> Any:
+                return read_group(pa.BufferReader(data), footer, schema, index, without)
+
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
-            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+            with ThreadPoolExecutor(threads) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
         except UnreadableFile:
             raise
         except broken_errors() as cause:
             raise broken(error, cause) from cause
-        return cls(error, schema, groups)
+        return cls(error, schema, groups, without=without, lines=lines)
 
     def has(self, name: str) -> bool:
         """Whether the file has a column."""
@@ -92,12 +108,15 @@ class ParquetColumns:
         column = self._column(name)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-        codes: dict[str, int] = {}
-        texts = array.dictionary.to_pylist()
-        code = np.array([-1 if text is None else codes.setdefault(str(text), len(codes)) for text in texts] + [-1])
-        indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
-        found = code[indices.to_numpy()]
+        codes: dict[str, int] = defaultdict(count().__next__)
+        found = np.empty(len(column), np.int64)
+        start = 0
+        for array in column.chunks:  # each has a dictionary of its own
+            texts = array.dictionary.to_pylist()
+            code = np.array([-1 if text is None else codes[str(text)] for text in texts] + [-1])
+            indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
+            np.take(code, indices.to_numpy(), out=found[start : start + len(array)])
+            start += len(array)
         if not optional:
             self._refuse(found < 0, f"{name} is null, expected a text")
         return found, list(codes)
@@ -161,6 +180,10 @@ class ParquetColumns:
 
     def points(self) -> tuple[Indices, Points]:
         """Return the number of points of each row, and all points."""
+        if self.lines is not None:
+            if len(self.lines.sizes) != len(self.table):
+                raise self.error(f"broken Parquet: {len(self.table)} rows have {len(self.lines.sizes)} geometries")
+            return self.lines.sizes, self.lines.coords
         pa, _ = pyarrow_modules()
         column = self._column("geometry")
         sizes = _lengths(column)
@@ -197,6 +220,11 @@ class ParquetColumns:
             list(map(fill, blocks, stops.tolist()))
         return sizes, coords
 
+    @property
+    def finite(self) -> bool:
+        """Whether all coordinates are known to be finite."""
+        return self.lines is not None and self.lines.finite
+
     def structs(self, name: str) -> tuple[Indices, dict[str, NDArray[Any]]]:
         """Return the number of structs in the list of each row, and their members: numbers, or texts.
 
@@ -222,8 +250,9 @@ class ParquetColumns:
         """Return the rows that are instances; every other row is a frame without instances."""
         without = label < 0
         self._refuse(without & (sizes > 0), "it has a geometry but no class")
-        several = np.bincount(frame) > 1
-        self._refuse(without & several[frame], "it has neither class nor geometry, but its frame has other rows")
+        if without.any():
+            several = np.bincount(frame) > 1
+            self._refuse(without & several[frame], "it has neither class nor geometry, but its frame has other rows")
         return np.flatnonzero(~without)
 
     def poses(self, frame: Indices, tokens: tuple[str, ...]) -> NDArray[np.float64]:

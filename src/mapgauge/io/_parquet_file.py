@@ -47,24 +47,34 @@ def broken(error: MakeError, cause: BaseException) -> UnreadableFile:
 
 def open_footer(error: MakeError, stream: Any) -> tuple[Any, Any]:
     """Return the metadata of a file and its schema, which is checked."""
-    _, pq = pyarrow_modules()
+    file, schema = open_parquet(error, stream)
+    with file:
+        return file.metadata, schema
+
+
+def open_parquet(error: MakeError, stream: Any) -> tuple[Any, Any]:
+    """Open a file to read row groups, and return its schema as well, which is checked."""
     try:
-        with pq.ParquetFile(stream) as file:
-            footer, schema = file.metadata, file.schema_arrow
+        file = _opened(stream)
+        schema = file.schema_arrow
         about_of(error, schema)
         _check(error, schema)
     except UnreadableFile:
         raise
     except broken_errors() as cause:  # a damaged name of a column is not UTF-8
         raise broken(error, cause) from cause
-    return footer, schema
+    return file, schema
 
 
 def read_group(stream: Any, footer: Any, schema: Any, index: int, without: Sequence[str] = ()) -> Any:
     """Read one row group, without some columns."""
-    _, pq = pyarrow_modules()
-    with pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True) as file:
+    with _opened(stream, footer) as file:
         return file.read_row_group(index, columns=columns_of(schema, without), use_threads=False)
+
+
+def _opened(stream: Any, footer: Any = None) -> Any:
+    _, pq = pyarrow_modules()
+    return pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True)
 
 
 def columns_of(schema: Any, without: Sequence[str] = ()) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +13,23 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import check_poses, rotations
 from mapgauge.io._columns import EXAMPLES
 
+Column: TypeAlias = Sequence[Any] | NDArray[Any]  # a value per frame
 
-def with_poses(frames: MapFrames, parts: Sequence[tuple[Any, Any]]) -> MapFrames:
+
+def with_poses(frames: MapFrames, translations: Column, rotations: Column) -> MapFrames:
     """Return the frames with their poses if every frame has one, and with a finding if only some have one.
 
     Args:
         frames: The frames.
-        parts: The translation and the rotation of each frame, or None. A rotation is a matrix ``(3, 3)`` or a
-            quaternion ``w, x, y, z``.
+        translations: The translation of each frame, or None.
+        rotations: The rotation of each frame, or None: a matrix ``(3, 3)`` or a quaternion ``w, x, y, z``.
     """
-    if all(translation is None and rotation is None for translation, rotation in parts):
+    if all(_is_empty(column) for column in (translations, rotations)):
         return frames
-    matrices = _all_at_once(parts)
+    matrices = _all_at_once(translations, rotations)
     if matrices is not None:
         return replace(frames, poses=matrices)
-    poses = [_pose(translation, rotation) for translation, rotation in parts]
+    poses = [_pose(*parts) for parts in zip(translations, rotations, strict=True)]
     lacking = [token for token, pose in zip(frames.tokens, poses, strict=True) if pose is None]
     if not lacking:
         return replace(frames, poses=np.array(poses))
@@ -36,11 +38,15 @@ def with_poses(frames: MapFrames, parts: Sequence[tuple[Any, Any]]) -> MapFrames
     return replace(frames, findings=(*frames.findings, finding))
 
 
-def _all_at_once(parts: Sequence[tuple[Any, Any]]) -> NDArray[np.float64] | None:
+def _is_empty(column: Column) -> bool:
+    return not isinstance(column, np.ndarray) and all(value is None for value in column)
+
+
+def _all_at_once(translations: Column, rotations: Column) -> NDArray[np.float64] | None:
     """Return the poses if all of them are sound and all rotations are matrices, else None."""
-    count = len(parts)
+    count = len(translations)
     try:
-        moves, turns = (np.array(column, np.float64) for column in zip(*parts, strict=True))
+        moves, turns = (np.asarray(column, np.float64) for column in (translations, rotations))
         if moves.shape != (count, 3) or turns.shape != (count, 3, 3):
             return None
         poses = np.tile(np.eye(4), (count, 1, 1))

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mapgauge.files.pickle_tree import PickleTree, expect
+from mapgauge.files.pickle_table import expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.io._collect import Collector
 from mapgauge.io._tree_columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
 
@@ -12,14 +13,14 @@ def read_results(tree: PickleTree, collector: Collector) -> Collector:
     results = tree.member(tree.root, "results")
     collector.tokens += expect_texts(tree.keys(int(results[0])))
     frames = tree.pairs(results)[2]
-    vectors = tree.member(frames, "vectors")
-    if len(vectors) and tree.are(vectors, "ARRAY").all():
+    vectors, confidences, classes = tree.members(frames, "vectors", "scores", "labels")
+    if len(vectors) and tree.only(vectors, "ARRAY"):
         counts, sizes, coords = stacked_points_of(tree, vectors)
     else:
         counts, lines = tree.items(vectors)
         sizes, coords = points_of(tree, lines)
-    scored, scores = numbers_of(tree, tree.member(frames, "scores"))
-    lengths, labels = wholes_of(tree, tree.member(frames, "labels"))
+    scored, scores = numbers_of(tree, confidences)
+    lengths, labels = wholes_of(tree, classes)
     expect(scored == counts, lengths == counts)
     frame = np.repeat(np.arange(len(frames)), counts)
     collector.add_columns(frame, codes_of(collector, labels), scores, sizes, coords)

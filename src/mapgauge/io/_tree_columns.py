@@ -3,15 +3,17 @@
 All functions raise ``Irregular`` for a file that only the readers of single objects can judge.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.files.pickle_tree import PickleTree, Rows, expect
+from mapgauge.files.pickle_table import Rows, expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
+from mapgauge.io._pose import Column
 from mapgauge.typing import Indices, Points
 
 
@@ -26,7 +28,7 @@ def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indi
 
     ``flat`` also allows arrays ``x, y, x, y, ...``.
     """
-    if len(rows) and not tree.are(rows, "ARRAY").any():
+    if len(rows) and tree.only(rows, "LIST", "TUPLE"):
         return _listed_points(tree, rows)
     dimensions, extents = tree.shapes(rows)
     in_row = dimensions == 1
@@ -38,10 +40,9 @@ def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indi
 def _listed_points(tree: PickleTree, rows: Rows) -> tuple[Indices, Points]:
     """Return the points of nested lists."""
     sizes, points = tree.items(rows)
-    widths, numbers = tree.items(points)
-    width = int(widths[0]) if len(widths) else 0
-    expect(sizes > 0, width in (2, 3), widths == width)
-    return sizes, tree.numbers(numbers).reshape(-1, width)
+    width = int(tree.items(points[:1])[0].sum())
+    expect(sizes > 0, width in (2, 3))
+    return sizes, tree.points(points, width)
 
 
 def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Indices, Points]:
@@ -64,20 +65,20 @@ def _table(tree: PickleTree, rows: Rows, widths: Indices) -> Points:
     """Return the numbers of arrays as points. All must have the same dimension."""
     width = int(widths[0]) if len(widths) else 2
     expect(width in (2, 3), widths == width)
-    return tree.array_values(rows, "iuf").astype(np.float64, copy=False).reshape(-1, width)
+    return tree.array_floats(rows, "iuf").reshape(-1, width)
 
 
 def numbers_of(tree: PickleTree, rows: Rows) -> tuple[Indices, NDArray[np.float64]]:
     """Return the lengths of lists or arrays of numbers, and all their numbers."""
-    if tree.are(rows, "ARRAY").all():
-        return _lengths(tree, rows), tree.array_values(rows, "iuf").astype(np.float64, copy=False)
+    if tree.only(rows, "ARRAY"):
+        return _lengths(tree, rows), tree.array_floats(rows, "iuf")
     counts, inside = tree.items(rows)
     return counts, tree.numbers(inside)
 
 
 def wholes_of(tree: PickleTree, rows: Rows) -> tuple[Indices, Indices]:
     """Return the lengths of lists or arrays of whole numbers, and all their numbers."""
-    if tree.are(rows, "ARRAY").all():
+    if tree.only(rows, "ARRAY"):
         lengths = _lengths(tree, rows)
         some = rows[lengths > 0]
         values = tree.array_values(some, "iu")
@@ -93,15 +94,15 @@ def _lengths(tree: PickleTree, rows: Rows) -> Indices:
     return extents[:, 0]
 
 
-def arrays_of(tree: PickleTree, rows: Rows) -> Iterable[Any]:
+def arrays_of(tree: PickleTree, rows: Rows) -> Column:
     """Return small arrays or nested lists of numbers. Those of equal form become one array."""
-    if tree.are(rows, "ARRAY").all():
+    if tree.only(rows, "ARRAY"):
         dimensions, extents = tree.shapes(rows)
         if len(rows) and (dimensions == dimensions[0]).all() and (extents == extents[0]).all():
             return tree.array_values(rows, "iuf").reshape(len(rows), *extents[0, : dimensions[0]])
-    elif tree.are(rows, "LIST").all():
+    elif tree.only(rows, "LIST"):
         form, inside = [len(rows)], rows
-        while len(inside) and tree.are(inside, "LIST").all():
+        while len(inside) and tree.only(inside, "LIST"):
             counts, inside = tree.items(inside)
             form.append(int(counts[0]))
             expect(counts == counts[0])
@@ -109,17 +110,29 @@ def arrays_of(tree: PickleTree, rows: Rows) -> Iterable[Any]:
     return tree.values(rows)
 
 
+def numbered(numbers: Indices) -> tuple[list[int], Indices]:
+    """Return the different whole numbers, ascending, and the index of each."""
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if high - low > 4 * len(numbers) + 1024:
+        unique, inverse = np.unique(numbers, return_inverse=True)
+        return unique.tolist(), inverse
+    above = numbers - low
+    seen = np.zeros(high - low + 1, np.bool_)
+    seen[above] = True
+    return (np.flatnonzero(seen) + low).tolist(), (seen.cumsum() - 1)[above]
+
+
 def codes_of(collector: Collector, labels: Indices) -> Indices:
     """Return the codes of the classes of numeric labels."""
-    unique, inverse = np.unique(labels, return_inverse=True)
-    names = [collector.table.get(label) for label in unique.tolist()]
+    unique, inverse = numbered(labels)
+    names = [collector.table.get(label) for label in unique]
     codes = [-1 if name is None else collector.codes.get(name, -1) for name in names]
     expect(-1 not in codes)
     return np.array(codes, np.int64)[inverse]
 
 
 def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | int], which: Indices) -> Names:
-    """Return the names of tracks, ``group/number``; each name is put together once.
+    """Return the names of tracks, ``group/number``.
 
     Args:
         groups: Texts that begin a name.
@@ -127,7 +140,20 @@ def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | in
         number: Different texts or whole numbers that end a name.
         which: The index of the number of each track.
     """
-    unique, inverse = np.unique(group * len(number) + which, return_inverse=True)
-    pairs = (divmod(pair, len(number)) for pair in unique.tolist())
-    names: Names = np.array([f"{groups[i]}/{number[k]}" for i, k in pairs], np.str_)[inverse]
+    if not len(group):
+        return np.array([], np.str_)
+    starts, ends = [f"{text}/" for text in groups], [str(one) for one in number]
+    first = np.array([len(text) for text in starts])[group]
+    width = int((first + np.array([len(text) for text in ends])[which]).max())
+    found = _letters(starts, width)[group]
+    letters = _letters(ends, width)
+    for size in numbered(first)[0]:  # of the first part
+        some = np.flatnonzero(first == size)
+        found[some, size:] = letters[which[some], : width - size]
+    names: Names = found.view(f"U{width}").ravel()
     return names
+
+
+def _letters(texts: Sequence[str], width: int) -> NDArray[np.uint32]:
+    """Return texts as rows of characters, cut or filled up to a width."""
+    return np.array(texts, f"U{width}").view(np.uint32).reshape(len(texts), width)

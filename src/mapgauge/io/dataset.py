@@ -9,12 +9,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
-
-import numpy as np
 
 from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
@@ -24,8 +23,17 @@ from mapgauge.frames.joining import agreed_forward, join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
-from mapgauge.io._parquet_file import Metadata, about_of, broken, broken_errors, open_footer, read_group
-from mapgauge.io._parquet_footer import RowGroupInfo, check_size, footer_bytes, row_groups
+from mapgauge.io._parquet_file import (
+    Metadata,
+    about_of,
+    broken,
+    broken_errors,
+    columns_of,
+    open_footer,
+    open_parquet,
+)
+from mapgauge.io._parquet_footer import Axis, RowGroupInfo, check_size, footer_bytes, row_groups
+from mapgauge.io._parquet_points import read_lines
 from mapgauge.io.parquet import frames_from_columns
 from mapgauge.typing import Forward
 
@@ -49,6 +57,7 @@ class Group(NamedTuple):
     size: int  # bytes, uncompressed
     first: Key
     last: Key
+    axes: tuple[Axis, ...] = ()  # where its points are; see ``RowGroupInfo``
 
 
 class RowGroups(NamedTuple):
@@ -56,6 +65,7 @@ class RowGroups(NamedTuple):
 
     file: str
     groups: tuple[int, ...]
+    axes: tuple[tuple[Axis, ...], ...] = ()  # where each has its points; none if pyarrow reads them
 
     def error(self, message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
         """Return an error whose message begins with the file and the row groups."""
@@ -202,7 +212,7 @@ def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: R
     scene = _scene_of(file)
     scenes = known.get("scene", (scene or "", scene or ""))
     tokens = known["token"]
-    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]))
+    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]), info.axes)
 
 
 def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos: Sequence[RowGroupInfo]) -> None:
@@ -250,7 +260,11 @@ def _scene_of(file: str) -> str | None:
 def row_groups_of(groups: Iterable[Group]) -> tuple[RowGroups, ...]:
     """Return row groups by file."""
     by_file = groupby(sorted(groups, key=lambda group: (group.file, group.number)), key=lambda group: group.file)
-    return tuple(RowGroups(file, tuple(group.number for group in part)) for file, part in by_file)
+    listed = ((file, list(part)) for file, part in by_file)
+    return tuple(
+        RowGroups(file, tuple(group.number for group in part), tuple(group.axes for group in part))
+        for file, part in listed
+    )
 
 
 def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: Sequence[str] = ()) -> MapFrames:
@@ -260,14 +274,17 @@ def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: S
 
 def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapFrames:
     with open_file(part.file) as stream:
-        footer, schema = open_footer(part.error, stream)
-        tables = []
-        for index in part.groups:
-            try:
-                tables.append(read_group(stream, footer, schema, index, without))
-            except broken_errors() as cause:
-                raise broken(RowGroups(part.file, (index,)).error, cause) from cause
-    columns = ParquetColumns(part.error, schema, tables, whole=False, without=without)
+        file, schema = open_parquet(part.error, stream)
+        lines = read_lines(part.axes, partial(_bytes_of, stream))
+        without = without if lines is None else (*without, "geometry")
+        names, tables = columns_of(schema, without), []
+        with file:
+            for index in part.groups:
+                try:
+                    tables.append(file.read_row_group(index, columns=names, use_threads=False))
+                except broken_errors() as cause:
+                    raise broken(RowGroups(part.file, (index,)).error, cause) from cause
+    columns = ParquetColumns(part.error, schema, tables, whole=False, without=without, lines=lines)
     frames = frames_from_columns(columns, options, part.file)
     scene = _scene_of(part.file)
     if frames.scenes is None and scene is not None:
@@ -275,9 +292,12 @@ def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapF
     return frames
 
 
-def keys_of(frames: MapFrames, by_scene: bool) -> "np.ndarray[Any, np.dtype[np.object_]]":
+def _bytes_of(stream: Any, start: int, size: int) -> Any:
+    stream.seek(start)
+    return stream.read(size)
+
+
+def keys_of(frames: MapFrames, by_scene: bool) -> list[Key]:
     """Return the key of each frame."""
     scenes = frames.scenes if by_scene and frames.scenes is not None else ("",) * len(frames)
-    keys = np.empty(len(frames), np.object_)
-    keys[:] = list(zip(scenes, frames.tokens, strict=True))
-    return keys
+    return list(zip(scenes, frames.tokens, strict=True))

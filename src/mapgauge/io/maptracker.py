@@ -61,15 +61,15 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
     found = content.columns(read_tracks, columns)
     if found is None:
         return _read_objects(content, collector())
-    poses, indices = found
-    return replace(with_poses(columns.finish(), poses), timestamps=indices)
+    translations, rotations, indices = found
+    return replace(with_poses(columns.finish(), translations, rotations), timestamps=indices)
 
 
 def _read_objects(content: Content, collector: Collector) -> MapFrames:
     """Read a file with a fault, slowly."""
     check = collector.check
     document = check.top(content.document, list, f"a list of frames with {', '.join(_LISTS)}")
-    poses: list[tuple[Any, Any]] = []
+    poses: list[list[Any]] = [[], []]  # translations and rotations
     indices: list[int] = []
     without_token: list[str] = []
     with gc_paused():
@@ -90,7 +90,8 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
                     raise check.error(f"{where}.local_idx is {index}, expected the index of a frame in its scene")
                 indices.append(index)
             collector.add_frame(token, scene=scene)
-            poses.append((meta.get("ego2global_translation"), meta.get("ego2global_rotation")))
+            for column, name in zip(poses, ("translation", "rotation"), strict=True):
+                column.append(meta.get(f"ego2global_{name}"))
             for i, (points, label, score, track) in enumerate(zip(*lists.values(), strict=True)):
                 class_name = collector.class_of(label, f"{where}.labels[{i}]")
                 name = f"{scene}/{class_name}/{check.whole(track, f'{where}.global_ids[{i}]')}"
@@ -102,7 +103,7 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
         )
         examples = tuple(without_token[:EXAMPLES])
         collector.findings.append(Finding("note", "tokens-made-up", text, len(without_token), examples))
-    frames = with_poses(collector.finish(), poses)
+    frames = with_poses(collector.finish(), *poses)
     return replace(frames, timestamps=np.array(indices, np.int64)) if len(indices) == len(frames) else frames
 
 

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.pickle_tree import PickleTree, Rows, expect
+from mapgauge.files.pickle_table import Rows, expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -38,7 +39,7 @@ from mapgauge.io._openlanev2_lists import AREAS, LISTS, ListReader, Lists, lists
 from mapgauge.io._openlanev2_topology import MATRICES
 from mapgauge.io._openlanev2_write import META, write_results, write_truth
 from mapgauge.io._options import ReadOptions
-from mapgauge.io._pose import with_poses
+from mapgauge.io._pose import Column, with_poses
 from mapgauge.io._tree_columns import arrays_of
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.protocols import TRAFFIC_ELEMENTS
@@ -96,11 +97,11 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
     top = tree.member(tree.root, "results") if predicted else tree.root
     frames = tree.pairs(top)[2]
     annotations = tree.member(frames, part)
-    stated = {name: tree.find(frames, name).tolist() for name in ("segment_id", "timestamp")}
-    document = {}
-    for i, key in enumerate(tree.keys(int(top[0]))):
-        texts = {name: rows[i] for name, rows in stated.items() if isinstance(key, str)}
-        document[key] = {name: tree.value(row) for name, row in texts.items() if row >= 0}
+    document: dict[Any, dict[str, Any]] = {key: {} for key in tree.keys(int(top[0]))}
+    for name in ("segment_id", "timestamp"):
+        for (key, about), row in zip(document.items(), tree.find(frames, name).tolist(), strict=True):
+            if isinstance(key, str) and row >= 0:
+                about[name] = tree.value(row)
     keys = _keys(document, "results" if predicted else "the pickle", content)
     entries = entries_of(tree, annotations)
     kinds = _kinds({key: bool(len(some.rows)) for key, some in entries.items() if some.present.any()})
@@ -115,17 +116,16 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
     collector.scenes += [key.segment for key in keys if key.segment]
     add_instances(tree, collector, entries, kinds, annotations)
     _note_inter_points(collector, (tree.find(annotations, "inter_points") >= 0).tolist())
-    return with_poses(_finish(collector, keys), _poses(tree, frames))
+    return with_poses(_finish(collector, keys), *_poses(tree, frames))
 
 
-def _poses(tree: PickleTree, frames: Rows) -> list[tuple[Any, Any]]:
-    """Return the translation and the rotation of each frame, or None."""
+def _poses(tree: PickleTree, frames: Rows) -> tuple[Column, Column]:
+    """Return the translations and the rotations of all frames, or None."""
     poses = tree.find(frames, "pose")
     if (poses < 0).all():
-        return [(None, None)] * len(frames)
+        return [None] * len(frames), [None] * len(frames)
     expect(poses >= 0)
-    moves, turns = (arrays_of(tree, tree.member(poses, name)) for name in ("translation", "rotation"))
-    return list(zip(moves, turns, strict=True))
+    return arrays_of(tree, tree.member(poses, "translation")), arrays_of(tree, tree.member(poses, "rotation"))
 
 
 def _read_objects(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
@@ -157,11 +157,10 @@ def _read_objects(content: Content, options: ReadOptions, document: Any, part: s
             reader.add(instances, annotation, where, key.segment)
         reader.finish()
     _note_inter_points(collector, ["inter_points" in annotation for annotation in annotations])
-    poses = [frame.get("pose") for frame in document.values()]
-    return with_poses(
-        _finish(collector, keys),
-        [(pose.get("translation"), pose.get("rotation")) if isinstance(pose, dict) else (None, None) for pose in poses],
-    )
+    given = [frame.get("pose") for frame in document.values()]
+    poses: list[dict[str, Any]] = [pose if isinstance(pose, dict) else {} for pose in given]
+    ends = ([pose.get(name) for pose in poses] for name in ("translation", "rotation"))
+    return with_poses(_finish(collector, keys), *ends)
 
 
 def _where(part: str, token: str) -> str:
@@ -218,6 +217,8 @@ def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
 
 def _parts(key: Any) -> list[str]:
     """Return the parts of a key as texts. There are none if it is neither a text nor a tuple of texts and numbers."""
+    if type(key) is tuple and set(map(type, key)) == {str}:  # the usual case
+        return list(key) if all(key) else []
     parts = key.split("/") if isinstance(key, str) else key
     plain = isinstance(parts, list | tuple) and all(isinstance(part, str | int | np.integer) for part in parts)
     texts = [str(part) for part in parts] if plain else []

@@ -199,10 +199,11 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     token, token_names = columns.texts("token")
     frame = columns.frames(token)
     first = np.flatnonzero(np.diff(frame, prepend=-1))  # row of each frame
-    tokens = tuple(token_names[code] for code in token[first].tolist())
+    tokens = tuple(map(token_names.__getitem__, token[first].tolist()))
     label, classes = columns.labels()
     sizes, coords = columns.points()
     instance = columns.instances(frame, label, sizes)
+    rows = instance if len(instance) < len(frame) else slice(None)  # without a copy, if every row is an instance
     confidence = columns.numbers("confidence")[instance] if columns.has("confidence") else None
     track = scenes = timestamps = None
     if columns.has("track"):
@@ -210,7 +211,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         track = np.array([*names, ""], np.str_)[codes[instance]]
     if columns.has("scene"):
         codes, names = columns.texts("scene")
-        scenes = tuple(names[code] for code in columns.once("scene", codes, frame, first).tolist())
+        scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first).tolist()))
     if columns.has("timestamp"):
         timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first)
     poses = columns.poses(frame, tokens) if columns.has("pose") else None
@@ -220,7 +221,9 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
 
     links = read_links(columns, frame, instance) if columns.has("links") else None
     inside = columns.flags("intersection")[instance] if columns.has("intersection") else None
-    given = InstanceColumns(frame[instance], label[instance], confidence, sizes[instance], coords, track, links, inside)
+    given = InstanceColumns(
+        frame[rows], label[rows], confidence, sizes[rows], coords, track, links, inside, columns.finite
+    )
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about
     check_corners(sound, [name in (about.boxes if about else ()) for name in classes], columns.error, locate)

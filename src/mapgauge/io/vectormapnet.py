@@ -20,7 +20,8 @@ import numpy as np
 from mapgauge.arguments import check_flag
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.files.garbage import gc_paused
-from mapgauge.files.pickle_tree import PickleTree, Rows
+from mapgauge.files.pickle_table import Rows, expect
+from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -74,10 +75,11 @@ def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[lis
     there = rows >= 0
     counts = np.zeros(len(rows), np.int64)
     counts[there], vectors = tree.items(tree.member(rows[there], "vectors"))
-    sizes, coords = points_of(tree, tree.member(vectors, "pts"))
-    code = codes_of(collector, tree.wholes(tree.member(vectors, "type")))
-    confidence = tree.numbers(tree.member(vectors, "confidence_level")) if collector.has_confidence else None
-    stated = tree.find(vectors, "pts_num")
+    points, types, levels, stated = tree.find_all(vectors, "pts", "type", "confidence_level", "pts_num")
+    expect(points >= 0, types >= 0, not collector.has_confidence or (levels >= 0).all())
+    sizes, coords = points_of(tree, points)
+    code = codes_of(collector, tree.wholes(types))
+    confidence = tree.numbers(levels) if collector.has_confidence else None
     counted = np.flatnonzero(stated >= 0)
     wrong = counted[tree.numbers(stated[counted]) != sizes[counted]]
     collector.tokens += chosen

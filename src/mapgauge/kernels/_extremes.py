@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 
-def _of_two(instruction: str) -> Any:
+def _of_two(instruction: str, plain: Callable[..., float]) -> Any:
     def chosen(context: Any, builder: Any, signature: Any, numbers: Any) -> Any:
         double = ir.DoubleType()
         function = builder.module.declare_intrinsic(instruction, [double], ir.FunctionType(double, [double, double]))
@@ -22,8 +22,10 @@ def _of_two(instruction: str) -> Any:
     def typed(context: Any, a: Any, b: Any) -> tuple[Any, Callable[..., Any]]:
         return types.float64(types.float64, types.float64), chosen
 
-    return intrinsic(typed)
+    made: Any = intrinsic(typed)
+    made.plain = plain  # what an interpreted kernel calls
+    return made
 
 
-least = _of_two("llvm.minnum")
-most = _of_two("llvm.maxnum")
+least = _of_two("llvm.minnum", min)
+most = _of_two("llvm.maxnum", max)

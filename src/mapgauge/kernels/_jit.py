@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, update_wrapper
 from pathlib import Path
@@ -72,6 +73,7 @@ class Kernel:
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
+        self.interpreted: Counter[Any] = Counter()  # seconds, by types of arguments; see ``interpreting.py``
 
     def __call__(self, *arguments: Any) -> Any:
         if PENDING and (wait := PENDING.get(self.name)) is not None:
@@ -84,6 +86,14 @@ class Kernel:
             wait(self.name)
         self.entry.compile(types)
         return self.entry.overloads[types]
+
+    def is_compiled(self, types: tuple[Any, ...]) -> bool:
+        """Whether it is in memory, or in the cache on disk for this processor. This may be wrong, and costs little."""
+        if types in self.entry.overloads:
+            return True
+        files = getattr(self.entry._cache, "_cache_file", None)  # None without a folder to write to
+        stored = {} if files is None else files._load_index()
+        return bool(stored) and self.entry._cache._index_key(types, self.entry.targetctx.codegen()) in stored
 
     def __reduce__(self) -> str:
         return self.__qualname__  # type: ignore[no-any-return, attr-defined]

@@ -35,19 +35,21 @@ MIXED = [(k, 4 + (k + j) % 4, 8 + (k + 2 * j) % 4, 12 + (k + 3 * j) % 4) for j i
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-def _compress(_, state, block, counted, last):
+def _compress(_, state, memory, at, counted, last):
     """Add a block to the state of each lane.
 
-    ``state`` is ``(8, LANES)`` and ``block`` ``(16, LANES)``. ``counted`` has the number of bytes so far, and ``last``
-    all bits in lanes whose block is the last one.
+    ``state`` is ``(8, LANES)``, and ``memory`` ``(LANES, words)``. The block of a lane has 16 words from ``at`` on.
+    ``counted`` has the number of bytes so far, and ``last`` all bits in lanes whose block is the last one.
     """
 
     def write(context, builder, signature, arguments):
         lanes = ir.VectorType(ir.IntType(64), LANES)
 
+        def array_of(index):
+            return context.make_array(signature.args[index])(context, builder, arguments[index])
+
         def rows_of(index):
-            array = context.make_array(signature.args[index])(context, builder, arguments[index])
-            return builder.bitcast(array.data, lanes.as_pointer())
+            return builder.bitcast(array_of(index).data, lanes.as_pointer())
 
         def row(rows, k):
             return builder.gep(rows, [ir.Constant(ir.IntType(64), k)])
@@ -63,9 +65,29 @@ def _compress(_, state, block, counted, last):
         def turn(value, bits):
             return builder.or_(builder.lshr(value, same(bits)), builder.shl(value, same(64 - bits)))
 
-        states, blocks, counts, ends = (rows_of(k) for k in range(4))
+        def zipped(a, b, first):
+            order = [
+                k for pair in zip(range(first, first + 4), range(first + 8, first + 12), strict=True) for k in pair
+            ]
+            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), order))
+
+        def turned(rows):
+            """Exchange rows and columns of eight vectors of eight words."""
+            for _ in range(3):
+                rows = [zipped(rows[k], rows[k + 4], first) for k in range(4) for first in (0, 4)]
+            return rows
+
+        states, counts, ends = rows_of(0), rows_of(3), rows_of(4)
         before = [load(states, k) for k in range(8)]
-        words = [load(blocks, k) for k in range(BLOCK)]
+        stored = array_of(1)
+        width = builder.extract_value(stored.shape, 1)
+        halves = []
+        for lane in range(LANES):
+            place = builder.load(builder.gep(array_of(2).data, [ir.Constant(ir.IntType(64), lane)]))
+            place = builder.add(place, builder.mul(width, ir.Constant(ir.IntType(64), lane)))
+            block = builder.bitcast(builder.gep(stored.data, [place]), lanes.as_pointer())
+            halves.append([load(block, 0), load(block, 1)])
+        words = [*turned([half[0] for half in halves]), *turned([half[1] for half in halves])]
         v = [*before, *(same(number) for number in START)]
         v[12] = builder.xor(v[12], load(counts, 0))
         v[14] = builder.xor(v[14], load(ends, 0))
@@ -81,7 +103,7 @@ def _compress(_, state, block, counted, last):
             stored.align = 8
         return context.get_dummy_value()
 
-    return types.void(state, block, counted, last), write
+    return types.void(state, memory, at, counted, last), write
 
 
 @jit
@@ -131,9 +153,10 @@ def digests_of_frames(
     digests = np.empty((count, 2), np.uint64)
     room = (longest + U(127)) // U(128) * U(BLOCK) + U(BLOCK)
     memory = np.empty((LANES, room), np.uint64)
-    state, block = np.zeros((8, LANES), np.uint64), np.zeros((BLOCK, LANES), np.uint64)
+    state = np.zeros((8, LANES), np.uint64)
     counted, last = np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)
-    frame, length, at = np.full(LANES, -1), np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)
+    frame, length = np.full(LANES, -1), np.zeros(LANES, np.uint64)
+    at, following = np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)
     waiting, left = 0, count
     while left > 0:
         for lane in range(LANES):
@@ -146,22 +169,21 @@ def digests_of_frames(
                 end = _put(message, end, others, other_ends[waiting], other_ends[waiting + 1])
                 for k in range(end, min(end + U(128), U(len(message)))):
                     message[U(k)] = 0
-                frame[lane], length[lane], at[lane] = waiting, end, 0
+                frame[lane], length[lane], following[lane] = waiting, end, 0
                 counted[lane] = last[lane] = 0
                 for k in range(8):
                     state[k, lane] = START[k]
                 state[0, lane] ^= SETTINGS
                 waiting += 1
-            for k in range(BLOCK):
-                block[k, lane] = memory[lane, at[lane] + U(k)]
-            at[lane] += U(BLOCK) if frame[lane] >= 0 else U(0)
-            counted[lane] = min(U(8) * at[lane], length[lane])
+            at[lane] = following[lane]
+            following[lane] += U(BLOCK) if frame[lane] >= 0 else U(0)
+            counted[lane] = min(U(8) * following[lane], length[lane])
             last[lane] = ALL_ONES if counted[lane] == length[lane] else U(0)
-        _compress(state, block, counted, last)
+        _compress(state, memory, at, counted, last)
         for lane in range(LANES):
             if frame[lane] >= 0 and last[lane] > 0:
                 digests[frame[lane], 0], digests[frame[lane], 1] = state[0, lane], state[1, lane]
                 frame[lane] = -1
-                at[lane] = 0
+                following[lane] = 0
                 left -= 1
     return digests

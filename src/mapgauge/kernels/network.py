@@ -73,12 +73,24 @@ def fill_savings(x, y, blocks, weight, cutoff, saving):
 
 
 @jit
+def turned(block, i, j, a, b):
+    """Return the cell ``a`` steps along the diagonal and ``b`` steps across it, or -1, -1."""
+    k, l = i + a - b, j + a + b  # noqa: E741
+    if (not block[2] and (k < 0 or k >= block[1])) or (not block[5] and (l < 0 or l >= block[4])):
+        return -1, -1
+    return k % block[1], l % block[4]
+
+
+@jit
 def fill_columns(blocks, columns, saving, second, net, total, cell_start, cell, points, start, entry, value):
     """Write the cells, points and entries of columns.
 
+    A column is a rectangle of cells: its block, its first cell, and its number of cells along the diagonal and across
+    it. A negative number across counts cells on the other side.
+
     Args:
         blocks: ``(blocks, 7)``.
-        columns: ``(columns, 6)``. See ``find_segments``.
+        columns: ``(columns, 5)``.
         saving: ``(cells,)``.
         second: Where the entries of the second matrix begin, or 0.
         net: ``(entries,)``, zeros before and after.
@@ -94,29 +106,32 @@ def fill_columns(blocks, columns, saving, second, net, total, cell_start, cell, 
     for k in range(len(columns)):
         column = columns[k]
         block = blocks[column[0]]
+        side = 1 if column[4] > 0 else -1
         cell_start[k], start[k], total[k] = at, size, 0.0
         for step in range(2):  # the second time, the entries are known
-            i, j = column[1], column[2]
-            for _ in range(column[5]):
-                i, j = moved(i, block[1], block[2], column[3]), moved(j, block[4], block[5], column[4])
-                if step == 0:
-                    c = block[6] + i * block[4] + j
-                    cell[at], points[at, 0], points[at, 1] = c, block[0] + i, block[3] + j
-                    total[k] += saving[c]
-                    at += 1
-                for z in range(4):
-                    e = entry_of(block, i, j, z, second)
-                    if e >= 0 and step == 0:
-                        net[e] += 1.0 if z < 2 else -1.0
-                    elif e >= 0 and net[e] != 0.0:
-                        entry[size], value[size] = e, net[e]
-                        net[e] = 0.0
-                        size += 1
+            for a in range(column[3]):
+                for b in range(abs(column[4])):
+                    i, j = turned(block, column[1], column[2], a, side * b)
+                    if step == 0:
+                        c = block[6] + i * block[4] + j
+                        cell[at], points[at, 0], points[at, 1] = c, block[0] + i, block[3] + j
+                        total[k] += saving[c]
+                        at += 1
+                    for z in range(4):
+                        e = entry_of(block, i, j, z, second)
+                        if e >= 0 and step == 0:
+                            net[e] += 1.0 if z < 2 else -1.0
+                        elif e >= 0 and net[e] != 0.0:
+                            entry[size], value[size] = e, net[e]
+                            net[e] = 0.0
+                            size += 1
     cell_start[len(columns)], start[len(columns)] = at, size
 
 
 @jit
-def fill_programme(cell_start, points, entry_start, entry, change, first, every, rows, row, place, start, index, value):
+def fill_programme(
+    cell_start, points, entry_start, entry, change, first, every, rows, row, times, place, start, index, value
+):
     """Write columns as the linear programme has them, and number the rows that are new.
 
     Args:
@@ -129,6 +144,7 @@ def fill_programme(cell_start, points, entry_start, entry, change, first, every,
         every: Number of points of both sides.
         rows: Number of rows of the programme.
         row: The row of each point of both sides, then of each entry, or -1; read and written.
+        times: ``(points of both sides,)``, zeros before and after: how often a column has each point.
         place: Written: the points and entries of the new rows.
         start: ``(columns + 1,)``, written.
         index: Written: the rows of each column.
@@ -141,10 +157,17 @@ def fill_programme(cell_start, points, entry_start, entry, change, first, every,
     for k in range(len(cell_start) - 1):
         start[k] = at
         cells = 2 * (cell_start[k + 1] - cell_start[k])
+        for c in range(cell_start[k], cell_start[k + 1]):
+            times[points[c, 0]] += 1.0
+            times[first + points[c, 1]] += 1.0
         for t in range(cells + entry_start[k + 1] - entry_start[k]):
             if t < cells:
                 c = cell_start[k] + t // 2
-                p, number = points[c, 0] if t % 2 == 0 else first + points[c, 1], 1.0
+                p = points[c, 0] if t % 2 == 0 else first + points[c, 1]
+                number = times[p]
+                times[p] = 0.0
+                if number == 0.0:
+                    continue
             else:
                 e = entry_start[k] + t - cells
                 p, number = every + entry[e], change[e]
@@ -172,51 +195,6 @@ def add_to_entries(blocks, assigned, second, entries):
                         if e >= 0:
                             entries[e] += assigned[c] if z < 2 else -assigned[c]
                 c += 1
-
-
-@jit
-def choose_start(blocks, saving, near, share, best, most, chosen):
-    """Choose the near cells with which the linear programme begins.
-
-    A cell is chosen if no more than one other cell of its row, or of its column, of the block saves more, and if it
-    saves enough beside the best cell of its point of the second side.
-
-    Args:
-        blocks: ``(blocks, 7)``.
-        saving: ``(cells,)``.
-        near: ``(near cells, 2)``, each with its block, ascending.
-        share: Of the largest saving, which a cell must save.
-        best: ``(points of the second side,)``, zeros, written: the largest saving of each.
-        most: ``(4, points of a side)``, written: the two largest savings of the rows and columns of one block.
-        chosen: ``(cells,)``, written.
-    """
-    for k in range(len(near)):
-        c, b = near[k]
-        j = blocks[b, 3] + (c - blocks[b, 6]) % blocks[b, 4]
-        best[j] = max(best[j], saving[c])
-    first = 0
-    while first < len(near):
-        b = near[first, 1]
-        block = blocks[b]
-        end = first
-        most[:, : max(block[1], block[4])] = 0.0
-        while end < len(near) and near[end, 1] == b:
-            c = near[end, 0]
-            for side in range(2):
-                at = (c - block[6]) // block[4] if side == 0 else (c - block[6]) % block[4]
-                if saving[c] > most[2 * side, at]:
-                    most[2 * side + 1, at] = most[2 * side, at]
-                    most[2 * side, at] = saving[c]
-                elif saving[c] > most[2 * side + 1, at]:
-                    most[2 * side + 1, at] = saving[c]
-            end += 1
-        for k in range(first, end):
-            c = near[k, 0]
-            i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
-            enough = saving[c] >= share * best[block[3] + j]
-            if enough and (saving[c] >= most[1, i] or saving[c] >= most[3, j]):
-                chosen[c] = True
-        first = end
 
 
 @jit

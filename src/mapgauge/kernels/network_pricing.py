@@ -5,7 +5,7 @@ parallel segments of the same length, two diagonals apart from each other. Only 
 """
 
 from mapgauge.kernels._jit import jit
-from mapgauge.kernels.network import TOLERANCE, entry_of, moved, slack_of
+from mapgauge.kernels.network import TOLERANCE, entry_of, moved, slack_of, turned
 
 LOOSE = 1e-6  # a cell of the programme with more slack is not assigned
 
@@ -48,20 +48,11 @@ def _reach(block, i, j, way, s, most, second, half, u, v, mark, dual, saving):
 
 
 @jit
-def _turned(block, i, j, a, b):
-    """Return the cell ``a`` steps along the diagonal and ``b`` steps across it, or -1, -1."""
-    k, l = i + a - b, j + a + b  # noqa: E741
-    if (not block[2] and (k < 0 or k >= block[1])) or (not block[5] and (l < 0 or l >= block[4])):
-        return -1, -1
-    return k % block[1], l % block[4]
-
-
-@jit
 def _strip(block, i, j, a, b, da, db, count, u, v, saving):
     """Return what the cells of a strip save, less their prices; a large loss if a cell is outside."""
     total = 0.0
     for t in range(count):
-        k, l = _turned(block, i, j, a + t * da, b + t * db)  # noqa: E741
+        k, l = turned(block, i, j, a + t * da, b + t * db)  # noqa: E741
         if k < 0:
             return -1e9
         total += saving[block[6] + k * block[4] + l] - u[block[0] + k] - v[block[3] + l]
@@ -70,7 +61,7 @@ def _strip(block, i, j, a, b, da, db, count, u, v, saving):
 
 @jit
 def _corner(block, i, j, a, b, z, half, mark, dual):
-    k, l = _turned(block, i, j, a, b)  # noqa: E741
+    k, l = turned(block, i, j, a, b)  # noqa: E741
     e = entry_of(block, k, l, z, 0)
     if e < 0:
         return 0.0
@@ -125,13 +116,13 @@ def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, 
         pays = _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides) > TOLERANCE
         for a in range(sides[0], sides[1] + 1):
             for across in range(sides[2], sides[3] + 1):
-                p, q = _turned(block, i, j, a, across)
+                p, q = turned(block, i, j, a, across)
                 at = block[6] + p * block[4] + q
                 done[0, at] = 1
                 if pays and not chosen[at] and count < len(columns):
                     chosen[at] = True
                     row = columns[count]
-                    row[0], row[1], row[2], row[3], row[4], row[5] = b, p - 1, q - 1, 1, 1, 1
+                    row[0], row[1], row[2], row[3], row[4] = b, p, q, 1, 1
                     count += 1
     return count
 
@@ -142,8 +133,7 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
 
     A segment is a row of cells on a diagonal. Only the entries at its ends count. Its near cells become columns of the
     programme. Cells beyond the cutoff save nothing, but a diagonal that goes on breaks fewer links. A row of them
-    becomes one column. A row of ``columns`` has the block, the points before the first cell, the steps on both lines,
-    and the number of cells.
+    becomes one column. See ``fill_columns`` for the rows of ``columns``.
 
     Args:
         blocks: ``(blocks, 7)``.
@@ -158,7 +148,7 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
         dual: ``(entries,)``, the prices.
         chosen: ``(cells,)``, whether a cell is a column; read and written.
         done: ``(2, cells)``, written.
-        columns: ``(most, 6)``, written.
+        columns: ``(most, 5)``, written.
     """
     count = 0
     done[:] = 0
@@ -181,14 +171,95 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
                 at = block[6] + p * block[4] + q
                 done[way, at] = 1
                 if far and saving[at] == 0.0:
-                    columns[count - 1, 5] += 1
+                    columns[count - 1, 3 + way] += s
                 elif pays and not chosen[at] and count < len(columns):
                     row = columns[count]
-                    row[0], row[1], row[2], row[3], row[4], row[5] = b, p - 1, q - s, 1, s, 1
+                    row[0], row[1], row[2], row[3], row[4] = b, p, q, 1, s
                     count += 1
                     far = saving[at] == 0.0
                     chosen[at] = not far
                 else:
                     far = False
                 p, q = moved(p, block[1], block[2], 1), moved(q, block[4], block[5], s)
+    return count
+
+
+@jit
+def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, row):
+    """Widen a segment to the rectangle that gains most. Returns its gain. ``row`` gets it if it gains more."""
+    i, j, best = corner[0], corner[1], total
+    limit = min(block[1], block[4]) // 2
+    total = _strip(block, i, j, 0, 0, 1 if along > 1 else 0, 0 if along > 1 else 1, along * across, u, v, saving)
+    longest = max(along, across)
+    grows = True
+    while grows:
+        grows = False
+        for side in range(4):
+            if side < 2:
+                a, length = (-1 if side == 0 else along), along
+                more = _strip(block, i, j, a, 0, 0, 1, across, u, v, saving) if length < max(limit, longest) else 0.0
+            else:
+                b, length = (-1 if side == 2 else across), across
+                more = _strip(block, i, j, 0, b, 1, 0, along, u, v, saving) if length < max(limit, longest) else 0.0
+            if more <= 0:
+                continue
+            grows = True
+            total += more
+            if side == 0 or side == 2:
+                i, j = turned(block, i, j, -1 if side == 0 else 0, -1 if side == 2 else 0)
+            along, across = along + (side < 2), across + (side > 1)
+            value = total - _corner(block, i, j, along - 1, 0, 1, half, mark, dual)
+            value -= _corner(block, i, j, 0, across - 1, 0, half, mark, dual)
+            value -= _corner(block, i, j, 0, 0, 2, half, mark, dual)
+            value -= _corner(block, i, j, along - 1, across - 1, 3, half, mark, dual)
+            if value > best:
+                best = value
+                row[1], row[2], row[3], row[4] = i, j, along, across
+    return best
+
+
+@jit
+def find_whole(blocks, saving, near, directed, second, half, u, v, mark, dual, done, gains, columns):
+    """Find segments and rectangles that pay, each as one column. Returns the number of new columns.
+
+    The arguments are those of ``find_segments``. ``gains`` is written: what one unit of each column gains.
+    """
+    count = 0
+    done[:] = 0
+    for k in range(len(near)):
+        c, b = near[k]
+        block = blocks[b]
+        i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
+        own = saving[c] - u[block[0] + i] - v[block[3] + j]
+        if own <= TOLERANCE:
+            continue
+        for way in range(1 if directed else 2):
+            if done[way, c]:
+                continue
+            s, most = 1 - 2 * way, min(block[1], block[4]) - 1
+            gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
+            ahead, length = _reach(block, i, j, 1, s, most - back, second, half, u, v, mark, dual, saving)
+            gain += own + ahead
+            length += back + 1
+            for t in range(-back, length - back):
+                p, q = (i + t) % block[1], (j + s * t) % block[4]
+                done[way, block[6] + p * block[4] + q] = 1
+            if count + 1 >= len(columns):
+                return count
+            if way == 0:
+                p, q = turned(block, i, j, -back, 0)
+                along, across = length, 1
+            else:
+                p, q = turned(block, i, j, 0, back - length + 1)
+                along, across = 1, length
+            row = columns[count]
+            row[0], row[1], row[2], row[3], row[4] = b, p, q, along, across
+            gains[count] = gain
+            count += gain > TOLERANCE
+            if not directed and length > 1:
+                row = columns[count]
+                row[0] = b
+                wide = _widen(block, (p, q), along, across, gain, half, u, v, mark, dual, saving, row)
+                gains[count] = wide
+                count += wide > max(gain, TOLERANCE)
     return count

@@ -5,7 +5,7 @@ no cell costs less than it saves and if those of the points add up to the total 
 """
 
 from mapgauge.kernels._jit import jit
-from mapgauge.kernels.network import TOLERANCE, entry_of, moved, slack_of
+from mapgauge.kernels.network import TOLERANCE, entry_of, moved, slack_of, turned
 
 
 @jit
@@ -50,9 +50,54 @@ def find_cells(blocks, saving, second, half, u, v, mark, dual, marked, chosen, c
             if price < -TOLERANCE:
                 chosen[c] = True
                 row = columns[count]
-                row[0], row[1], row[2], row[3], row[4], row[5] = b, i - 1, j - 1, 1, 1, 1
+                row[0], row[1], row[2], row[3], row[4] = b, i, j, 1, 1
                 count += 1
     return count
+
+
+@jit
+def price_runs(blocks, columns, value, saving, second, half, u, v, mark, y):
+    """Price the entries between the cells of each assigned segment, so that none of its cells pays by itself.
+
+    The entries at the ends of a segment have a price in the programme. From its start, each cell adds what it saves
+    less the prices of its points.
+
+    Args:
+        blocks: ``(blocks, 7)``.
+        columns: ``(columns, 5)``. See ``fill_columns``.
+        value: ``(columns,)``, how much of each column is assigned.
+        saving: ``(cells,)``.
+        second: Where the entries of the second matrix begin, or 0.
+        half: The largest price of an entry.
+        u: The price of each point of the first side.
+        v: The same for the second side.
+        mark: ``(entries,)``, whether an entry is in the programme.
+        y: ``(entries,)``, the prices, read and written.
+    """
+    for k in range(len(columns)):
+        column = columns[k]
+        along, across = column[3], column[4]
+        if value[k] <= 0.5 or max(along, across) == 1 or min(along, across) != 1:
+            continue
+        block = blocks[column[0]]
+        near, far = (0, 1) if along > 1 else (1, 0)  # the entries of the first line before and after a cell
+        carried = 0.0
+        for t in range(along + across - 2):
+            i, j = turned(block, column[1], column[2], t if along > 1 else 0, t if across > 1 else 0)
+            if t == 0:
+                e, f = entry_of(block, i, j, near, second), entry_of(block, i, j, 2, second)
+                carried = (y[f] if f >= 0 else 0.0) - (y[e] if e >= 0 else 0.0)
+            carried += saving[block[6] + i * block[4] + j] - u[block[0] + i] - v[block[3] + j]
+            e, f = entry_of(block, i, j, far, second), entry_of(block, i, j, 3, second)
+            if e < 0 or f < 0:
+                continue
+            if not mark[e] and not mark[f]:
+                y[e], y[f] = 0.5 * carried, -0.5 * carried
+            elif not mark[e]:
+                y[e] = carried + y[f]
+            elif not mark[f]:
+                y[f] = y[e] - carried
+            y[e], y[f] = min(max(y[e], -half), half), min(max(y[f], -half), half)
 
 
 @jit
@@ -83,7 +128,7 @@ def complete_prices(
         waits: ``(cells,)``, zeros before and after.
         left: ``(most, 2)``, written: cells that still cost less than they save.
         excess: ``(points of the first side,)``, zeros, written.
-        columns: ``(most, 6)``, written: these cells as columns.
+        columns: ``(most, 5)``, written: these cells as columns.
 
     Returns:
         The number of new columns, and whether ``excess`` counts all cells.
@@ -166,6 +211,6 @@ def complete_prices(
             if not chosen[c] and new < len(columns):
                 chosen[c] = True
                 row = columns[new]
-                row[0], row[1], row[2], row[3], row[4], row[5] = b, i - 1, j - 1, 1, 1, 1
+                row[0], row[1], row[2], row[3], row[4] = b, i, j, 1, 1
                 new += 1
     return new, stuck < len(left)

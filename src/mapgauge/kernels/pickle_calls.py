@@ -19,14 +19,15 @@ KINDS = (
 
 # Columns of the table. INFO: the kind, and in further bits the type of an array, the depth and flags. FIRST and SECOND,
 # by kind. WHOLE: the number. FLOAT: its bits. TEXT, BYTES, LATIN: where it starts in the pickle, and its length.
-# Containers: where their values start, and how many there are (keys count too). ARRAY, SCALAR: the rows of the content
-# and of the shape.
+# Containers: where their values start in ``members``, and how many there are (keys count too). ARRAY: where the content
+# starts in the pickle, and where the extents are in ``members``, which are numbers there. SCALAR: where it starts.
 INFO, FIRST, SECOND, WEIGHT = (U(i) for i in range(4))
-KIND_BITS = U(255)
-TYPE_SHIFT, DEPTH_SHIFT = U(8), U(16)
-STORED, FETCHED = U(1 << 32), U(1 << 33)
+KIND_BITS, TYPE_BITS = U(255), U(255 << 8)
+TYPE_SHIFT, DEPTH_SHIFT, AXES_SHIFT = U(8), U(16), U(24)
+STORED, FETCHED, IS_LATIN = U(1 << 32), U(1 << 33), U(1 << 34)  # IS_LATIN: the content is written as text
 
 TYPES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
+FLOAT32, FLOAT64 = U(TYPES.index("f4")), U(TYPES.index("f8"))
 _LETTERS = np.frombuffer("".join(TYPES).encode(), np.uint8).reshape(-1, 2)
 
 # The functions and classes that a pickle may name, as the lines of a GLOBAL.
@@ -37,13 +38,14 @@ _NAMED = (
     *(f"{core}numeric\n_frombuffer\n" for core in (_OLD, _NEW_NAME)),
     *("numpy\nndarray\n", "numpy\ndtype\n", "_codecs\nencode\n", "builtins\nbytes\n", "__builtin__\nbytes\n"),
 )
-_RECONSTRUCT, _SCALAR, _FROMBUFFER, _NDARRAY, _DTYPE, _ENCODE, _EMPTY_BYTES = (U(i) for i in (0, 2, 4, 6, 7, 8, 9))
+RECONSTRUCT, SCALAR_OF, FROMBUFFER, NDARRAY, _DTYPE, ENCODE, _EMPTY_BYTES = (U(i) for i in (0, 2, 4, 6, 7, 8, 9))
 _GROUPS = np.array([0, 0, 2, 2, 4, 4, 6, 7, 8, 9, 9], np.uint64)
-_LARGEST = U(1 << 40)  # elements of an array
+_LARGEST, _LARGE = U(1 << 40), U(1 << 20)  # elements of an array, and the square root of that
 _LARGEST_EMPTY = U(1 << 20)  # what the dimensions other than 0 of an empty array may give
 MINUS_ONE = ~ZERO
+HIGHEST, _ONES = U(0x8080808080808080), U(0x0101010101010101)  # one bit of each byte of a word
 DEEPEST = U(100)  # nested containers
-_LATIN1 = np.frombuffer(b"latin1", np.uint8)
+LATIN1 = np.frombuffer(b"latin1", np.uint8)
 
 
 def name_table() -> NDArray[np.uint8]:
@@ -52,19 +54,48 @@ def name_table() -> NDArray[np.uint8]:
 
 
 @jit
+def word_at(data, at):
+    """Return eight bytes as one number. Written without a loop, it is compiled to one instruction."""
+    low = U(data[at]) | (U(data[at + ONE]) << U(8)) | (U(data[at + TWO]) << U(16)) | (U(data[at + U(3)]) << U(24))
+    low |= (U(data[at + U(4)]) << U(32)) | (U(data[at + U(5)]) << U(40))
+    return low | (U(data[at + U(6)]) << U(48)) | (U(data[at + U(7)]) << U(56))
+
+
+@jit
+def first_bytes(word):
+    """Return the highest bit of each byte of a word that is the first of two bytes of a character, or more."""
+    return word & (word << ONE) & HIGHEST
+
+
+@jit
 def count_letters(data, start, stop):
-    """Return the number of characters of a text; the largest number if one of them is not in Latin-1."""
-    count = ZERO
-    i = start
-    while i < stop:
-        c = data[i]
-        if c >= 128:
-            if (c != 0xC2 and c != 0xC3) or i + ONE == stop or (data[i + ONE] & 0xC0) != 0x80:
-                return MINUS_ONE
-            i += ONE
-        i += ONE
-        count += ONE
-    return count
+    """Return the number of characters of a text; the largest number if one of them is not in Latin-1.
+
+    A character beyond ASCII has two bytes: 0xC2 or 0xC3, and one below 0xC0. Eight bytes are compared at once.
+    """
+    count, wrong, due = stop - start, ZERO, ZERO  # due: the bit of the byte that must be a second one
+    at = start
+    while at < stop:
+        word = ZERO
+        if stop - at >= U(8):
+            word = word_at(data, at)
+        else:
+            for i in range(stop - at):
+                word |= U(data[at + i]) << (U(8) * i)
+        firsts = first_bytes(word)
+        seconds = word & ~(word << ONE) & HIGHEST
+        others = (word << TWO) | (word << U(3)) | (word << U(4)) | (word << U(5)) | ~(word << U(6))
+        wrong |= (firsts & others) | (seconds ^ ((firsts << U(8)) | due))
+        due = firsts >> U(56)
+        count -= ((firsts >> U(7)) * _ONES) >> U(56)
+        at += U(8)
+    return MINUS_ONE if wrong | due else count
+
+
+@jit
+def axes_of(values, row):
+    """Return the number of dimensions of an array; 0 for other values."""
+    return (values[row, INFO] >> AXES_SHIFT) & U(255)
 
 
 @jit
@@ -105,20 +136,30 @@ def is_hashable(values, members, row):
 
 
 @jit
-def _has_size(values, members, shape, itemsize, size):
-    """Whether an array of a shape has a number of bytes."""
-    if kind_of(values, shape) != TUPLE or values[shape, SECOND] > U(4):
-        return False
+def has_size(members, at, axes, itemsize, size):
+    """Whether an array has a number of bytes. Its extents are in ``members``."""
     count, others = ONE, ONE
-    for i in range(values[shape, FIRST], values[shape, FIRST] + values[shape, SECOND]):
-        if kind_of(values, members[i]) != WHOLE or values[members[i], FIRST] > _LARGEST:
+    for i in range(at, at + axes):
+        if members[i] > _LARGE and others > _LARGE:  # their product could overflow
             return False
-        extent = values[members[i], FIRST]
-        count *= extent
-        others *= max(extent, ONE)
+        count *= members[i]
+        others *= max(members[i], ONE)
         if others > _LARGEST:
             return False
     return count * itemsize == size and (count > ZERO or others <= _LARGEST_EMPTY)
+
+
+@jit
+def extents_of(values, members, shape, used):
+    """Write the extents in a tuple to ``members`` from ``used`` on. Return whether they can be a shape."""
+    if kind_of(values, shape) != TUPLE or values[shape, SECOND] > U(4):
+        return False
+    for i in range(values[shape, SECOND]):
+        row = members[values[shape, FIRST] + i]
+        if kind_of(values, row) != WHOLE or values[row, FIRST] > _LARGEST:
+            return False
+        members[used + i] = values[row, FIRST]
+    return True
 
 
 @jit
@@ -151,13 +192,17 @@ def is_text(data, values, row, text):
 
 
 @jit
-def _itemsize(type_code):
-    return U(_LETTERS[type_code, 1]) - U(48)
+def itemsize(values, dtype):
+    """Return the number of bytes of a number of a type."""
+    return U(_LETTERS[(values[dtype, INFO] & TYPE_BITS) >> TYPE_SHIFT, 1]) - U(48)
 
 
 @jit
-def called(data, values, members, function, arguments):
-    """Return the info, the first and the second number of what a function returns; the info 0 if it is unexpected."""
+def called(data, values, members, used, function, arguments):
+    """Return the info, the first and the second number of what a function returns; the info 0 if it is unexpected.
+
+    The extents of an array are written to ``members`` from ``used`` on.
+    """
     wrong = (ZERO, ZERO, ZERO)
     if kind_of(values, function) != NAME or kind_of(values, arguments) != TUPLE:
         return wrong
@@ -178,21 +223,23 @@ def called(data, values, members, function, arguments):
     if count < TWO:
         return wrong
     second = members[at + ONE]
-    if name == _ENCODE:
+    if name == ENCODE:
         if count != TWO or kind_of(values, first) != TEXT or kind_of(values, second) != TEXT:
             return wrong
-        if not is_text(data, values, second, _LATIN1):
+        if not is_text(data, values, second, LATIN1):
             return wrong
         start = values[first, FIRST]
         return LATIN, start, count_letters(data, start, start + values[first, SECOND])
-    if name == _SCALAR:
+    if name == SCALAR_OF:
         kind = kind_of(values, second)
-        code = (values[first, INFO] >> TYPE_SHIFT) & U(255)
         if count != TWO or kind_of(values, first) != DTYPE or kind not in (BYTES, LATIN):
             return wrong
-        return (SCALAR | (code << TYPE_SHIFT), second, ZERO) if values[second, SECOND] == _itemsize(code) else wrong
-    if name == _RECONSTRUCT:
-        if count != U(3) or kind_of(values, first) != NAME or values[first, FIRST] != _NDARRAY:
+        if values[second, SECOND] != itemsize(values, first):
+            return wrong
+        info = SCALAR | (values[first, INFO] & TYPE_BITS) | (IS_LATIN if kind == LATIN else ZERO)
+        return info, values[second, FIRST], ZERO
+    if name == RECONSTRUCT:
+        if count != U(3) or kind_of(values, first) != NAME or values[first, FIRST] != NDARRAY:
             return wrong
         third = members[at + TWO]
         inner = values[second, FIRST]
@@ -204,21 +251,26 @@ def called(data, values, members, function, arguments):
         if kind not in (TEXT, BYTES, LATIN) or values[third, SECOND] != ONE or data[values[third, FIRST]] != 98:
             return wrong
         return (EMPTY, ZERO, ZERO) if values[members[inner], FIRST] == ZERO else wrong
-    if name == _FROMBUFFER:
+    if name == FROMBUFFER:
         if count != U(4) or kind_of(values, first) != BYTES or kind_of(values, second) != DTYPE:
             return wrong
         shape, order = members[at + TWO], members[at + U(3)]
         if kind_of(values, order) != TEXT or values[order, SECOND] != ONE or data[values[order, FIRST]] != 67:
             return wrong
-        code = (values[second, INFO] >> TYPE_SHIFT) & U(255)
-        if _has_size(values, members, shape, _itemsize(code), values[first, SECOND]):
-            return ARRAY | (code << TYPE_SHIFT), first, shape
+        if not extents_of(values, members, shape, used):
+            return wrong
+        axes = values[shape, SECOND]
+        if has_size(members, used, axes, itemsize(values, second), values[first, SECOND]):
+            return ARRAY | (values[second, INFO] & TYPE_BITS) | (axes << AXES_SHIFT), values[first, FIRST], used
     return wrong
 
 
 @jit
-def filled(data, values, members, row, state):
-    """Give an array its content, or a type its order of bytes. Return whether the state was as expected."""
+def filled(data, values, members, used, row, state):
+    """Give an array its content, or a type its order of bytes. Return whether the state was as expected.
+
+    The extents of an array are written to ``members`` from ``used`` on.
+    """
     kind = kind_of(values, row)
     if kind_of(values, state) != TUPLE or values[row, INFO] & FETCHED:
         return False
@@ -240,10 +292,15 @@ def filled(data, values, members, row, state):
         inside = kind_of(values, content)
         if kind_of(values, dtype) != DTYPE or kind_of(values, fortran) != FALSE or inside not in (BYTES, LATIN):
             return False
-        code = (values[dtype, INFO] >> TYPE_SHIFT) & U(255)
-        if not _has_size(values, members, shape, _itemsize(code), values[content, SECOND]):
+        if not extents_of(values, members, shape, used):
             return False
-        values[row, INFO] = (values[row, INFO] & ~(KIND_BITS | (U(255) << TYPE_SHIFT))) | ARRAY | (code << TYPE_SHIFT)
-        values[row, FIRST], values[row, SECOND] = content, shape
+        axes = values[shape, SECOND]
+        if not has_size(members, used, axes, itemsize(values, dtype), values[content, SECOND]):
+            return False
+        info = (
+            ARRAY | (values[dtype, INFO] & TYPE_BITS) | (axes << AXES_SHIFT) | (IS_LATIN if inside == LATIN else ZERO)
+        )
+        values[row, INFO] = (values[row, INFO] & ~(KIND_BITS | TYPE_BITS)) | info
+        values[row, FIRST], values[row, SECOND] = values[content, FIRST], used
         return True
     return False

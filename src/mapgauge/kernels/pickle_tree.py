@@ -10,13 +10,11 @@ library say what is wrong. What it accepts, those two accept too: weights, depth
 ``pickle_scan``, and arrays as in ``files.pickle_values``.
 """
 
-import pickletools
-
-import numpy as np
-from numpy.typing import NDArray
-
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
+from mapgauge.kernels.pickle_actions import CODES
+from mapgauge.kernels.pickle_arrays import INSIDE, array_at, buffer_at, point_at, scalar_at
 from mapgauge.kernels.pickle_calls import (
+    AXES_SHIFT,
     BYTES,
     DEEPEST,
     DEPTH_SHIFT,
@@ -24,16 +22,20 @@ from mapgauge.kernels.pickle_calls import (
     FETCHED,
     FIRST,
     FLOAT,
+    FROMBUFFER,
     INFO,
     LIST,
     MINUS_ONE,
     NAME,
+    RECONSTRUCT,
+    SCALAR_OF,
     SECOND,
     STORED,
     TEXT,
     TUPLE,
     WEIGHT,
     WHOLE,
+    axes_of,
     called,
     count_letters,
     depth_of,
@@ -43,55 +45,13 @@ from mapgauge.kernels.pickle_calls import (
     kind_of,
     named,
 )
-from mapgauge.kernels.pickle_scan import LINE, WIDTH, _argument, _number, opcode_table
+from mapgauge.kernels.pickle_scan import LINE, _argument, _number
 
-# What an opcode does.
-_ACTIONS = {
-    "STORE": ("MEMOIZE", "BINPUT", "LONG_BINPUT"),
-    "FETCH": ("BINGET", "LONG_BINGET"),
-    "NUMBER": ("BININT1", "BININT2"),
-    "SIGNED": ("BININT", "LONG1"),
-    "REAL": ("BINFLOAT",),
-    "STRING": ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
-    "RAW": ("SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"),
-    "CONSTANT": ("NONE", "NEWFALSE", "NEWTRUE"),
-    "NEW": ("EMPTY_TUPLE", "EMPTY_LIST", "EMPTY_DICT"),
-    "JOIN": ("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
-    "ADD": ("APPEND", "APPENDS", "SETITEM", "SETITEMS"),
-    "CALL": ("REDUCE",),
-    "FILL": ("BUILD",),
-    "LOOK_UP": ("GLOBAL", "STACK_GLOBAL"),
-    "MARK": ("MARK",),
-    "POP": ("POP",),
-    "BEGIN": ("PROTO",),
-    "FRAME": ("FRAME",),
-    "STOP": ("STOP",),
-}
-_CODES = {action: U(i + 1) for i, action in enumerate(_ACTIONS)}
-_STORE, _FETCH, _NUMBER, _SIGNED, _REAL, _STRING, _RAW, _CONSTANT, _NEW, _JOIN = list(_CODES.values())[:10]
-_ADD, _CALL, _FILL, _LOOK_UP, _MARK, _POP, _BEGIN, _FRAME, _STOP = list(_CODES.values())[10:]
-
-DONE, FULL, IRREGULAR = range(3)
+_STORE, _FETCH, _NUMBER, _SIGNED, _REAL, _STRING, _RAW, _CONSTANT, _NEW, _JOIN = list(CODES.values())[:10]
+_ADD, _CALL, _FILL, _LOOK_UP, _MARK, _POP, _BEGIN, _FRAME, _STOP = list(CODES.values())[10:]
+DONE, FULL, IRREGULAR, SHARED = range(4)
+_SPARE = U(8)  # places in the table, the memo and ``members`` that reading an array in one step may need
 _HIGHEST_PROTOCOL = U(5)
-
-
-def action_table() -> NDArray[np.uint64]:
-    """Return what each of the 256 bytes does as an opcode, and the width of its argument: (256, 3).
-
-    The third column tells opcodes of the same action apart: how many values a tuple takes (or 255 for a mark), the
-    constant, the container, or how many values belong together and whether there is a mark.
-    """
-    table = np.zeros((256, 3), np.uint64)
-    table[:, 1] = opcode_table()[:, WIDTH]
-    details = dict.fromkeys(("NEWFALSE", "TUPLE1", "STACK_GLOBAL", "APPEND"), 1)
-    details |= dict.fromkeys(("NEWTRUE", "TUPLE2", "SETITEM"), 2) | {"TUPLE3": 3}
-    details |= {"EMPTY_TUPLE": int(TUPLE), "EMPTY_LIST": int(LIST), "EMPTY_DICT": int(DICT)}
-    details |= {"TUPLE": 255, "APPENDS": 257, "SETITEMS": 258}  # with a mark
-    action_of = {name: _CODES[action] for action, names in _ACTIONS.items() for name in names}
-    for opcode in pickletools.opcodes:
-        table[ord(opcode.code), 0] = action_of.get(opcode.name, 0)
-        table[ord(opcode.code), 2] = details.get(opcode.name, 0)
-    return table
 
 
 @jit
@@ -107,12 +67,13 @@ def _adopt(values, members, used, stack, low, high):
 
 
 @jit
-def read_on(data, actions, names, limit, values, members, stack, memo, marks, state):
+def read_on(data, in_steps, actions, names, limit, values, members, stack, memo, marks, state):
     """Read a pickle until it ends, or until one of the arrays is full.
 
     Args:
         data: The whole pickle.
-        actions: ``action_table()``.
+        in_steps: Whether to read arrays and scalars in one step each (``pickle_arrays``).
+        actions: ``pickle_actions.action_table()``.
         names: ``pickle_calls.name_table()``.
         limit: The limit on weights, as for ``pickle_scan.scan``.
         values: The rows of the table.
@@ -123,7 +84,8 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
         state: What the next call needs to go on. It is all 0 before the first call.
 
     Returns:
-        ``DONE``, ``FULL`` or ``IRREGULAR``. When it is done, the row of the document is ``stack[0]``.
+        ``DONE``, ``FULL``, ``IRREGULAR``, or ``SHARED`` if a part of an array is used again. When it is done, the row
+        of the document is ``stack[0]``.
     """
     end = U(len(data))
     at, rows, used, height, stored = state[0], state[1], state[2], state[3], state[4]
@@ -132,7 +94,12 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
     most_rows, most_members = U(len(values)), U(len(members))
     highest, most_stored = U(len(stack)), U(len(memo))
     while at < end:
-        if rows == most_rows or height == highest or stored == most_stored:
+        if (
+            rows + _SPARE > most_rows
+            or height == highest
+            or stored + _SPARE > most_stored
+            or used + _SPARE > most_members
+        ):
             break
         code = U(data[at])
         action, detail, width = actions[code, ZERO], actions[code, TWO], actions[code, ONE]
@@ -158,6 +125,25 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             if index >= stored:
                 return IRREGULAR
             row = memo[index]
+            if row == INSIDE:
+                return SHARED
+            if in_steps and marked < DEEPEST and kind_of(values, row) == NAME:
+                name, place = values[row, FIRST], ZERO
+                if name == RECONSTRUCT:
+                    place, used, stored, hashed = array_at(
+                        data, at, row, values, rows, members, used, memo, stored, hashed
+                    )
+                elif name == FROMBUFFER:
+                    place, used, stored, hashed = buffer_at(
+                        data, at, row, values, rows, members, used, memo, stored, hashed
+                    )
+                elif name == SCALAR_OF:
+                    place, stored, hashed = scalar_at(data, at, row, values, rows, memo, stored, hashed)
+                if place > ZERO:
+                    if values[rows, WEIGHT] > limit or hashed > limit:
+                        return IRREGULAR
+                    row, at = rows, place
+                    rows += ONE
             values[row, INFO] |= FETCHED
             stack[height] = row
             height += ONE
@@ -182,6 +168,15 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             elif _number(data, start, U(8)) > end - at:  # a frame
                 return IRREGULAR
             continue
+
+        if in_steps and marked < DEEPEST and action == _NEW and detail == LIST:
+            place, now, count = point_at(data, at, values, rows, members, used, memo, stored)
+            if place > ZERO:
+                stack[height] = rows
+                at, stored, used = place, now, used + count
+                height += ONE
+                rows += count + ONE
+                continue
 
         info, first, second = ZERO, ZERO, ZERO
         weight, depth = ONE + ((at - start) >> U(3)), ONE
@@ -287,17 +282,19 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             inside, outside = depth_of(values, two), depth_of(values, one)
             hashed += values[two, WEIGHT]
             if action == _FILL:
-                if not filled(data, values, members, one, two):
+                if not filled(data, values, members, used, one, two):
                     return IRREGULAR
+                used += axes_of(values, one)
                 values[one, WEIGHT] += values[two, WEIGHT]
                 if grown(values, one, inside, limit) or hashed > limit:
                     return IRREGULAR
                 height = low + ONE
                 continue
             hashed += values[one, WEIGHT]
-            info, first, second = called(data, values, members, one, two)
+            info, first, second = called(data, values, members, used, one, two)
             if info == ZERO:
                 return IRREGULAR
+            used += (info >> AXES_SHIFT) & U(255)
             weight, depth = weight + values[one, WEIGHT] + values[two, WEIGHT], max(inside, outside) + ONE
         if weight > limit or hashed > limit or depth > DEEPEST:
             return IRREGULAR

@@ -96,12 +96,7 @@ def compile_kernel(one: Compiled) -> None:
 
 def is_compiled(one: Compiled) -> bool:
     """Whether a kernel is in memory, or in the cache on disk for this processor. It may be wrong, and costs little."""
-    entry = kernel_named(one.kernel).entry
-    types = tuple(map(type_from, one.types))
-    if types in entry.overloads:
-        return True
-    key = entry._cache._index_key(types, entry.targetctx.codegen())
-    return key in entry._cache._cache_file._load_index()
+    return kernel_named(one.kernel).is_compiled(tuple(map(type_from, one.types)))
 
 
 def missing_for(works: Iterable[str]) -> list[Compiled]:

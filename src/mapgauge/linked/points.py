@@ -1,39 +1,30 @@
 """The assignment of the points of two networks of lines, with the links between consecutive points.
 
 A link term compares the assignments of one predicted and one true line only. So lines without a point near the other
-side have no part in the problem, and lines that are connected by near pairs form components that are solved one by
+side have no part in the problem, and lines that are connected by near pairs form components that can be solved one by
 one.
 
-The linear programme of a component begins with some of the pairs within the cutoff. Its dual solution prices all other
-pairs: rows along a diagonal, which also go on beyond the cutoff, rectangles of parallel rows, and single pairs. Those
-that pay are added, and the programme is solved again. A pair beyond the cutoff saves nothing, but an assignment that
-goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one variable.
-
-If nothing pays, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
-saves, these prices prove the solution. Otherwise a few pairs are added, or the solution is not proven. The programme of
-a small component then gets all pairs, so its solution is exact.
+The linear programme of a component gets the pairs that matter (``points_growth.py``). If its solution is not proven to
+be the best of all pairs, the programme of a small component gets all of them, so its solution is exact.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.linked.points_solver import Columns, PointsSolver
+from mapgauge.linked.points_growth import Component, columns_of, grow, single_cells
+from mapgauge.linked.points_solver import PointsSolver
 from mapgauge.linked.problem import components_of
 from mapgauge.typing import Flags, Floats, Indices
 
-START = 0.5  # of the largest saving of a true point, from which a pair is in the first programme
 SMALL = 1500  # pairs of points of a component, up to which all of them are added if the total is not proven
-ROUNDS = 50  # four are usual
-MOST = 4000  # columns that are added at once
-STAYS = 1e-5  # a round that raises the total by no more than this share; after two of them there are no more
-PROOFS = 4  # how often pairs without a valid price are added
-LARGE = 60  # how many of them there may be
-LOOKS = 2000  # pairs that are looked at to complete the prices, besides the number of near pairs
+MEDIUM = 10_000  # pairs up to which every near pair is a column by itself if the total is not proven otherwise
 PROVEN = 1e-6  # the share by which a proven total may be below the best one
+TINY = 2.0**-8  # savings up to which their unit is changed
+MUCH = 1e6  # savings of a pair, which a broken link does not have to cost more than
 EXACT = 1e-9  # the same for small components, not a share
 
 
@@ -60,25 +51,6 @@ class PointAssignment:
     proven: bool  # whether no assignment is better
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Component:
-    """Some blocks (pairs of lines) with the savings of their cells. See ``kernels/network.py``."""
-
-    blocks: Indices  # (blocks, 7)
-    saving: Floats  # (cells,)
-    directed: bool
-
-    @property
-    def second(self) -> int:
-        """Where the entries of the second matrix begin; 0 if there is one."""
-        return len(self.saving) if self.directed else 0
-
-    @property
-    def entries(self) -> int:
-        """Number of entries."""
-        return len(self.saving) * (1 + self.directed)
-
-
 def assign_points(
     x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> PointAssignment:
@@ -96,11 +68,11 @@ def assign_points(
     sizes = x.points.shape[1], y.points.shape[1]
     parts, every = [], True
     for component in _components(x, y, cutoff, directed):
-        assigned, proven = _solve(component, sizes, share * break_cost, binary)
+        assigned, proven = _solve(*_scaled(component, share * break_cost), sizes, binary)
         every = every and proven
         entries = np.zeros(component.entries)
         kernels.network.add_to_entries(component.blocks, assigned, component.second, entries)
-        taken = np.flatnonzero(assigned)
+        taken = np.flatnonzero(assigned > 0)
         pairs = _points_of(component.blocks, taken)
         parts.append((*pairs, assigned[taken], component.saving[taken], share * np.abs(entries[entries != 0])))
     if not parts:
@@ -110,8 +82,12 @@ def assign_points(
     return PointAssignment(first, other, weight, saving, links, every)
 
 
-def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterator[_Component]:
-    """Yield the blocks with near pairs, by component."""
+def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterator[Component]:
+    """Yield the blocks with near pairs.
+
+    Those with rings on the second side come by component. All others come together: their programmes are small, and
+    several of them take longer than one.
+    """
     near = _near_lines(x, y, cutoff)
     if not len(near):
         return
@@ -120,13 +96,15 @@ def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterat
     kernels.network.fill_savings(x.points, y.points, blocks, weight, cutoff, saving)
     useful = np.flatnonzero(np.maximum.reduceat(saving, blocks[:, 6]) > 0)
     part = components_of(near[useful, 0], near[useful, 1])
-    for k in range(int(part.max(initial=-1)) + 1):
+    rings = np.bincount(part, blocks[useful, 5]) > 0
+    part = np.where(rings[part], part, -1)
+    for k in np.unique(part):
         mine = useful[part == k]
         sizes = blocks[mine, 1] * blocks[mine, 4]
         own = np.concatenate([saving[c : c + size] for c, size in zip(blocks[mine, 6], sizes, strict=True)])
         renumbered = blocks[mine].copy()
         renumbered[:, 6] = sizes.cumsum() - sizes
-        yield _Component(renumbered, own, directed)
+        yield Component(renumbered, own, directed)
 
 
 def _near_lines(x: Network, y: Network, cutoff: float) -> Indices:
@@ -154,19 +132,33 @@ def _points_of(blocks: Indices, cells: Indices) -> tuple[Indices, Indices]:
     return block[:, 0] + at // block[:, 4], block[:, 3] + at % block[:, 4]
 
 
-def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: bool) -> tuple[Floats, bool]:
+def _scaled(component: Component, half: float) -> tuple[Component, float]:
+    """Return a component and the cost of an entry in a unit in which savings are not much smaller than 1.
+
+    Otherwise the tolerances of the solver would ignore lines with very small confidences. The unit is a power of 2, so
+    nothing is rounded.
+    """
+    unit = 2.0 ** math.frexp(component.saving.max())[1]
+    if unit > TINY:
+        return component, half
+    return replace(component, saving=component.saving / unit), min(half / unit, MUCH)
+
+
+def _solve(component: Component, half: float, sizes: tuple[int, int], binary: bool) -> tuple[Floats, bool]:
     """Return the assignment of all cells of a component, and whether it is proven to be the best one."""
     if half == 0:
         return _without_links(component), True
-    cells = len(component.saving)
-    solver, columns, bound = _grow(component, sizes, half)
-    value = solver.finish()
-    small = cells <= SMALL
-    proven = bound <= solver.total + (EXACT if small else PROVEN * (1.0 + solver.total))
+    cells, small = component.cells, component.cells <= SMALL
+    for separate in (binary or component.has_rings, True) if cells <= MEDIUM else (binary or component.has_rings,):
+        solver, columns, bound = grow(component, sizes, half, separate=separate)
+        value = solver.finish()
+        proven = bound <= solver.total + (EXACT if small else PROVEN * (1.0 + solver.total))
+        if proven or separate:
+            break
     divided = binary and bool(((value > 0) & (value < 1)).any())
     if small and (divided or not proven):
-        every = _with_blocks(component.blocks, np.arange(cells), cells)
-        columns = [_columns(component, _single_cells(component.blocks, every), np.zeros(component.entries))]
+        every = single_cells(component, component.with_blocks(np.arange(cells)))
+        columns = [columns_of(component, every, np.zeros(component.entries))]
     if divided or (small and not proven):
         solver = PointsSolver(columns[0], sizes, component.entries, half, binary=binary, slack=0.0)
         for more in columns[1:]:
@@ -177,57 +169,7 @@ def _solve(component: _Component, sizes: tuple[int, int], half: float, binary: b
     return np.minimum(np.bincount(cell, weight, minlength=cells), 1.0), proven
 
 
-def _grow(component: _Component, sizes: tuple[int, int], half: float) -> tuple[PointsSolver, list[Columns], float]:
-    """Return the solver with all columns that pay, these columns, and a total that no assignment exceeds."""
-    blocks, saving, cells = component.blocks, component.saving, len(component.saving)
-    near = _with_blocks(blocks, np.flatnonzero(saving), cells)
-    chosen, net = np.zeros(cells, np.bool_), np.zeros(component.entries)
-    kernels.network.choose_start(blocks, saving, near, START, np.zeros(sizes[1]), np.empty((4, max(sizes))), chosen)
-    columns = [_columns(component, _single_cells(blocks, near[chosen[near[:, 0]]]), net)]
-    solver = PointsSolver(columns[0], sizes, component.entries, half)
-    done, sides, more = np.empty((2, cells), np.uint8), np.empty(4, np.int64), np.empty((MOST, 6), np.int64)
-    queue, waits, left = np.empty((cells, 2), np.int64), np.zeros(cells, np.uint8), np.empty((LARGE, 2), np.int64)
-    bound, total, stays, proofs = np.inf, -np.inf, 0, 0
-    for _ in range(ROUNDS):
-        solver.solve()
-        prices = solver.prices()
-        worth = math.fsum([*prices.first.tolist(), *prices.second.tolist()])
-        stays = stays + 1 if worth <= total + STAYS * (1.0 + worth) else 0
-        total = max(total, worth)
-        found = component.second, half, prices.first, prices.second, prices.marked, prices.entry
-        marked = _with_blocks(blocks, prices.priced, cells)
-        count = kernels.network_pricing.find_segments(
-            blocks, saving, near, component.directed, *found, chosen, done, more
-        )
-        if not component.directed:
-            rest = more[count:]
-            count += kernels.network_pricing.find_rectangles(
-                blocks, saving, near, *found[1:], chosen, done, sides, rest
-            )
-        if not count:
-            count = kernels.network_proof.find_cells(blocks, saving, *found, marked, chosen, more)
-        if not count or stays > 1:
-            excess = np.zeros(sizes[0])
-            violated, valid = kernels.network_proof.complete_prices(
-                *(blocks, saving, near, *found[:-1], prices.entry.copy(), marked, LOOKS + len(near), chosen),
-                *(queue, waits, left, excess, more[count:]),
-            )
-            bound = min(bound, worth + math.fsum(excess.tolist())) if valid else bound
-            proofs += 1
-            if not valid or not violated or proofs > PROOFS:
-                break
-            count += violated
-        columns.append(_columns(component, more[:count], net))
-        solver.add(columns[-1])
-    return solver, columns, bound
-
-
-def _with_blocks(blocks: Indices, places: Indices, cells: int) -> Indices:
-    """Return cells or entries, each with its block."""
-    return np.stack([places, np.searchsorted(blocks[:, 6], places % cells, "right") - 1], axis=1)
-
-
-def _without_links(component: _Component) -> Floats:
+def _without_links(component: Component) -> Floats:
     """Return the assignment of all cells where links cost nothing. It needs no linear programme."""
     near = np.flatnonzero(component.saving > 0)
     (i, row), (j, column) = (np.unique(at, return_inverse=True) for at in _points_of(component.blocks, near))
@@ -237,24 +179,3 @@ def _without_links(component: _Component) -> Floats:
     assigned = np.zeros(len(component.saving))
     assigned[near] = partner[row] == column
     return assigned
-
-
-def _single_cells(blocks: Indices, cells: Indices) -> Indices:
-    """Return the rows of ``kernels.network.fill_columns`` for cells, each with its block."""
-    c, b = cells.T
-    at, width, one = c - blocks[b, 6], blocks[b, 4], np.ones_like(c)
-    return np.stack([b, at // width - 1, at % width - 1, one, one, one], axis=1)
-
-
-def _columns(component: _Component, rows: Indices, net: Floats) -> Columns:
-    """Return the columns of some rows of ``kernels.network.fill_columns``."""
-    count, cells = len(rows), int(rows[:, 5].sum())
-    saving, cell_start, start = np.empty(count), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
-    cell, points = np.empty(cells, np.int64), np.empty((cells, 2), np.int64)
-    entry, value = np.empty(4 * cells, np.int64), np.empty(4 * cells)
-    kernels.network.fill_columns(
-        *(component.blocks, rows, component.saving, component.second, net),
-        *(saving, cell_start, cell, points, start, entry, value),
-    )
-    size = int(start[-1])
-    return Columns(saving, cell_start, cell, points, start, entry[:size], value[:size])

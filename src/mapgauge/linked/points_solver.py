@@ -80,6 +80,7 @@ class PointsSolver:
         self._cost, self._binary, self._points = cost, binary, points
         self._slack = SLACK if slack is None else slack
         self._row = np.full(sum(points) + entries, -1)  # of the points of both sides, then of the entries
+        self._times = np.zeros(sum(points))
         self._place = np.empty(0, np.int64)  # (rows,): the point or entry of each row
         self._variable = np.empty(0, np.int64)  # (columns,): the variable of each column
         self._variables = 0
@@ -94,9 +95,10 @@ class PointsSolver:
         index, value = np.empty(size, np.int32), np.empty(size)
         new = kernels.network.fill_programme(
             *(columns.cell_start, columns.points, columns.start, columns.entry, columns.value),
-            *(self._points[0], sum(self._points), len(self._place), self._row, place, start, index, value),
+            *(self._points[0], sum(self._points), len(self._place)),
+            *(self._row, self._times, place, start, index, value),
         )
-        places = place[:new]
+        size, places = int(start[-1]), place[:new]
         entries = places >= sum(self._points)
         lower = np.where(entries, -self._slack, -np.inf)
         upper = np.where(entries, self._slack, np.where(places < self._points[0], 1.0 + self._slack, 1.0))
@@ -115,8 +117,8 @@ class PointsSolver:
             np.full(slacks + count, np.inf),
             slacks + size,
             np.concatenate([np.arange(slacks, dtype=np.int32), slacks + start[:-1]]),
-            np.concatenate([np.repeat(terms, 2), index]),
-            np.concatenate([np.tile([-1.0, 1.0], len(terms)), value]),
+            np.concatenate([np.repeat(terms, 2), index[:size]]),
+            np.concatenate([np.tile([-1.0, 1.0], len(terms)), value[:size]]),
         )
         variable = self._variables + slacks + np.arange(count)
         self._variable = np.concatenate([self._variable, variable])
@@ -143,7 +145,11 @@ class PointsSolver:
             self._solver.changeRowsBounds(rows, np.arange(rows, dtype=np.int32), *limits)
             self._solver.setOptionValue("simplex_strategy", _DUAL)
         self.solve()
-        return rounded(np.array(self._solver.getSolution().col_value)[self._variable])
+        return rounded(self.values())
+
+    def values(self) -> Floats:
+        """Return how much of each column the solution has."""
+        return np.array(self._solver.getSolution().col_value)[self._variable]
 
     @property
     def total(self) -> float:

@@ -31,7 +31,9 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
             np.zeros(count, np.int64),
             np.zeros(count),
         )
-        kernels.nearest.match_points(
+        pairs = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
+        kernels.interpreting.call(
+            *(kernels.nearest.match_points, pairs.visits),
             *(groups.lines, groups.closed, truth_of, protocol.directed, cutoff, protocol.order),
             *(kernels.sospa.is_long(groups.lines, groups.closed), *found[1:]),
         )

@@ -47,7 +47,8 @@ def _hits(
 ) -> Bits:
     """Return what ``hits_by`` does, without the distances of all pairs: Chamfer distances if ``closed`` is None."""
     hits = np.zeros(len(groups.confidence), np.uint16)
-    kernels.hits.hits_of_lines(
+    kernels.interpreting.call(
+        *(kernels.hits.hits_of_lines, kernels.interpreting.Pairs(lines, max(thresholds), bounds=groups.bounds).visits),
         *(lines, closed, groups.bounds, groups.by_confidence, range_factor(groups, protocol), protocol.directed),
         *(np.array(thresholds), protocol.strict, hits),
     )
@@ -118,11 +119,13 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
 def sospa_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     distance = np.empty(groups.pairs)
-    pairs = kernels.band.pairs_of_groups(groups.bounds)
+    pairs = kernels.interpreting.call(kernels.band.pairs_of_groups, distance.__len__, groups.bounds)
     cutoff = protocol.cutoffs[0]
-    long = kernels.sospa.is_long(groups.lines, groups.closed)
-    kernels.sospa.normalised_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long, distance
+    near = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
+    kernels.interpreting.call(
+        *(kernels.sospa.normalised_pairs, near.visits),
+        *(groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order),
+        *(kernels.sospa.is_long(groups.lines, groups.closed), distance),
     )
     return distance
 

@@ -234,8 +234,11 @@ def pld(
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    long = kernels.sospa.is_long(lines, flags)
-    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power, long)
+    pairs = kernels.interpreting.Pairs(lines, cut, power, [(0, split, len(flags))])
+    sums, truth_of = kernels.interpreting.call(
+        *(kernels.pld.pld_of_lines, pairs.visits),
+        *(lines, flags, weights, split, way, cut, power, kernels.sospa.is_long(lines, flags)),
+    )
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
@@ -245,7 +248,8 @@ def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) ->
     """Return the five parts and the mass of each group, and the true instance of each instance, or -1."""
     sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
     truth_of = np.full(len(groups.confidence), -1)
-    kernels.pld.pld_of_groups(
+    kernels.interpreting.call(
+        *(kernels.pld.pld_of_groups, kernels.interpreting.Pairs(groups.lines, cutoff, order, groups.bounds).visits),
         *(groups.lines, groups.closed, groups.confidence, groups.bounds),
         *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), sums, truth_of),
     )

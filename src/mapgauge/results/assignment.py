@@ -114,7 +114,9 @@ def _tracks_of(frames: MapFrames, label: int) -> list[str | None]:
 def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Protocol, cutoff: float) -> Iterator[Match]:
     """Yield the matches of one class. Indices continue after the instances of the classes before it."""
     lines, closed, (_, split, _) = groups.lines, groups.closed, groups.bounds[0].tolist()
-    _, truth_of = kernels.pld.pld_of_lines(
+    pairs = kernels.interpreting.Pairs(lines, cutoff, protocol.order, groups.bounds[:1])
+    _, truth_of = kernels.interpreting.call(
+        *(kernels.pld.pld_of_lines, pairs.visits),
         *(lines, closed, groups.confidence, split, protocol.directed, cutoff, protocol.order),
         kernels.sospa.is_long(lines, closed),
     )
@@ -122,7 +124,8 @@ def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Prot
     for i in np.flatnonzero(truth_of >= 0).tolist():
         j = int(truth_of[i])
         two = [i, split + j]
-        pair = kernels.lines.index_lines(lines.points, starts[two], stops[two])
+        spans = starts[two], stops[two]
+        pair = kernels.interpreting.call(kernels.lines.index_lines, lambda: 2, lines.points, *spans)
         alignment = align_two_lines(pair, bool(closed[two].any()), protocol.directed, cutoff, protocol.order)
         first = len(before.predictions), len(before.truth)
         yield Match(class_name, first[0] + i, first[1] + j, alignment.normalised, alignment.pairs)

@@ -97,12 +97,13 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
                 f"Resume it: mapgauge evaluate ... --work {folder.path} --resume",
             ),
         )
+    settings = about.settings
     sums: Sums | None = None
     missing = ignored = 0
     frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
     noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
     hashes: list[tuple[int, int] | None] = []
-    classes = range(len(about.settings.classes or ()))
+    classes = range(len(settings.classes or ()))
     # Records of each class are kept while they fit into memory, so that chunks are read once.
     held: list[list[Records]] | None = [[] for _ in classes]
     for chunk in folder.chunks():
@@ -116,27 +117,27 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             held = None
         if held is not None:
             for c in classes:
-                held[c].append(records_of(chunk.scores, c, about.settings))
+                held[c].append(records_of(chunk.scores, c, settings))
     if sums is None:
         raise InvalidInput(f"{folder.path}: no chunk could be evaluated. First error: {lost[min(lost)]}")
     precision = precisions(
         folder.records if held is None else held.__getitem__,
-        *(sums.predicted.tolist(), sums.true.tolist(), about.settings),
+        *(sums.predicted.tolist(), sums.true.tolist(), settings),
         [metric.name for metric, _ in hit_metrics(about.metrics)],
         folder.path,
         limit,
     )
     summary = Summary(
-        about.settings,
+        settings,
         about.metrics,
-        about.settings.classes or (),
+        settings.classes or (),
         about.rings,
         (inputs := _inputs(folder, frames, counts, hashes, complete=not lost)),
         missing,
         ignored,
         (*_skipped(lost, about.chunks), *summed(noticed, "chunks")),
         about.mapgauge,
-        Totals.of_sums(sums, about.settings, about.metrics, max(len(about.rings) - 1, 0), precision),
+        Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
     )
     return Results(
         summary, FolderRows(folder), partial(read_sides, folder, ["" if lost else read.hash for read in inputs])

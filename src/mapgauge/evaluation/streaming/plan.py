@@ -76,7 +76,9 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
     for k, run in enumerate(runs):
         met = reach.into(starts[k], starts[k + 1])
         rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*there, *met))))
-        if waiting and rows > ROWS:
+        # Frames of several files must be copied into one array. A chunk that is more than half full ends with its file.
+        full = 2 * sum(group.rows for group in (*waiting, *there)) > ROWS and waiting[-1].file != run[0].file
+        if waiting and (rows > ROWS or full):
             chunks.append(_chunk(len(chunks), starts[first], starts[k], there, waiting, truth, predictions))
             first, waiting, there = k, [], []
         waiting += run

@@ -4,8 +4,10 @@ A worker receives only paths and ranges. It depends neither on the machine nor o
 """
 
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import le
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -137,5 +139,9 @@ def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
     keys = keys_of(frames, job.by_scene)
     # Without timestamps, the order of the file is the order of time. It is kept within scenes.
     by_file = in_time and frames.timestamps is None
+    if not by_file and all(map(le, keys, keys[1:])):
+        first = 0 if chunk.first is None else bisect_left(keys, chunk.first)
+        end = len(keys) if chunk.end is None else bisect_left(keys, chunk.end)
+        return frames if (first, end) == (0, len(keys)) else frames.between(slice(first, end))
     order = sorted(range(len(keys)), key=lambda i: keys[i][0] if by_file else keys[i])
     return frames.at([i for i in order if chunk.owns(keys[i])])

@@ -1,0 +1,261 @@
+"""The columns of the linear programme of network PLD, which grow until no other column pays.
+
+The programme begins with a few columns. Its dual solution prices all other pairs. What pays is added, and the programme
+is solved again. There are two ways.
+
+If no line of the second side is a ring, the programme begins with the best runs along each of these lines, and gets
+whole segments and rectangles. It has few columns, which need few prices: points that have the same columns share theirs
+in any way. They get them in proportion to what they save at most, so that few other columns seem to pay.
+
+Around rings, too many segments are alike. There the programme begins with the pairs of good runs. The near pairs of
+segments and rectangles that pay are columns by themselves. A pair beyond the cutoff saves nothing, but an assignment
+that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one column.
+
+If nothing pays, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
+saves, these prices prove the solution. Otherwise a few pairs are added, or the solution is not proven.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mapgauge import kernels
+from mapgauge.linked.points_solver import Columns, PointsSolver
+from mapgauge.typing import Flags, Floats, Indices
+
+START = 0.6  # what may be lost along a line with a pair that is in the first programme
+TOLERANCE = 1e-9
+ROUNDS = 50  # four are usual
+MOST = 4000  # columns that are added at once
+FEW = 60  # whole segments and rectangles that are added at once; if there are more, the best ones of each block
+EACH = 8  # of them
+STAYS = 1e-5  # a round that raises the total by no more than this share; after two of them there are no more
+PROOFS = 4  # how often pairs without a valid price are added
+LARGE = 40  # how many of them there may be
+LOOKS = 2000  # pairs that are looked at to complete the prices, besides the number of near pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """Some blocks (pairs of lines) with the savings of their cells. See ``kernels/network.py``."""
+
+    blocks: Indices  # (blocks, 7)
+    saving: Floats  # (cells,)
+    directed: bool
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.saving)
+
+    @property
+    def has_rings(self) -> bool:
+        """Whether the second side has rings."""
+        return bool(self.blocks[:, 5].any())
+
+    @property
+    def second(self) -> int:
+        """Where the entries of the second matrix begin; 0 if there is one."""
+        return self.cells if self.directed else 0
+
+    @property
+    def entries(self) -> int:
+        """Number of entries."""
+        return self.cells * (1 + self.directed)
+
+    @cached_property
+    def near(self) -> Indices:
+        """The cells that save something, each with its block."""
+        return self.with_blocks(np.flatnonzero(self.saving > 0))
+
+    @cached_property
+    def by_point(self) -> Indices:
+        """The order of the near cells by their point of the second side."""
+        block = self.blocks[self.near[:, 1]]
+        return np.argsort(block[:, 3] + (self.near[:, 0] - block[:, 6]) % block[:, 4], kind="stable")
+
+    def with_blocks(self, places: Indices) -> Indices:
+        """Return cells or entries, each with its block."""
+        return np.stack([places, np.searchsorted(self.blocks[:, 6], places % self.cells, "right") - 1], axis=1)
+
+
+def single_cells(component: Component, cells: Indices) -> Indices:
+    """Return the rows of ``kernels.network.fill_columns`` for cells, each with its block."""
+    c, b = cells.T
+    at, width, one = c - component.blocks[b, 6], component.blocks[b, 4], np.ones_like(c)
+    return np.stack([b, at // width, at % width, one, one], axis=1)
+
+
+def columns_of(component: Component, rows: Indices, net: Floats) -> Columns:
+    """Return the columns of some rows of ``kernels.network.fill_columns``."""
+    count, cells = len(rows), int((rows[:, 3] * np.abs(rows[:, 4])).sum())
+    saving, cell_start, start = np.empty(count), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    cell, points = np.empty(cells, np.int64), np.empty((cells, 2), np.int64)
+    entry, value = np.empty(4 * cells, np.int64), np.empty(4 * cells)
+    kernels.network.fill_columns(
+        *(component.blocks, rows, component.saving, component.second, net),
+        *(saving, cell_start, cell, points, start, entry, value),
+    )
+    size = int(start[-1])
+    return Columns(saving, cell_start, cell, points, start, entry[:size], value[:size])
+
+
+class _Cells:
+    """Columns for lines with rings: near cells, and stretches of others."""
+
+    def __init__(self, component: Component, sizes: tuple[int, int], half: float) -> None:
+        self.component, self.chosen = component, np.zeros(component.cells, np.bool_)
+        self._done, self._sides = np.empty((2, component.cells), np.uint8), np.empty(4, np.int64)
+        self._half = half
+
+    def first(self) -> Indices:
+        blocks, near = self.component.blocks, self.component.near
+        longest, loss = int((blocks[:, 1] + 3 * blocks[:, 4]).max()), np.empty(len(near))
+        kernels.network_runs.find_losses(
+            *(blocks, self.component.saving, near, self.component.by_point, self.component.directed, self._half),
+            *(np.empty((2, len(blocks), longest)), np.empty((2, longest + 1)), np.empty((2, 2, len(near))), loss),
+        )
+        taken = near[loss <= max(START, loss.min())]
+        self.chosen[taken[:, 0]] = True
+        return single_cells(self.component, taken)
+
+    def add(self, columns: Columns) -> None:
+        pass
+
+    def spread(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+        return first, second
+
+    def find(self, half: float, first: Floats, second: Floats, marked: Flags, entry: Floats, more: Indices) -> int:
+        component = self.component
+        given = half, first, second, marked, entry, self.chosen, self._done
+        both = component.blocks, component.saving, component.near
+        count: int = kernels.network_pricing.find_segments(*both, component.directed, component.second, *given, more)
+        if not component.directed:
+            count += kernels.network_pricing.find_rectangles(*both, *given, self._sides, more[count:])
+        return count
+
+
+class _Runs:
+    """Columns for open lines: whole segments and rectangles."""
+
+    def __init__(self, component: Component, sizes: tuple[int, int], half: float) -> None:
+        self.component, self.chosen = component, np.zeros(component.cells, np.bool_)
+        self._done = np.empty((2, component.cells), np.uint8)
+        self._sizes, self._half = sizes, half
+        self._gains, self._count = np.empty(MOST), 0
+        self._tag = np.zeros(sum(sizes), np.uint64)  # a number for the columns of each point
+        self._most = np.zeros(sum(sizes))
+
+    def first(self) -> Indices:
+        rows, _ = self.runs(np.zeros(self._sizes[0]))
+        if len(rows):
+            return rows
+        near = self.component.near
+        return single_cells(self.component, near[[np.argmax(self.component.saving[near[:, 0]])]])
+
+    def runs(self, price: Floats) -> tuple[Indices, float]:
+        """Return the best runs along the lines of the second side at a price of the other points, and their total."""
+        blocks, near = self.component.blocks, self.component.near
+        count = np.where(blocks[:, 2] > 0, blocks[:, 1], blocks[:, 1] + blocks[:, 4] - 1)
+        diagonals, longest = int(count.sum()), int(blocks[:, 4].max()) + 1
+        rows = np.empty((self._sizes[1], 5), np.int64)
+        found, total = kernels.network_runs.best_runs(
+            *(blocks, self.component.saving, near, self.component.by_point, count.cumsum() - count),
+            *(self.component.directed, self._half, price),
+            *(np.empty((2, diagonals)), np.empty((2, diagonals), np.int64)),
+            *(np.empty(longest), np.empty((longest, 5), np.int64), rows),
+        )
+        return rows[:found], total
+
+    def add(self, columns: Columns) -> None:
+        number = np.arange(self._count, self._count + len(columns), dtype=np.uint64)
+        self._count += len(columns)
+        kernels.network_runs.tag_points(
+            *(columns.cell_start, columns.cell, columns.points, number, self.component.saving, self._sizes[0]),
+            *(self._tag, self._most),
+        )
+
+    def spread(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+        price = np.concatenate([first, second])
+        used = np.flatnonzero(self._tag)
+        _, group = np.unique(self._tag[used], return_inverse=True)
+        total, most = np.bincount(group, price[used]), np.bincount(group, self._most[used])
+        share = np.divide(total, most, out=np.zeros_like(total), where=most > 0)
+        price[used] = np.where(most[group] > 0, share[group] * self._most[used], price[used])
+        return price[: self._sizes[0]], price[self._sizes[0] :]
+
+    def find(self, half: float, first: Floats, second: Floats, marked: Flags, entry: Floats, more: Indices) -> int:
+        component = self.component
+        count: int = kernels.network_pricing.find_whole(
+            *(component.blocks, component.saving, component.near, component.directed, component.second),
+            *(half, first, second, marked, entry, self._done, self._gains, more[:MOST]),
+        )
+        if count > FEW:
+            block, order = more[:count, 0], np.argsort(-self._gains[:count], kind="stable")
+            order = order[np.argsort(block[order], kind="stable")]
+            start = np.flatnonzero(np.diff(block[order], prepend=-1))
+            rank = np.arange(count) - np.repeat(start, np.diff(start, append=count))
+            chosen = np.sort(order[rank < EACH])
+            more[: len(chosen)] = more[chosen]
+            count = len(chosen)
+        rows, total = self.runs(first)
+        if total > second.sum() + TOLERANCE:  # together they pay, so at least one of them does
+            more[count : count + len(rows)] = rows
+            count += len(rows)
+        return count
+
+
+def grow(
+    component: Component, sizes: tuple[int, int], half: float, *, separate: bool
+) -> tuple[PointsSolver, list[Columns], float]:
+    """Return the solver with all columns that pay, these columns, and a total that no assignment exceeds.
+
+    Args:
+        component: The component.
+        sizes: Number of points of both sides.
+        half: The cost of one unit of an entry.
+        separate: Whether near cells are columns by themselves.
+    """
+    blocks, saving, near = component.blocks, component.saving, component.near
+    way = (_Cells if separate else _Runs)(component, sizes, half)
+    net = np.zeros(component.entries)
+    rows = [way.first()]
+    columns = [columns_of(component, rows[0], net)]
+    way.add(columns[0])
+    solver = PointsSolver(columns[0], sizes, component.entries, half)
+    more = np.empty((MOST + sum(sizes), 5), np.int64)
+    bound, total, stays, proofs = np.inf, -np.inf, 0, 0
+    for _ in range(ROUNDS):
+        solver.solve()
+        prices = solver.prices()
+        worth = math.fsum([*prices.first.tolist(), *prices.second.tolist()])
+        stays = stays + 1 if worth <= total + STAYS * (1.0 + worth) else 0
+        total = max(total, worth)
+        given = half, *way.spread(prices.first, prices.second), prices.marked, prices.entry
+        count = way.find(*given, more)
+        marked = component.with_blocks(prices.priced)
+        if not count:
+            count = kernels.network_proof.find_cells(blocks, saving, component.second, *given, marked, way.chosen, more)
+        if not count or stays > 1:
+            excess, entry = np.zeros(sizes[0]), prices.entry.copy()
+            kernels.network_proof.price_runs(
+                blocks, np.concatenate(rows), solver.values(), saving, component.second, *given[:-1], entry
+            )
+            marked = component.with_blocks(np.flatnonzero(entry != 0))
+            violated, valid = kernels.network_proof.complete_prices(
+                *(blocks, saving, near, component.second, *given[:-1], entry, marked),
+                *(LOOKS + len(near), way.chosen, np.empty((component.cells, 2), np.int64)),
+                *(np.zeros(component.cells, np.uint8), np.empty((LARGE, 2), np.int64), excess, more[count:]),
+            )
+            bound = min(bound, worth + math.fsum(excess.tolist())) if valid else bound
+            proofs += 1
+            if not valid or not violated or proofs > PROOFS:
+                break
+            count += violated
+        rows.append(more[:count].copy())
+        columns.append(columns_of(component, rows[-1], net))
+        way.add(columns[-1])
+        solver.add(columns[-1])
+    return solver, columns, bound
