@@ -70,6 +70,13 @@ def _words(folder: Path) -> None:
     in_words(mg.evaluate(predictions, truth), 1)
 
 
+def _thresholds(folder: Path) -> None:
+    from mapgauge.calibration.solved import FEW
+    from mapgauge.demo import demo_world
+
+    mg.confidence(mg.evaluate(*demo_world(FEW + 1, predictions=8), metrics=["pld"]), workers=1)
+
+
 def _report(folder: Path) -> None:
     from mapgauge.demo import demo_world
     from mapgauge.report import write_report
@@ -94,6 +101,7 @@ WORK: dict[str, Callable[[Path], None]] = {
     **{name: _evaluate(name) for name in ("pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness", "causes")},
     "words": _words,
     "report": _report,
+    "thresholds": _thresholds,
     "distances": _distances,
     "pickles": _pickles,
     "streaming": _streaming,

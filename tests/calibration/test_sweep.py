@@ -8,7 +8,9 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge import kernels
+from mapgauge.calibration import solved
 from mapgauge.calibration.confidence import confidence
+from mapgauge.calibration.solved import solve
 from mapgauge.demo import demo_world
 
 
@@ -23,8 +25,9 @@ def test_every_prefix_is_assigned_optimally(data: st.DataObject) -> None:
     order = np.array(data.draw(st.permutations(range(rows)))[:rows] + list(range(rows, rows + columns)), np.int64)
     power = data.draw(st.sampled_from([1.0, 2.0]))
     growth, hits, assigned = np.zeros(rows + columns), np.zeros(rows + columns, np.int64), np.zeros(rows + columns)
-    kernels.thresholds.assign_by_confidence(
-        np.array([[0, rows, rows + columns]]), order, weight, distance, power, 0.5, growth, hits, assigned
+    kernels.thresholds.assign_again(
+        *(np.array([[0, rows, rows + columns]]), order, weight, distance, np.ones(len(distance), bool), power, 0.5),
+        *(growth, hits, assigned, np.zeros(1, bool)),
     )
     pairs = distance.reshape(rows, columns)
     saving = np.minimum.outer(weight[:rows], weight[rows:]) * (1 - pairs**power)
@@ -68,6 +71,28 @@ def test_the_sweep_agrees_with_thresholded_predictions(settings: dict[str, objec
             assert row["recall"] == pytest.approx(hits / true)
             assert row["precision"] == (pytest.approx(hits / row["kept"]) if row["kept"] else None)
             assert row["f1"] == pytest.approx(2 * hits / (row["kept"] + true))
+
+
+@pytest.mark.parametrize(("order", "digits"), [(1.0, 9), (1.0, 1), (2.0, 9), (8.0, 2)])
+def test_bounds_of_distances_change_nothing(
+    order: float, digits: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions, truth = demo_world(50, predictions=30)
+    assert predictions.confidence is not None
+    predictions = predictions.with_confidence(np.round(predictions.confidence, digits))
+    results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", order=order), metrics=["pld"])
+
+    monkeypatch.setattr(solved, "FEW", 0)
+    lazy = solve(results, 1.5, 0.5)
+    assert not all(block.known.all() for block in lazy.blocks)
+    others = [rng.random(len(lazy.confidence)), np.ones(len(lazy.confidence))]
+    savings = [lazy.with_confidences(other) for other in others]
+    monkeypatch.setattr(solved, "FEW", 50)
+    eager = solve(results, 1.5, 0.5)
+    for name in ("confidence", "dropped", "rounded", "hits", "distance", "place"):
+        assert np.array_equal(getattr(lazy, name), getattr(eager, name), equal_nan=True), name
+    for other, saving in zip(others, savings, strict=True):
+        assert np.array_equal(eager.with_confidences(other), saving)
 
 
 def test_the_order_of_the_file_and_threads_do_not_matter(rng: np.random.Generator) -> None:

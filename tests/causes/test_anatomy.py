@@ -11,6 +11,7 @@ from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
+from mapgauge.causes.felt import with_metrics
 from mapgauge.metrics.causes import CAUSES, Thresholds
 
 
@@ -127,6 +128,26 @@ def test_results_do_not_depend_on_the_order_of_instances(results: mg.Results) ->
     assert mg.anatomy(mg.evaluate(x, y)).per_frame == pytest.approx(mg.anatomy(results).per_frame, abs=1e-12)
 
 
+def test_known_matches_save_time_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mapgauge.calibration.solved.FEW", 0)
+    whole = mg.evaluate(*mg.demo.demo_world(60), workers=2)  # more than one block
+    for known in (whole, whole.of_frames(range(59, -1, -1)), whole.of_frames([7, 50])):
+        assert known.scores.matches is not None
+        rows = replace(known.rows, scores=replace(known.scores, matches=None))  # type: ignore[type-var]
+        plain = replace(known, rows=rows)
+        for one, other in zip(mg.anatomy(known).instances or (), mg.anatomy(plain).instances or (), strict=True):
+            assert np.array_equal(one, other)
+        both = [with_metrics(results, ["completeness", "causes"]).scores for results in (known, plain)]
+        assert all(np.array_equal(both[0].sums[name], both[1].sums[name]) for name in both[0].sums)
+        assert mg.confidence(known, samples=9).to_dict() == mg.confidence(plain, samples=9).to_dict()
+    assert whole.data is not None
+    x, y = (side.at(range(59, -1, -1)) for side in whole.data)
+    turned = mg.evaluate(x, y, workers=1).scores.matches
+    picked = whole.of_frames(range(59, -1, -1)).scores.matches
+    assert all(np.array_equal(*pair, equal_nan=True) for pair in zip(turned or (), picked or (), strict=True))
+    assert np.count_nonzero((picked or turned)[0] >= 0) > 500  # type: ignore[index]
+
+
 def test_fixing_the_only_error_brings_pld_to_zero() -> None:
     expected = {
         "snap_geometry": ("localisation", "extent", "wrong_shape"),
@@ -162,6 +183,19 @@ def test_the_difference_between_methods_splits_by_cause() -> None:
     assert found["mean"]["localisation"].low < found["mean"]["localisation"].value
     with pytest.raises(mg.InvalidInput, match="cannot be compared"):
         mg.compare_causes(one, mg.evaluate(*mg.demo.demo_world(30)))
+
+
+def test_pld_split_by_cause_is_one_tested_difference() -> None:
+    good, truth = mg.demo.demo_world(60, predictions=10)
+    poor, _ = mg.demo.demo_world(60, predictions=10, quality="poor")
+    methods = [mg.evaluate(side, truth, metrics=["pld"]) for side in (good, poor)]
+    more = [with_metrics(method, ["causes"]) for method in methods]
+    plain, split = (mg.compare(some, names=["a", "b"], correction="holm") for some in (methods, more))
+    assert plain.tested == split.tested > 0
+    assert all(found["causes"].p == found["pld"].p for found in split.differences["a", "b"].values())
+    assert [found["pld"] for found in plain.differences["a", "b"].values()] == [
+        found["pld"] for found in split.differences["a", "b"].values()
+    ]
 
 
 def test_errors_say_what_to_do(results: mg.Results) -> None:

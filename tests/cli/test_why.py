@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from mapgauge.metrics.causes import CAUSES
+from mapgauge.results.results import Results
 
 
 def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path) -> None:
@@ -60,6 +61,21 @@ def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
         assert "Parts of PLD by cause" in page  # the metric was evaluated
         assert "due to wrong class" in page
         assert ("median_offset" in page) == there
+
+
+def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(results: Results, metrics: list[str]) -> Results:
+        assert set(metrics) <= set(results.metrics)
+        return results
+
+    monkeypatch.setattr("mapgauge.report.causes.with_metrics", computed)
+    page = tmp_path / "page.html"
+    files = ("good.json", "poor.json", "truth.geojson")
+    done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")
+    assert (done.returncode, "PLD by cause" in done.stdout) == (0, False), done.stderr
+    assert "Parts of PLD by cause" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

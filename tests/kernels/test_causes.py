@@ -130,7 +130,7 @@ def test_covered_and_nearest_points(rng: np.random.Generator, dimension: int) ->
     lines = kernels.lines.index_lines(points, ends - sizes.astype(np.uint64), ends)
     discs = kernels.fits.discs_of(lines)
     flags = np.empty(points.shape[1], bool)
-    gap, nearest = np.empty(points.shape[1]), np.empty(points.shape[1], np.int64)
+    gap = np.empty(points.shape[1])
     spans = [(int(end - size), int(end)) for size, end in zip(sizes, ends.astype(np.int64), strict=True)]
     plain = [SimpleNamespace(points=points[:, start:stop].T) for start, stop in spans]
     u = np.uint64
@@ -144,10 +144,9 @@ def test_covered_and_nearest_points(rng: np.random.Generator, dimension: int) ->
         assert share == sum(expected) / len(expected)
         early = kernels.fits.share_covered(lines, discs, u(x), u(y), limit**2, 0.5, flags)
         assert early == share if share >= 0.5 else early < 0.5
-        kernels.fits.nearest_points(lines, discs, u(x), u(y), limit**2, gap, nearest)
-        near = [
-            p + spans[y][0] if flag else -1
-            for p, flag in zip(reference.nearest(plain[x], plain[y]), expected, strict=True)
-        ]
-        assert nearest[start:stop].tolist() == near
+        kernels.fits.gaps_between(lines, discs, u(x), u(y), limit**2, gap)
         assert (gap[start:stop] < limit**2).tolist() == expected
+        nearest = reference.nearest(plain[x], plain[y])
+        for i in np.flatnonzero(expected).tolist():
+            found = kernels.fits.nearest_point(lines, u(start + i), u(y), gap[start + i])
+            assert found == spans[y][0] + nearest[i]

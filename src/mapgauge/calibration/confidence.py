@@ -85,7 +85,7 @@ def confidence(
         if levels[name].true or len(levels[name].threshold) > 1
     }
     return Confidence(
-        name=results.inputs[0].name,
+        name=results.summary.names[0],
         protocol=results.protocol.name,
         cutoff=length,
         hit=float(hit),

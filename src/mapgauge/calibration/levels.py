@@ -83,8 +83,8 @@ def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: 
         results: Results of the same frames with average precisions. If None, there are none.
     """
     chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
-    mine = np.flatnonzero((solved.label == label) & chosen[solved.frame])
-    mine = mine[np.argsort(-solved.confidence[mine], kind="stable")]
+    mine = solved.by_confidence[label]
+    mine = mine if frames is None else mine[chosen[solved.frame[mine]]]
     confidence = solved.confidence[mine]
     last = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)])
     truth = float(solved.true_mass[chosen, label].sum())
@@ -114,21 +114,23 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
     scores, protocol = results.scores, results.protocol
     found: dict[str, Floats] = {}
     mine = scores.counted(label, protocol)
-    confidence = np.sort(scores.confidence[mine])
+    given = scores.confidence[mine]
+    confidence = np.sort(given)
     true = int(scores.true[:, label].sum())
     for name, bits in scores.hits.items():
         metric = METRICS[name]
         if metric.level != "frame" or not metric.covers(results.class_names[label], protocol):
             continue
-        settings = metric.settings(protocol)
+        settings, of_class = metric.settings(protocol), bits[mine]
         each = []
         for t, setting in enumerate(settings):
-            hitting = np.sort(scores.confidence[mine][(bits[mine] >> t) & 1 == 1])[::-1]
+            hitting = np.sort(given[(of_class >> t) & 1 == 1])[::-1]
             steps = np.append(hitting[1:] != hitting[:-1], True)[: len(hitting)]
-            number = len(confidence) - np.searchsorted(confidence, hitting[steps])
+            # Rising numbers are found faster.
+            number = len(confidence) - np.searchsorted(confidence, hitting[steps][::-1])[::-1]
             recall, precision = recall_and_precision(np.flatnonzero(steps) + 1, number, true)
             values = np.append(0.0, _so_far[protocol.interpolation](recall, precision) if true else 0.0 * recall)
-            place = len(number) - np.searchsorted(hitting[steps][::-1], threshold, side="left")
+            place = len(number) - np.searchsorted(hitting[steps][::-1], threshold[::-1], side="left")[::-1]
             found[str(ValueKey(metric.main.key, setting))] = column = values[place]
             each.append(column)
         if each and isinstance(metric.rows, HitRows):

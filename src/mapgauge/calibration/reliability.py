@@ -83,13 +83,15 @@ def reliability_of(
     mean = float(target.mean())
     inside_r, inside_q = confidence - r[place], target - q[place]
     units = weights.shape[1]
-    table = np.zeros((units, bins, 2))
-    np.add.at(table, (unit, place), np.stack([np.ones(count), confidence - target], axis=1))
+    cell = unit * bins + place
+    table = np.empty((units, bins, 2))
+    table[..., 0] = np.bincount(cell, minlength=units * bins).reshape(units, bins)
+    table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
     drawn = np.einsum("su,ubc->sbc", weights, table)
     total = drawn[:, :, 0].sum(axis=1)
     errors = _ratio(np.abs(drawn[:, :, 1]).sum(axis=1), total)
     briers = _ratio(np.einsum("su,u->s", weights, np.bincount(unit, squared, units)), total)
-    there = len(np.unique(unit))
+    there = int(np.count_nonzero(np.bincount(unit)))
     return Reliability(
         number,
         np.where(number > 0, r, np.nan),

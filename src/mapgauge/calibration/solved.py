@@ -4,7 +4,9 @@ Two forms of a threshold t are followed. *Dropped*: predictions below t are left
 *Rounded*: predictions below t are left out, the others become certain.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,8 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.boxes import is_box
-from mapgauge.frames.groups import group
+from mapgauge.frames.groups import Groups, group
+from mapgauge.metrics.assigned import Matches, truth_of_matches
 from mapgauge.metrics.matching import sospa_distances
 from mapgauge.protocols import Protocol
 from mapgauge.results.geometry import Sides
@@ -22,13 +25,17 @@ from mapgauge.scoring.score import BLOCK
 from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 
+# Frames up to which all distances are computed. The kernel that computes few of them takes seconds to compile.
+FEW = 500
+
 
 class Block(NamedTuple):
     """The pairs of some frames, from which assignments with other confidences are computed."""
 
     bounds: Indices  # (groups, 3): first prediction, first truth, end
-    order: Indices  # instances by group, predictions by falling confidence
-    distance: Floats  # normalised SOSPA of all pairs of each group
+    order: Indices  # instances by group, predictions of each by falling confidence
+    distance: Floats  # normalised SOSPA of all pairs of each group, or lower bounds
+    known: Flags  # which of them are exact
     weight: Confidences  # of all instances
     is_prediction: Flags
 
@@ -52,21 +59,53 @@ class Solved:
     true_mass: Floats  # (frames, classes): half the sum of their confidences
     order: float  # of PLD
     hit: float  # largest distance of a hit
+    sides: Sides  # the sorted frames
+    protocol: Protocol
     place: Indices  # of each prediction among those of all blocks
     blocks: tuple[Block, ...]
+
+    @cached_property
+    def by_confidence(self) -> list[Indices]:
+        """The predictions of each class, from high confidence to low."""
+        mine = [np.flatnonzero(self.label == label) for label in range(self.true.shape[1])]
+        return [rows[np.argsort(-self.confidence[rows], kind="stable")] for rows in mine]
 
     def with_confidences(self, confidence: Confidences) -> Floats:
         """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
         given = np.empty_like(confidence)
         given[self.place] = confidence
         found, start = [], 0
-        for block in self.blocks:
+        for k, block in enumerate(self.blocks):
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
             weight[block.is_prediction] = given[start : start + count]
-            found.append(_assigned(block._replace(weight=weight), self.order, self.hit)[0][block.is_prediction])
+            found.append(self._savings(block, k * BLOCK, weight)[block.is_prediction])
             start += count
         return np.concatenate([np.empty(0), *found])[self.place]
+
+    def _savings(self, block: Block, first_frame: int, weight: Confidences) -> Floats:
+        """Return the savings of a block with other weights."""
+        growth, hits, assigned = _nothing(len(weight))
+        lacking = np.zeros(len(block.bounds), np.bool_)
+        if len(weight):
+            kernels.thresholds.assign_again(
+                *(block.bounds, block.order, weight, block.distance, block.known, self.order, self.hit),
+                *(growth, hits, assigned, lacking),
+            )
+        pairs = np.append(0, np.cumsum(np.prod(np.diff(block.bounds, axis=1), axis=1)))
+        for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
+            classes = self.true.shape[1]
+            frame = slice(first_frame + g // classes, first_frame + g // classes + 1)
+            x, y = self.sides
+            groups = group(x.between(frame), y.between(frame), self.protocol).pick(np.array([g % classes]))
+            rows, of_group = slice(*block.bounds[g, [0, 2]]), slice(pairs[g], pairs[g + 1])
+            one = Block(
+                groups.bounds,
+                block.order[rows] - rows.start,
+                *(block.distance[of_group], block.known[of_group], weight[rows], block.is_prediction[rows]),
+            )
+            growth[rows] = _assigned(one, groups, self.protocol, self.hit)[0]
+        return growth
 
 
 def solve(
@@ -99,20 +138,22 @@ def solve(
     places = [data[1].index[token] for token in tokens]
     x, y = data[0].at(places), data[1].at(places)
     settings = results.protocol.replace(cutoffs=(cutoff,))
-    starts = range(0, len(tokens), BLOCK)
+    matches = None
+    if data[1].tokens == results.tokens and results.protocol.cutoffs[:1] == (cutoff,):
+        matches = results.scores.at(np.array(places, np.int64)).matches
+    blocks = [slice(start, min(start + BLOCK, len(tokens))) for start in range(0, len(tokens), BLOCK)]
 
-    def work(start: int) -> _Part:
-        block = slice(start, start + BLOCK)
-        return _solved((x.between(block), y.between(block)), settings, hit)
+    def work(block: slice) -> _Part:
+        known = None if matches is None else matches.at(slice(*x.offsets[[block.start, block.stop]]))
+        return _solved((x.between(block), y.between(block)), settings, hit, known, few=len(tokens) <= FEW)
 
-    parts = in_threads(work, starts, workers, progress)
+    parts = in_threads(work, blocks, workers, progress)
     confidence, dropped, rounded, hits, distance = (
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
     lines = ~is_box(x)
     frame, label = x.frame[lines], x.label[lines]
-    # Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
-    place = np.lexsort((distance, rounded, dropped, -confidence, label, frame))
+    place = _in_order([part.block for part in parts], (frame, label, confidence), (dropped, rounded, distance))
     shape = (len(tokens), len(y.classes))
     true, mass = np.zeros(shape, np.int64), np.zeros(shape)
     np.add.at(true, (y.frame, y.label), 1)
@@ -130,9 +171,30 @@ def solve(
         true_mass=mass,
         order=settings.order,
         hit=hit,
+        sides=(x, y),
+        protocol=settings,
         place=place,
         blocks=tuple(part.block for part in parts),
     )
+
+
+def _in_order(
+    blocks: Sequence[Block], keys: tuple[Indices, Indices, Confidences], further: tuple[Floats, Floats, Floats]
+) -> Indices:
+    """Return the order of predictions by frame, class and falling confidence. Further keys decide between equals.
+
+    Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
+    """
+    sizes = [int(np.count_nonzero(block.is_prediction)) for block in blocks]
+    ranks = (np.cumsum(block.is_prediction)[block.order[block.is_prediction]] - 1 for block in blocks)
+    starts = np.cumsum([0, *sizes])
+    place = np.concatenate([np.empty(0, np.int64), *map(np.add, ranks, starts[:-1])])
+    same = np.logical_and.reduce([key[place[1:]] == key[place[:-1]] for key in keys])
+    ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    equal = place[ties]
+    frame, label, confidence = (key[equal] for key in keys)
+    place[ties] = equal[np.lexsort([equal, *(key[equal] for key in further[::-1]), -confidence, label, frame])]
+    return place
 
 
 class _Part(NamedTuple):
@@ -142,30 +204,78 @@ class _Part(NamedTuple):
     columns: tuple[NDArray[Any], ...]  # of predictions, in the order of those of ``Solved``
 
 
-def _solved(sides: Sides, protocol: Protocol, hit: float) -> _Part:
-    """Return the columns of the predictions of some frames."""
-    groups = group(*sides, protocol)
+def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
+    """Return the columns of the predictions of some frames. Their matches may be known already."""
+    groups, kept = group(*sides, protocol), None
+    predictions = groups.is_prediction
     if groups.boxes:
-        groups, _ = groups.of_lines()
+        groups, kept = groups.of_lines()
+    distance, known, order = _all_distances(groups, protocol) if few else _bounds(groups, protocol)
+    if matches is not None and not few:
+        truth_of = truth_of_matches(groups, matches, predictions, kept)
+        found = np.flatnonzero(truth_of >= 0)
+        pairs = _pair_of(groups, found, truth_of[found])
+        distance[pairs], known[pairs] = matches.distance[matches.truth >= 0], True
+    block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
+    dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
+    certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))
+    rounded, hits, _ = _assigned(certain, groups, protocol, hit)
+    columns = (groups.confidence, dropped, rounded, hits, assigned)
+    return _Part(block, tuple(column[block.is_prediction] for column in columns))
+
+
+def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
+    """Return the distances of all pairs, that all are known, and the order of instances."""
     distance = sospa_distances(groups, protocol, 1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(groups.confidence))
     np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -groups.confidence, groups.side))
-    block = Block(groups.bounds, order, distance, groups.confidence, groups.is_prediction)
-    dropped, _, assigned = _assigned(block, protocol.order, hit)
-    certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))
-    rounded, hits, _ = _assigned(certain, protocol.order, hit)
-    columns = (groups.confidence, dropped, rounded, hits, assigned)
-    return _Part(block, tuple(column[block.is_prediction] for column in columns))
+    return distance, np.ones(len(distance), np.bool_), order
 
 
-def _assigned(block: Block, power: float, hit: float) -> tuple[Floats, Indices, Floats]:
+def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
+    """Return bounds of the distances of all pairs, which are exact, and the order of instances.
+
+    Instances of equal confidence are not sorted yet.
+    """
+    distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
+    order = np.arange(len(groups.confidence))
+    kernels.thresholds.bound_distances(
+        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
+    )
+    return distance, known, order
+
+
+def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
+    """Return the places of pairs among the pairs of all groups."""
+    first, split, end = groups.bounds.T
+    columns = end - split
+    starts = np.cumsum((split - first) * columns) - (split - first) * columns
+    of = groups.side[rows] // 2
+    places: Indices = starts[of] + (rows - first[of]) * columns[of] + truth - split[of]
+    return places
+
+
+def _assigned(
+    block: Block, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
+) -> tuple[Floats, Indices, Floats]:
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
-    count = len(block.weight)
-    growth, hits, assigned = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
-    if count:
+    growth, hits, assigned = _nothing(len(block.weight))
+    if len(block.weight) and block.known.all():
+        kernels.thresholds.assign_again(
+            *(block.bounds, block.order, block.weight, block.distance, block.known, protocol.order, hit),
+            *(growth, hits, assigned, np.zeros(len(block.bounds), np.bool_)),
+        )
+    elif len(block.weight):
         kernels.thresholds.assign_by_confidence(
-            *(block.bounds, block.order, block.weight, block.distance, power, hit, growth, hits, assigned)
+            *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
+            *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),
+            *(block.distance, block.known, protocol.order, hit, growth, hits, assigned),
         )
     return growth, hits, assigned
+
+
+def _nothing(count: int) -> tuple[Floats, Indices, Floats]:
+    """Return the columns of instances that add nothing."""
+    return np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)

@@ -188,10 +188,13 @@ def _sums_of(results: Results, instances: Instances) -> Floats:
     """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``."""
     data = data_of(results)
     shape = (len(data[1]), len(results.class_names))
-    sums = np.zeros((shape[0] * shape[1], len(CAUSES) + 1))
-    for side, costs in zip(data, (instances.predicted, instances.true), strict=True):
-        place = side.frame * shape[1] + side.label
-        np.add.at(sums[:, :-1], place, costs)
-        np.add.at(sums[:, -1], place, np.full(len(place), 0.5) if side.confidence is None else 0.5 * side.confidence)
-    index = data[1].index
-    return sums.reshape(*shape, -1)[[index[token] for token in results.tokens]]
+    place = np.concatenate([side.frame * shape[1] + side.label for side in data])
+    mass = np.concatenate([np.ones(len(side.label)) if side.confidence is None else side.confidence for side in data])
+    columns = [
+        *(np.concatenate(both) for both in zip(instances.predicted.T, instances.true.T, strict=True)),
+        0.5 * mass,
+    ]
+    sums = np.stack([np.bincount(place, column, shape[0] * shape[1]) for column in columns], axis=1)
+    places = [data[1].index[token] for token in results.tokens]
+    found: Floats = sums.astype(np.float64, copy=False).reshape(*shape, -1)[places]
+    return found

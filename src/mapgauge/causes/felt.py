@@ -27,8 +27,9 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     if not lacking:
         return results
     data = data_of(results)
-    scores = score_frames(*data, results.protocol, lacking, (), workers=workers)
-    if data[1].tokens != results.tokens:
+    known = results.scores if data[1].tokens == results.tokens else None
+    scores = score_frames(*data, results.protocol, lacking, (), workers=workers, known=known)
+    if known is None:
         scores = scores.at(np.array([data[1].index[token] for token in results.tokens], np.int64))
     names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
     return _of(results, results.scores.and_metrics(scores, names), names)

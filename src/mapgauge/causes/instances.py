@@ -7,7 +7,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.assigned import Matches, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
@@ -25,6 +25,17 @@ class Instances(NamedTuple):
     cause: Indices  # (predictions,): its cause if it is unmatched or in a loose pair, or -1
     about: Indices  # (predictions,): index of the true instance that this cause is about, or -1
     distance: Floats  # (predictions,): normalised SOSPA to the matched truth; 1 if it is unmatched
+
+    def between(self, predictions: slice, truth: slice) -> "Instances":
+        """Return a view of some predictions and some truth."""
+        return Instances(
+            self.predicted[predictions],
+            self.true[truth],
+            self.truth_of[predictions],
+            self.cause[predictions],
+            self.about[predictions],
+            self.distance[predictions],
+        )
 
     def caused_by(self, name: str) -> Flags:
         """Return which unmatched predictions have a cause."""
@@ -83,56 +94,61 @@ def instances_of(
     """
     predictions, truth = data_of(results)
     protocol, cutoff = results.protocol, check_settings(results.protocol)
+    matches = results.scores.matches if truth.tokens == results.tokens else None
     blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
-    def work(block: slice) -> Instances:
+    count = len(predictions.polylines)
+    predicted, true = (np.zeros((len(side.polylines), len(CAUSES))) for side in (predictions, truth))
+    truth_of, cause, about = np.full((3, count), -1)
+    found = Instances(predicted, true, truth_of, cause, about, np.ones(count))
+
+    def work(block: slice) -> None:
         x, y = predictions.between(block), truth.between(block)
-        offset = int(truth.offsets[block.start])
-        return _of_block(x, y, offset, protocol, cutoff, thresholds)
+        rows, of_truth = (slice(*side.offsets[[block.start, block.stop]]) for side in (predictions, truth))
+        part = found.between(rows, of_truth)
+        mine = None if matches is None else matches.at(rows)
+        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, mine)
 
     def advance(done: int, _: int) -> None:
         if progress is not None:
             progress(blocks[done - 1].stop, len(truth))
 
-    return Instances(
-        *(np.concatenate(column) for column in zip(*in_threads(work, blocks, workers, advance), strict=True))
-    )
+    in_threads(work, blocks, workers, advance)
+    return found
 
 
-def _of_block(
-    x: MapFrames, y: MapFrames, offset: int, protocol: Protocol, cutoff: float, thresholds: Thresholds
-) -> Instances:
-    """Return the causes of a block of frames. Indices of truth start at ``offset``."""
+def _write_block(
+    x: MapFrames,
+    y: MapFrames,
+    out: Instances,
+    offset: int,
+    protocol: Protocol,
+    cutoff: float,
+    thresholds: Thresholds,
+    matches: Matches | None,
+) -> None:
+    """Write the causes of a block of frames. Indices of truth start at ``offset``."""
     groups = group(x, y, protocol)
     places = [np.argsort(side.frame * max(len(y.classes), 1) + side.label, kind="stable") for side in (x, y)]
-    rows = np.arange(len(groups.confidence))
+    rows, kept, predicted_rows = np.arange(len(groups.confidence)), None, groups.is_prediction
     if groups.boxes:
         groups, rows = groups.of_lines()
+        kept = rows
+    if matches is not None:
+        know_matches(groups, protocol, matches, predicted_rows, kept)
     costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
     mine = groups.is_prediction
-    all_mine = np.repeat(np.tile([True, False], len(x) * len(y.classes)), _sizes(x, y).ravel())
     # From rows of the groups without boxes to instances of one side.
-    number = np.where(all_mine, np.cumsum(all_mine) - 1, np.cumsum(~all_mine) - 1)[rows]
+    number = np.where(predicted_rows, np.cumsum(predicted_rows) - 1, np.cumsum(~predicted_rows) - 1)[rows]
     side = [places[0][number[mine]], places[1][number[~mine]]]
     place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
     place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
-    predicted, true = np.zeros((len(x.polylines), len(CAUSES))), np.zeros((len(y.polylines), len(CAUSES)))
-    predicted[side[0]], true[side[1]] = costs.cost[mine], costs.cost[~mine]
-    truth_of, cause, about = np.full((3, len(x.polylines)), -1)
-    truth_of[side[0]], about[side[0]] = place_of_truth[found.truth_of[mine]], place_of_truth[costs.about[mine]]
-    cause[side[0]] = costs.cause[mine]
-    distance = np.ones(len(x.polylines))
+    out.predicted[side[0]], out.true[side[1]] = costs.cost[mine], costs.cost[~mine]
+    out.truth_of[side[0]] = place_of_truth[found.truth_of[mine]]
+    out.about[side[0]] = place_of_truth[costs.about[mine]]
+    out.cause[side[0]] = costs.cause[mine]
     points = (groups.lines.span[:, 1] - groups.lines.span[:, 0]).astype(np.float64)
     both = points + points[found.truth_of]
     total = found.cost + 0.5 * cutoff * (both - 2 * found.matched)
     share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
-    distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
-    return Instances(predicted, true, truth_of, cause, about, distance)
-
-
-def _sizes(x: MapFrames, y: MapFrames) -> Indices:
-    """Return the numbers of predictions and truth of each frame and class, as ``(groups, 2)``."""
-    classes = len(y.classes)
-    return np.stack(
-        [np.bincount(side.frame * classes + side.label, minlength=len(y) * classes) for side in (x, y)], axis=1
-    )
+    out.distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]

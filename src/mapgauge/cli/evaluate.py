@@ -170,11 +170,13 @@ def evaluate(
 
     from mapgauge import evaluate as evaluate_frames
     from mapgauge.causes.felt import only_metrics
+    from mapgauge.metrics.causes import PLD_BY_CAUSE
 
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
     results: list[Results] = []
+    of_pages: list[Results] = []  # with the causes of the lines after the tables, which the report shows too
     lines: list[list[str]] = []
     told: set[Finding] = set()
     x = None
@@ -217,6 +219,8 @@ def evaluate(
             lines.append(in_words(found, workers))
         last = len(results) == len(runs) - 1  # the data of others take memory for nothing
         results.append(kept if page or streamed or last else kept.without_data())
+        if page:
+            of_pages.append(only_metrics(found, (*chosen[k], PLD_BY_CAUSE.name)))
     if len(given) == 1:
         show_results(form, results, names, by_class=by_class)
     else:
@@ -234,7 +238,10 @@ def evaluate(
         if written is not None:
             from mapgauge.report import write_report
 
+            mine = of_pages[k :: len(given)]
+            if any(one.metrics != mine[0].metrics for one in mine):
+                mine = results[k :: len(given)]
             with progress("writing the report") as advance:
-                write_report(results[k :: len(given)], written, names=names, frames=frames, progress=advance)
+                write_report(mine, written, names=names, frames=frames, progress=advance)
             inform(f"report in {written}")
     exit_on(fail_on, told)

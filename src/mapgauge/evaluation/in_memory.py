@@ -24,6 +24,7 @@ def score_frames(
     workers: int | None = 1,
     progress: Progress | None = None,
     beside: Sequence[Callable[[], None]] = (),
+    known: Scores | None = None,
 ) -> Scores:
     """Score all frames of aligned sides.
 
@@ -39,17 +40,23 @@ def score_frames(
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished frames and the number of all frames.
         beside: Functions that run at the same time; see ``in_threads``.
+        known: Scores of the same frames by other metrics. Their matches are used again, if they have them.
     """
     order = _whole_scenes(truth, metrics)
     if order is not None:
         x, y = predictions.at(order.tolist()), truth.at(order.tolist())
-        how: dict[str, Any] = {"workers": workers, "progress": progress, "beside": beside}
+        before = None if known is None else known.at(order)
+        how: dict[str, Any] = {"workers": workers, "progress": progress, "beside": beside, "known": before}
         sorted_scores = score_frames(x, y, protocol, metrics, rings, **how)
         return sorted_scores.at(np.argsort(order))
     blocks = _blocks(truth, metrics) or [slice(0, 0)]
 
+    matches = None if known is None else known.matches
+
     def work(block: slice) -> Scores:
-        return score(predictions.between(block), truth.between(block), protocol, metrics, rings)
+        x, y = predictions.between(block), truth.between(block)
+        rows = slice(*predictions.offsets[[block.start, block.stop]])
+        return score(x, y, protocol, metrics, rings, None if matches is None else matches.at(rows))
 
     def advance(done: int, _: int) -> None:
         if progress is not None:

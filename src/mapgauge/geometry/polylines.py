@@ -132,7 +132,11 @@ class Polylines:
 
     def pick(self, rows: Offsets) -> "Polylines":
         """Pick some of the polylines, in the order given."""
-        sizes = np.diff(self.offsets)[rows]
+        sizes = np.diff(self.offsets)
+        if len(sizes) and (same := sizes[0]) > 0 and (sizes == same).all():  # a copy line by line is faster
+            lines = self.coords.reshape(len(sizes), -1)[rows]
+            return Polylines.unchecked(lines.reshape(-1, self.dimension), same * np.arange(len(lines) + 1))
+        sizes = sizes[rows]
         points = ranges(self.offsets[rows], sizes)
         return Polylines.unchecked(self.coords[points], np.concatenate([[0], sizes]).cumsum())
 

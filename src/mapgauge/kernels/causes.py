@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, best_fit, discs_of, nearest_points, share_covered
+from mapgauge.kernels.fits import NONE, best_fit, discs_of, gaps_between, nearest_point, share_closer, share_covered
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 
 
 @jit
-def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken, free, near, inside):
+def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken, free, near, met, inside):
     """The true line of group g that a prediction lies along, how many it covers, and whether most of this was taken.
 
     The line is -1 if less than the share ``least`` of the prediction is near true lines. ``near`` gets the true points
@@ -43,14 +43,17 @@ def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken,
         inside[p] = False
     for k in range(bounds[g, 1], bounds[g, 2]):
         y = order[k]
-        of_x = of_y = 0.0
-        if box_distance_squared(lines.line_box, x, y) < limit:
-            of_x = share_covered(lines, discs, x, y, limit, 0.0, near)
-            of_y = share_covered(lines, discs, y, x, limit, 0.0, near)
+        met[y] = False
+        if box_distance_squared(lines.line_box, x, y) >= limit:
+            continue
+        of_x = share_covered(lines, discs, x, y, limit, 0.0, near)
+        if of_x == 0.0:
+            continue
+        met[y] = True
+        of_y = share_covered(lines, discs, y, x, limit, 0.0, near)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
-            inside[p] = inside[p] or (of_x > 0.0 and near[p])
+            inside[p] = inside[p] | near[p]
         for q in range(lines.span[y, START], lines.span[y, STOP]):
-            near[q] = of_y > 0.0 and near[q]
             if near[q]:
                 free[q] = max(free[q], weight)
                 over += 1
@@ -64,21 +67,23 @@ def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken,
 
 
 @jit
-def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, inside):
+def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, met, inside):
     """The cause of a prediction as if it were unmatched, the place of the true line it is about, and the share of it.
 
     The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line.
     """
     limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
     best, own, repeated = _along_truth(
-        lines, discs, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, inside
+        lines, discs, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, met, inside
     )
     if best >= 0 and repeated:
         return DUPLICATE, best, 0.0
     if best >= 0:
         for k in range(bounds[g, 1], bounds[g, 2]):
-            for q in range(lines.span[order[k], START], lines.span[order[k], STOP]):
-                taken[q] = taken[q] or near[q]
+            y = order[k]
+            if met[y]:
+                for q in range(lines.span[y, START], lines.span[y, STOP]):
+                    taken[q] = taken[q] or near[q]
         return (MERGE if own > 1 else FRAGMENT), best, 0.0
     first, most, share = g - g % classes, 0.0, 0.0
     for h in range(first, first + classes):
@@ -95,7 +100,7 @@ def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules
 
 
 @jit
-def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, gap, nearest, merged, out):
+def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, gap, merged, out):
     """Write the confidence of a matched prediction at points of other true lines that its unmatched points cover.
 
     ``merged`` gets its own points that other true lines cover.
@@ -106,12 +111,12 @@ def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, g
         y = order[k]
         if y == match or box_distance_squared(lines.line_box, x, y) >= limit:
             continue
-        nearest_points(lines, discs, x, y, limit, gap, nearest)
+        gaps_between(lines, discs, x, y, limit, gap)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
             merged[p] = merged[p] or gap[p] < limit
         for q in range(lines.span[y, START], lines.span[y, STOP]):
-            if gap[q] < limit and partner[nearest[q]] < 0:
-                out[q] = max(out[q], r)
+            if gap[q] < limit and out[q] < r and partner[nearest_point(lines, q, x, gap[q])] < 0:
+                out[q] = r
 
 
 @jit
@@ -142,16 +147,18 @@ def _spread(cost, shares, y, out):
 
 
 @jit
-def _mark_beside(lines, closed, x, y, partner, limit, gap, nearest, beside):
-    """Mark the points of line x that are close to line y and not past an end of it, and count the unmatched ones.
+def _mark_beside(lines, closed, x, y, partner, limit, gap, beside):
+    """Mark the unmatched points of line x that are close to line y and not past an end of it, and count them.
 
     A point is past an end of an open line if its nearest point is an end.
     """
     count = 0
     for p in range(lines.span[x, START], lines.span[x, STOP]):
-        at_end = U(nearest[p]) == lines.span[y, START] or U(nearest[p]) + ONE == lines.span[y, STOP]
-        beside[p] = gap[p] < limit and (closed[y] or not at_end)
-        count += 1 if beside[p] and partner[p] < 0 else 0
+        beside[p] = partner[p] < 0 and gap[p] < limit
+        if beside[p] and not closed[y]:
+            nearest = nearest_point(lines, p, y, gap[p])
+            beside[p] = nearest != lines.span[y, START] and nearest + ONE != lines.span[y, STOP]
+        count += 1 if beside[p] else 0
     return count
 
 
@@ -159,7 +166,7 @@ def _mark_beside(lines, closed, x, y, partner, limit, gap, nearest, beside):
 def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, memory, shares, out):
     """Add the costs of a matched pair: of its confidences and of its points."""
     _, partner, matched, cost = assigned
-    free, proper, beside, merged, gap, nearest = memory
+    free, proper, beside, merged, gap = memory
     r, s = confidence[x], confidence[y]
     if loose and r < s:
         _spread(0.5 * (s - r), shares, y, out)
@@ -172,11 +179,12 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
     weight, limit, wide = min(r, s), rules.cutoff * rules.cutoff, rules.reach * rules.reach
     out[x, LOCALISATION] += weight * distance * (cost[x] / total)
     unit = weight * distance * (0.5 * rules.cutoff / total)
-    count = _mark_beside(lines, closed, x, y, partner, limit, gap, nearest, beside)
-    count += _mark_beside(lines, closed, y, x, partner, limit, gap, nearest, beside)
+    count = _mark_beside(lines, closed, x, y, partner, limit, gap, beside)
+    count += _mark_beside(lines, closed, y, x, partner, limit, gap, beside)
     mixed = closed[x] != closed[y]
     winds = SHAPE if mixed or count > rules.winding * points else LOCALISATION
     for line in (x, y):
+        other = y if line == x else x
         for p in range(lines.span[line, START], lines.span[line, STOP]):
             if partner[p] >= 0:
                 continue
@@ -193,7 +201,7 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
                 if loose:
                     _spread(unit * (1.0 - part), shares, y, out)
                     continue
-            apart = gap[p] < wide and partner[nearest[p]] < 0
+            apart = gap[p] < wide and partner[nearest_point(lines, p, other, gap[p])] < 0
             out[line, SHAPE if mixed else DISPLACED if apart else EXTENT] += unit * (1.0 - part)
 
 
@@ -208,11 +216,10 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     truth_of, partner, _, _ = assigned
     limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
     discs, order, shares = discs_of(lines), np.empty(count, np.uint64), np.zeros((count, CAUSES))
-    loose, found = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    loose, found, met = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
     taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
     near, merged = np.empty(points, np.bool_), np.empty(points, np.bool_)
-    gap, nearest = np.empty(points), np.empty(points, np.int64)  # of matched lines, to the other line
-    other_gap, other_nearest = np.empty(points), np.empty(points, np.int64)
+    gap, other_gap = np.empty(points), np.empty(points)  # of matched lines, to the other line; of any two lines
     for g in range(len(bounds)):
         for side in range(2):
             k = bounds[g, side]
@@ -224,9 +231,8 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             continue
         y = U(truth_of[x])
         found[y] = True
-        nearest_points(lines, discs, x, y, rules.reach * rules.reach, gap, nearest)
-        of_x = share_covered(lines, discs, x, y, limit, 0.0, near) if length_of(lines, x) > ZERO else 1.0
-        of_y = share_covered(lines, discs, y, x, limit, 0.0, near) if length_of(lines, y) > ZERO else 1.0
+        gaps_between(lines, discs, x, y, rules.reach * rules.reach, gap)
+        of_x, of_y = share_closer(lines, x, limit, gap, near), share_closer(lines, y, limit, gap, near)
         loose[x] = max(of_x, of_y) < rules.covered
         for q in range(lines.span[y, START], lines.span[y, STOP]):
             taken[q] = not loose[x] and near[q]
@@ -237,7 +243,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if alone:
                 weight = r if truth_of[x] < 0 else 0.0
                 cause_of[x], j, share = _cause_of_false(
-                    lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, merged
+                    lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, met, merged
                 )
                 if j >= 0:
                     y = order[j]
@@ -247,7 +253,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
                 covered = free if alone else proper
                 _cover_others(
                     *(lines, discs, order, bounds, g, x, U(truth_of[x]), r, partner, limit),
-                    *(other_gap, other_nearest, merged, covered),
+                    *(other_gap, merged, covered),
                 )
     for g in range(len(bounds)):
         for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
@@ -260,5 +266,5 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             else:
                 _split_pair(
                     *(lines, closed, confidence, x, U(truth_of[x]), loose[x], cause_of[x]),
-                    *(assigned, rules, (free, proper, near, merged, gap, nearest), shares, out),
+                    *(assigned, rules, (free, proper, near, merged, gap), shares, out),
                 )

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.kernels._eight import WIDTH, closer_of_eight, ends_of_closer, least_of_eight
 from mapgauge.kernels._extremes import least as lesser
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.lines import (
-    BLOCK,
     FIRST_BLOCK,
     ROUNDING,
     START,
@@ -24,29 +24,44 @@ from mapgauge.kernels.lines import (
 )
 
 NONE = -1
+SIZE = U(WIDTH)  # points of a disc
 
 
 class Discs(NamedTuple):
-    """Discs around the blocks of lines, in the first two coordinates. Two discs are compared faster than two boxes."""
+    """Discs around every ``SIZE`` points of lines, in the first two coordinates, and a little working memory.
 
-    centre: NDArray[np.float64]  # (2, blocks)
-    radius: NDArray[np.float64]  # (lines,): the largest of the blocks of each line
+    The discs of a line have the places of its first blocks.
+    """
+
+    centre: NDArray[np.float64]  # (2, blocks + SIZE)
+    radius: NDArray[np.float64]  # (lines,): the largest of each line
+    least: NDArray[np.float64]  # (SIZE,)
 
 
 @jit_allocating
 def discs_of(lines):
-    """The discs around the boxes of all blocks."""
+    """The discs of all lines."""
     box, dimension = lines.block_box, U(lines.points.shape[0])
-    centre, radius = np.zeros((2, box.shape[1])), np.zeros(len(lines.span))
+    centre, radius = np.zeros((2, box.shape[1] + SIZE)), np.zeros(len(lines.span))
     for x in range(U(len(radius))):
         first = lines.span[x, FIRST_BLOCK]
-        for b in range(first, first + blocks_in(length_of(lines, x))):
+        last = first + blocks_in(length_of(lines, x))
+        for d in range(_discs_in(length_of(lines, x))):
+            a = first + TWO * d
+            b = min(a + ONE, last - ONE)
             square = 0.0
             for k in range(min(dimension, TWO)):
-                centre[k, b] = 0.5 * (box[k, b] + box[dimension + k, b])
-                square += (box[dimension + k, b] - box[k, b]) ** 2
+                low, high = min(box[k, a], box[k, b]), max(box[dimension + k, a], box[dimension + k, b])
+                centre[k, first + d] = 0.5 * (low + high)
+                square += (high - low) ** 2
             radius[x] = max(radius[x], 0.5 * np.sqrt(square))
-    return Discs(centre, radius)
+    return Discs(centre, radius, np.empty(SIZE))
+
+
+@jit
+def _discs_in(points):
+    """Number of discs of a line with this many points."""
+    return (points + SIZE - ONE) // SIZE
 
 
 @jit
@@ -90,31 +105,89 @@ def _far(discs, x, y, limit):
 
 
 @jit
-def nearest_points(lines, discs, x, y, limit, gap, nearest):
+def _find_least(lines, discs, begin, end, first, last):
+    """Write the smallest squared distances of a few points to the points from ``first`` to ``last``."""
+    points = lines.points
+    if points.shape[0] == 2 and begin + SIZE <= points.shape[1]:
+        least_of_eight(points, begin, first, last, discs.least)
+        return
+    for i in range(begin, end):
+        discs.least[i - begin] = _least_square(points, i, first, last)
+
+
+@jit
+def _points_near(lines, discs, a, y, far):
+    """The first and the last point of line y, plus one, that may be near disc ``a``. They are equal if none is."""
+    start, first = lines.span[y, START], lines.span[y, FIRST_BLOCK]
+    low, high = ends_of_closer(discs.centre, a, first, first + _discs_in(length_of(lines, y)), far)
+    if low >= high:
+        return start, start
+    return start + (low - first) * SIZE, min(start + (high - first) * SIZE, lines.span[y, STOP])
+
+
+@jit
+def _write_gaps(lines, discs, x, y, far, limit, gap):
+    x_stop, a = lines.span[x, STOP], lines.span[x, FIRST_BLOCK]
+    for begin in range(lines.span[x, START], x_stop, SIZE):
+        end = min(begin + SIZE, x_stop)
+        p, q = _points_near(lines, discs, a, y, far)
+        _find_least(lines, discs, begin, end, p, q)
+        for i in range(begin, end):
+            square = discs.least[i - begin]
+            gap[i] = square if square < limit else np.inf
+        a += ONE
+
+
+@jit
+def gaps_between(lines, discs, x, y, limit, gap):
     """Write the squared distance of each point of x to the nearest point of y, and of each point of y to x.
 
-    ``nearest`` gets the index of that point. Points whose squared distance is ``limit`` or more have infinity and -1.
+    Points whose squared distance is ``limit`` or more have infinity.
     """
-    x_start, x_stop = lines.span[x, START], lines.span[x, STOP]
-    y_start, y_stop = lines.span[y, START], lines.span[y, STOP]
-    for i in range(x_start, x_stop):
-        gap[i], nearest[i] = np.inf, NONE
-    for j in range(y_start, y_stop):
-        gap[j], nearest[j] = np.inf, NONE
-    a, far = lines.span[x, FIRST_BLOCK], _far(discs, x, y, limit)
-    for p in range(x_start, x_stop, BLOCK):
-        b = lines.span[y, FIRST_BLOCK]
-        for q in range(y_start, y_stop, BLOCK):
-            if _between(discs.centre, a, b) < far:
-                for i in range(p, min(p + BLOCK, x_stop)):
-                    for j in range(q, min(q + BLOCK, y_stop)):
-                        square = _square(lines.points, i, j)
-                        if square < limit and square < gap[i]:
-                            gap[i], nearest[i] = square, j
-                        if square < limit and square < gap[j]:
-                            gap[j], nearest[j] = square, i
-            b += ONE
+    far = _far(discs, x, y, limit)
+    _write_gaps(lines, discs, x, y, far, limit, gap)
+    _write_gaps(lines, discs, y, x, far, limit, gap)
+
+
+@jit
+def most_gain(lines, discs, x, y, cutoff, order):
+    """Upper bound of the gain of two lines in any reading: each point of x is matched with the nearest point of y."""
+    limit, inverse, total = cutoff * cutoff, 1.0 / cutoff, 0.0
+    far = _far(discs, x, y, limit)
+    x_stop, a = lines.span[x, STOP], lines.span[x, FIRST_BLOCK]
+    for begin in range(lines.span[x, START], x_stop, SIZE):
+        end = min(begin + SIZE, x_stop)
+        p, q = _points_near(lines, discs, a, y, far)
+        if p < q:
+            _find_least(lines, discs, begin, end, p, q)
+            for k in range(end - begin):
+                scaled = np.sqrt(discs.least[k]) * inverse
+                if scaled < 1.0:
+                    total += 1.0 - (scaled if order == 1.0 else scaled**order)
         a += ONE
+    return total
+
+
+@jit
+def nearest_point(lines, i, y, gap):
+    """The first of the points of line y that have this squared distance to point ``i``. There must be one."""
+    j = lines.span[y, START]
+    while _square(lines.points, i, j) != gap:
+        j += ONE
+    return j
+
+
+@jit
+def share_closer(lines, x, limit, gap, covered):
+    """The share of the points of x whose squared distance to another line is below a limit; 1 if x has no points.
+
+    ``covered`` gets which these are.
+    """
+    count, n = ZERO, length_of(lines, x)
+    for i in range(lines.span[x, START], lines.span[x, STOP]):
+        covered[i] = gap[i] < limit
+        count += ONE if covered[i] else ZERO
+    return count / n if n > ZERO else 1.0
 
 
 @jit
@@ -123,26 +196,21 @@ def share_covered(lines, discs, x, y, limit, least, covered):
 
     It stops early if the share is below ``least``.
     """
-    n, x_stop, y_start, y_stop = length_of(lines, x), lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
-    count, rest, a, first = ZERO, n, lines.span[x, FIRST_BLOCK], lines.span[y, FIRST_BLOCK]
-    last = first + blocks_in(y_stop - y_start)
-    far = _far(discs, x, y, limit)
-    for begin in range(lines.span[x, START], x_stop, BLOCK):
-        end = min(begin + BLOCK, x_stop)
-        left = end - begin
-        for i in range(begin, end):
-            covered[i] = False
-        if _least_between(discs.centre, a, first, last) < far:
-            low, high = first, last
-            while _between(discs.centre, a, low) >= far:
-                low += ONE
-            while _between(discs.centre, a, high - ONE) >= far:
-                high -= ONE
-            p, q = y_start + (low - first) * BLOCK, min(y_start + (high - first) * BLOCK, y_stop)
+    n, x_stop, a = length_of(lines, x), lines.span[x, STOP], lines.span[x, FIRST_BLOCK]
+    count, rest, far = ZERO, n, _far(discs, x, y, limit)
+    for begin in range(lines.span[x, START], x_stop, SIZE):
+        end = min(begin + SIZE, x_stop)
+        p, q = _points_near(lines, discs, a, y, far)
+        if p == q:
             for i in range(begin, end):
-                covered[i] = _least_square(lines.points, i, p, q) < limit
-                left -= ONE if covered[i] else ZERO
-        count += end - begin - left
+                covered[i] = False
+        elif lines.points.shape[0] == 2 and end - begin == SIZE:
+            count += closer_of_eight(lines.points, begin, p, q, limit, covered)
+        else:
+            _find_least(lines, discs, begin, end, p, q)
+            for i in range(begin, end):
+                covered[i] = discs.least[i - begin] < limit
+                count += ONE if covered[i] else ZERO
         rest -= end - begin
         if count + rest < least * n - 0.5:
             break

@@ -241,11 +241,12 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long
 
 
 @jit_allocating
-def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of):
+def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of, distance_of):
     """Write the five parts and the mass of each group, one class in one frame.
 
     Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the true instances
-    ``bounds[g, 1] .. bounds[g, 2]``. ``truth_of`` gets the true instance of each matched prediction.
+    ``bounds[g, 1] .. bounds[g, 2]``. ``truth_of`` gets the true instance of each matched prediction, and
+    ``distance_of`` their normalised SOSPA.
     """
     band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     for g in range(len(bounds)):
@@ -258,5 +259,8 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, lo
         for k in range(len(parts)):  # a slice would take seconds to compile
             out[g, k] = parts[k]
         for i in range(len(xs)):
-            if partner[i] >= 0:
-                truth_of[xs[i]] = ys[partner[i]]
+            j = partner[i]
+            if j >= 0:
+                truth_of[xs[i]] = ys[j]
+                points = length_of(lines, xs[i]) + length_of(lines, ys[j])
+                _, distance_of[xs[i]] = value_of(cost[i, j], matched[i, j], points, cutoff, order)

@@ -16,7 +16,7 @@ from mapgauge.frames.groups import Groups
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, links_between
 from mapgauge.geometry.polylines import ranges
 from mapgauge.linked.graphs import LinkGraph
-from mapgauge.metrics.pld import score_groups
+from mapgauge.metrics.pld_of_groups import score_groups
 from mapgauge.protocols import LANE
 from mapgauge.typing import Floats, Indices
 
@@ -72,7 +72,7 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
     """
     own = groups.of_classes([LANE])
     lanes, rows = groups.pick(own), groups.rows(own)
-    plain, truth_of = score_groups(lanes, directed, cutoff, 1.0)
+    plain, truth_of, _ = score_groups(lanes, directed, cutoff, 1.0)
     pairs = kernels.savings.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
     long = kernels.sospa.is_long(lanes.lines, lanes.closed)
     numbers = kernels.savings.savings_of_pairs(

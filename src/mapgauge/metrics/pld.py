@@ -14,8 +14,9 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
+from mapgauge.metrics.pld_of_groups import assign_groups
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Floats, Indices, Pairs, PolylinesLike
+from mapgauge.typing import Closed, Floats, Pairs, PolylinesLike
 
 
 class Parts(NamedTuple):
@@ -244,29 +245,8 @@ def pld(
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
 
 
-def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> tuple[Floats, Indices]:
-    """Return the five parts and the mass of each group, and the true instance of each instance, or -1."""
-    sums = np.zeros((len(groups.bounds), len(Parts._fields) + 1))
-    truth_of = np.full(len(groups.confidence), -1)
-    kernels.interpreting.call(
-        *(kernels.pld.pld_of_groups, kernels.interpreting.Pairs(groups.lines, cutoff, order, groups.bounds).visits),
-        *(groups.lines, groups.closed, groups.confidence, groups.bounds),
-        *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), sums, truth_of),
-    )
-    return sums, truth_of
-
-
-def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> tuple[Floats, Indices]:
-    """Return what ``score_groups`` does. Metrics of the same groups share it."""
-    key = f"pld@{cutoff}"
-    if key not in groups.shared:
-        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
-    found: tuple[Floats, Indices] = groups.shared[key]
-    return found
-
-
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    return assign_groups(groups, protocol, cutoff)[0]
+    return assign_groups(groups, protocol, cutoff).sums
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:

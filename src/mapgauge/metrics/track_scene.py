@@ -13,7 +13,8 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.frames.groups import Groups
 from mapgauge.linked.over_time import Candidates, assign_over_time
-from mapgauge.metrics.pld import Parts, score_groups
+from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.pld_of_groups import score_groups
 from mapgauge.typing import Floats, Indices
 
 PARTS = (*Parts._fields, "switches")
@@ -47,7 +48,7 @@ def solve_scene(
         switch_cost: The cost of a switch.
         binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
     """
-    plain, truth_of = score_groups(groups, directed, cutoff, 1.0)
+    plain, truth_of, _ = score_groups(groups, directed, cutoff, 1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
     frame = groups.side // 2 // groups.classes

@@ -5,7 +5,7 @@ scenes are drawn if scenes are known, because drawing single frames would make t
 use the same draws, so a difference between two methods does not contain the randomness of two draws.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,7 +16,9 @@ import numpy as np
 from mapgauge.display.tables import text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.markup.html import shortened
+from mapgauge.metrics.causes import PLD_BY_CAUSE
 from mapgauge.metrics.keys import ValueKey
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import value_named
 from mapgauge.results.bootstrap import drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm
@@ -218,10 +220,15 @@ def _limits(key: str) -> tuple[float, float]:
 
 
 def _each(differences: Differences) -> Iterator[Difference]:
-    """Yield all differences."""
+    """Yield all differences. That of PLD is one, also if PLD is split by cause."""
     for by_class in differences.values():
         for by_key in by_class.values():
-            yield from by_key.values()
+            yield from (found for key, found in by_key.items() if not _is_pld_again(key, by_key))
+
+
+def _is_pld_again(key: str, keys: Container[str]) -> bool:
+    """Whether a key is the sum of the causes of PLD, and PLD is among the keys."""
+    return key == PLD_BY_CAUSE.main.key and PLD.main.key in keys
 
 
 def _corrected(differences: Differences, level: float) -> Differences:
@@ -229,13 +236,16 @@ def _corrected(differences: Differences, level: float) -> Differences:
     tested = [found.p if found.told_apart is not None else np.nan for found in _each(differences)]
     corrected = iter(holm(tested))
 
-    def changed(found: Difference) -> Difference:
-        p = next(corrected)
-        return found if found.told_apart is None else found._replace(p=p, told_apart=p < 1 - level)
+    def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
+        p_of = {key: next(corrected) for key in by_key if not _is_pld_again(key, by_key)}
+        p_of = {key: p_of.get(key, p_of.get(PLD.main.key, np.nan)) for key in by_key}
+        return {
+            key: found if found.told_apart is None else found._replace(p=p_of[key], told_apart=p_of[key] < 1 - level)
+            for key, found in by_key.items()
+        }
 
     return {
-        pair: {name: {key: changed(found) for key, found in by_key.items()} for name, by_key in by_class.items()}
-        for pair, by_class in differences.items()
+        pair: {name: changed(by_key) for name, by_key in by_class.items()} for pair, by_class in differences.items()
     }
 
 

@@ -48,6 +48,7 @@ class InputsOf:
 
     def __init__(self, predictions: MapFrames, truth: MapFrames, tracks: tuple[bool, bool]) -> None:
         """Keep both sides, and whether a metric uses their tracks."""
+        self.names = predictions.name, truth.name
         self._sides: tuple[MapFrames, MapFrames] | None = (predictions, truth)
         self._tracks = tracks
 
@@ -79,6 +80,11 @@ class Summary:
     def inputs(self) -> tuple[Input, Input]:
         """The records of predictions and truth."""
         return self.records.both if isinstance(self.records, InputsOf) else self.records
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of predictions and truth. Unlike ``inputs``, they need no hashes."""
+        return self.records.names if isinstance(self.records, InputsOf) else (self.inputs[0].name, self.inputs[1].name)
 
     @cached_property
     def totals(self) -> Totals:

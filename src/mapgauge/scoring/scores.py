@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
+from mapgauge.metrics.assigned import Matches
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -34,6 +35,8 @@ class Scores:
     sums: dict[str, Floats]  # by metric: (settings, frames, classes, columns)
     rings: dict[str, Floats]  # by metric: (rings, frames, classes, columns), at the first setting
     hits: dict[str, Bits]  # by metric: (predictions,), bit t is 1 for a hit at the t-th setting
+    # Of PLD at the first cutoff; None if they are not known. They save time only and are not stored in files.
+    matches: Matches | None = None
 
     @property
     def frames(self) -> int:
@@ -67,6 +70,7 @@ class Scores:
             {name: block[:, frames] for name, block in self.sums.items()},
             {name: block[:, frames] for name, block in self.rings.items()},
             {name: column[records] for name, column in self.hits.items()},
+            None if self.matches is None else self.matches.at(records),
         )
 
     def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
@@ -77,12 +81,14 @@ class Scores:
             return {name: found[name] for name in metrics if name in found}
 
         columns = {name: both(getattr(self, name), getattr(other, name)) for name in ("sums", "rings", "hits")}
-        return Scores(self.predicted, self.true, self.confidence, **columns)
+        matches = other.matches if self.matches is None else self.matches
+        return Scores(self.predicted, self.true, self.confidence, **columns, matches=matches)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
         """Concatenate the rows of consecutive ranges of frames."""
         first = parts[0]
+        matches = [part.matches for part in parts if part.matches is not None]
         return cls(
             np.concatenate([part.predicted for part in parts]),
             np.concatenate([part.true for part in parts]),
@@ -90,6 +96,7 @@ class Scores:
             {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in first.sums},
             {name: np.concatenate([part.rings[name] for part in parts], axis=1) for name in first.rings},
             {name: np.concatenate([part.hits[name] for part in parts]) for name in first.hits},
+            Matches(*map(np.concatenate, zip(*matches, strict=True))) if len(matches) == len(parts) else None,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
