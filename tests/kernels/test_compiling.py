@@ -2,19 +2,26 @@
 
 import inspect
 import io
+import math
 import os
+import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import pytest
+from numba.core.typing.context import BaseContext
 from typer.testing import CliRunner
 
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
 from mapgauge.kernels import ahead, signatures
+from mapgauge.kernels._inner import compile_entry
+from mapgauge.kernels._shortcuts import SHORTCUTS
+from mapgauge.kernels._units import Unit, _Units
 from mapgauge.kernels.signatures import in_words, kernel_named, type_from
 from mapgauge.kernels.watching import Watch
 
@@ -70,8 +77,65 @@ def test_the_command_refuses_unknown_metrics() -> None:
 
 def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> None:
     code = "import numba; numba.version_info = numba.version_info._replace(short=(9, 9))"
-    test = "print(saturation.inner is saturation.entry)"
+    test = "from mapgauge.kernels.sospa import align_lines; kernels = saturation, align_lines\n"
+    test += "print(all(kernel.inner is kernel.entry for kernel in kernels))"
     assert python(f"{code}{TABLE}{test}{USE}", tmp_path, 0)[0] == "True"
+
+
+NAMES = r"_ZN\w+|picklebuf\.\d+"  # in machine code; they differ from compilation to compilation
+
+
+def _farthest(points, start):  # type: ignore[no-untyped-def]
+    best, at = 0.0, start
+    for i in range(start, len(points)):
+        size = math.hypot(points[i, 0], points[i, 1])
+        if size > best:
+            best, at = size, i
+    return best, at
+
+
+def test_shortcuts_change_no_machine_code() -> None:
+    if SHORTCUTS is None:
+        pytest.skip("for other versions of numba")
+    code = []
+    for decorate in (numba.njit, compile_entry):
+        compiled = decorate(nogil=True)(_farthest)
+        before = BaseContext.resolve_function_type
+        if decorate is compile_entry:
+            SHORTCUTS.take()
+            assert BaseContext.resolve_function_type is not before
+        try:
+            compiled.compile((numba.float64[:, ::1], numba.int64))
+        finally:
+            SHORTCUTS.leave()
+        assert BaseContext.resolve_function_type is before
+        (text,) = compiled.inspect_asm().values()
+        names = list(dict.fromkeys(re.findall(NAMES, text)))
+        code.append(re.sub(NAMES, lambda found: str(names.index(found[0])), text))  # noqa: B023
+    assert code[0] == code[1]
+
+
+def test_the_address_of_a_unit_is_known_before_it_is_called() -> None:
+    made: list[object] = []
+
+    def compiled(types: tuple[object, ...]) -> SimpleNamespace:
+        made.append(types)
+        library = SimpleNamespace(get_pointer_to_function={"align": 4096}.get)
+        return SimpleNamespace(library=library, fndesc=SimpleNamespace(llvm_func_name="align"))
+
+    units = _Units()
+    units.compilers["a.kernel"] = compiled
+    one, other = Unit("a.kernel", (numba.float64,)), Unit("a.kernel", (numba.int64,))
+    assert one.slot != other.slot
+    units.are_called = False  # as in a process that only compiles
+    units.fill(one)
+    assert (units.slots[one].value, made) == (None, [])
+    units.are_called = True
+    units.reserve(other)
+    units.fill_all()
+    units.fill_all()
+    assert [slot.value for slot in units.slots.values()] == [4096, 4096]
+    assert made == [one.types, other.types]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,12 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
+from numba.core.typed_passes import InlineOverloads, NopythonRewrites
+from numba.core.typing.templates import _OverloadFunctionTemplate
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
 from mapgauge.kernels._loading import IS_TESTED
+from mapgauge.kernels._units import UNITS
 
 
 class _WithoutEnvironments:
@@ -32,8 +36,20 @@ class _WithoutEnvironments:
         pass
 
 
-class _InnerLibrary(codegen.JITCodeLibrary):
-    """The code of a function and of the functions it calls, ready to be linked into a caller."""
+class _EntryLibrary(codegen.JITCodeLibrary):
+    """The code of a function and of the functions it calls, and the units that they call."""
+
+    def __init__(self, generator: Any, name: str, units: list[Any]) -> None:
+        super().__init__(generator, name)
+        self.units = units
+
+    def add_linking_library(self, library: Any) -> None:
+        super().add_linking_library(library)
+        self.units += [unit for unit in getattr(library, "units", ()) if unit not in self.units]
+
+
+class _InnerLibrary(_EntryLibrary):
+    """The same without machine code, ready to be linked into a caller."""
 
     @property
     def codegen(self) -> Any:
@@ -55,11 +71,33 @@ class _InnerLibrary(codegen.JITCodeLibrary):
         return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
 
 
-class _InnerCompiler(compiler.Compiler):
+# Passes of numba for closures, ``with`` and arithmetic of whole arrays. Kernels have none of these.
+_NEEDLESS = {InlineClosureLikes, WithLifting, InlineOverloads, NopythonRewrites}
+
+
+class _EntryCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
         state = self.state
-        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        if state.library is None:
+            state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
+            state.library.enable_object_caching()
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [one for one in pipeline.passes if one[0] not in _NEEDLESS]
+            pipeline._finalized = False
+            pipeline.finalize()
+        return pipelines
+
+
+class _WithoutMachineCode(compiler.Compiler):
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
         return super().define_pipelines()
+
+
+class _InnerCompiler(_WithoutMachineCode, _EntryCompiler):
+    pass
 
 
 class _InnerFiles(caching.CompileResultCacheImpl):
@@ -70,9 +108,11 @@ class _InnerFiles(caching.CompileResultCacheImpl):
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         (name, _, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, init, environments = payload
-        library = _InnerLibrary(target_context.codegen(), name)
+        library = _InnerLibrary(target_context.codegen(), name, init)
         library._final_module = llvm.parse_bitcode(bitcode)
         library._finalized = True
+        for unit in init:
+            UNITS.reserve(unit)
         return compiler.compile_result(
             target_context=target_context,
             typing_context=target_context.typing_context,
@@ -95,7 +135,7 @@ class _InnerCache(caching.Cache):
 
 def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that is called by compiled functions. It must never be called from Python."""
-    options |= {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
+    options = options | {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
     cached = options.pop("cache")
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -107,4 +147,27 @@ def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+def compile_numba_inside() -> None:
+    """Compile also functions of numba, such as ``np.empty``, without machine code of their own.
+
+    This is for processes that do nothing but fill the cache. In others, functions that users compile would get them.
+    """
+    if compile_inner is None:
+        return
+    numba_decorator = _OverloadFunctionTemplate._get_jit_decorator
+
+    def decorator(self: Any) -> Any:
+        decorate = numba_decorator(self)
+        own = {"pipeline_class": _WithoutMachineCode, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+        return lambda **options: decorate(**(options | own))
+
+    setattr(_OverloadFunctionTemplate, "_get_jit_decorator", decorator)  # noqa: B010
+
+
+def _entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that is called from Python."""
+    return numba.njit(**options, pipeline_class=_EntryCompiler)  # type: ignore[no-any-return]
+
+
 compile_inner = _inner if IS_TESTED else None
+compile_entry = _entry if IS_TESTED else numba.njit

@@ -14,8 +14,10 @@ import numpy as np
 from numba.core import event
 from numba.extending import typeof_impl
 
-from mapgauge.kernels._inner import compile_inner
+from mapgauge.kernels._inner import compile_entry, compile_inner
 from mapgauge.kernels._loading import load_lean
+from mapgauge.kernels._shortcuts import SHORTCUTS
+from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.watching import WATCH
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -69,7 +71,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-        self.entry = _cached(numba.njit, function, options)
+        self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
         self.interpreted: Counter[Any] = Counter()  # seconds, by types of arguments; see ``interpreting.py``
 
@@ -77,6 +79,13 @@ class Kernel:
         if PENDING and (wait := PENDING.get(self.name)) is not None:
             wait(self.name)
         return self.entry(*arguments)
+
+    def compiled(self, types: tuple[Any, ...]) -> Any:
+        """Return the compiled form for arguments of these types, from this process, another one, or the cache."""
+        if PENDING and (wait := PENDING.get(self.name)) is not None:
+            wait(self.name)
+        self.entry.compile(types)
+        return self.entry.overloads[types]
 
     def is_compiled(self, types: tuple[Any, ...]) -> bool:
         """Whether it is in memory, or in the cache on disk for this processor. This may be wrong, and costs little."""
@@ -93,6 +102,8 @@ class Kernel:
 @typeof_impl.register(Kernel)
 def _type_of_kernel(kernel: Kernel, _: object) -> Any:
     """Tell numba what other kernels call."""
+    if kernel.name in UNITS.compilers:
+        return type_of(kernel.inner)
     return numba.types.Dispatcher(kernel.inner)
 
 
@@ -109,17 +120,23 @@ class _Listener(event.Listener):
         if self.depth == 0:
             self.collects = gc.isenabled()
             gc.disable()
+            if SHORTCUTS is not None:
+                SHORTCUTS.take()
         self.depth += 1
         WATCH.started()
 
     def on_end(self, event: Any) -> None:
-        if self.depth == 0:
+        if self.depth == 0:  # a function of someone else, which may call kernels
+            UNITS.fill_all()
             return
         self.depth -= 1
         if self.depth == 0:
+            if SHORTCUTS is not None:
+                SHORTCUTS.leave()
             WATCH.clear()
             if self.collects:
                 gc.enable()
+            UNITS.fill_all()
 
 
 def _is_kernel(event: Any) -> bool:
@@ -151,6 +168,23 @@ def jit(function: F) -> F:
     reference counts it takes 0.1 to 0.2 us, as long as a pair of lines that are far apart.
     """
     return _compile(function, **_LEAN)
+
+
+def jit_unit(returns: Any) -> Callable[[F], F]:
+    """Compile as ``jit`` does, for a large function that several kernels call: once for all of them (``_units.py``).
+
+    Args:
+        returns: The type of what it returns.
+    """
+
+    def decorate(function: F) -> F:
+        kernel = Kernel(function, _LEAN)
+        if compile_inner is not None:
+            kernel.inner = caller_of(kernel.name, function, returns)
+            UNITS.compilers[kernel.name] = kernel.compiled
+        return cast("F", kernel)
+
+    return decorate
 
 
 def jit_allocating(function: F) -> F:

@@ -22,6 +22,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mapgauge.kernels import _jit, signatures
+from mapgauge.kernels._inner import compile_numba_inside
+from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.signatures import Compiled
 from mapgauge.kernels.watching import WATCH
 
@@ -214,6 +216,9 @@ def main() -> None:
     import gc
 
     gc.disable()  # saves a tenth of the time
+    sys.modules["scipy"] = None  # type: ignore[assignment]  # numba would import it for linear algebra
+    compile_numba_inside()
+    UNITS.are_called = False
     sys.stdout.write(f"{_identity()}\n")
     sys.stdout.flush()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):

@@ -5,9 +5,12 @@ double the time to compile. So they are compiled only when they are needed: kern
 None to leave them out. ``is_long`` decides. Values are the same with and without them.
 """
 
+from typing import Any
+
+import numba
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, jit_unit
 from mapgauge.kernels.band import ROOMY, all_pairs, make_band
 from mapgauge.kernels.chain import Reading, heaviest_chain, rest_by_rows, trace
 from mapgauge.kernels.complete import cheapest_complete, distance_cost, point_cost
@@ -17,6 +20,8 @@ from mapgauge.kernels.lines import START, are_near, length_of, runs_against
 from mapgauge.kernels.stretches import gain_by_stretches, match_by_stretches
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least g" is tested as "more than g - HALF_STEP"
+
+MATCHING: Any = numba.types.Tuple((numba.uint64, numba.float64, numba.boolean))  # what ``align_lines`` returns
 
 LONG = 256  # points; shorter closed lines take milliseconds at worst, also if many cuts are tried one by one
 
@@ -96,7 +101,7 @@ def _turn(pairs, begin, end):
             pairs[i, side], pairs[j, side] = pairs[j, side], pairs[i, side]
 
 
-@jit
+@jit_unit(MATCHING)
 def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     """Match lines x and y. Returns the number of matched points, their total cost, and whether y is read backwards.
 
