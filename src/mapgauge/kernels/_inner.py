@@ -6,7 +6,7 @@ caller's caller. Here the functions inside get as far as LLVM's intermediate cod
 in the function that Python calls. That halves the time to compile, and the machine code is as fast.
 
 This uses classes of numba that are not part of its public interface. For versions of numba on which it was not tested,
-``compile_inner`` is None, and kernels are compiled in the usual way.
+this module is not imported, and kernels are compiled in the usual way.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,6 @@ from numba.core.typed_passes import InlineOverloads, NopythonRewrites
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 
-from mapgauge.kernels._loading import IS_TESTED
 from mapgauge.kernels._units import UNITS
 
 
@@ -133,7 +132,7 @@ class _InnerCache(caching.Cache):
     _impl_class: Any = _InnerFiles
 
 
-def _inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compile_inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that is called by compiled functions. It must never be called from Python."""
     options = options | {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
     cached = options.pop("cache")
@@ -152,8 +151,6 @@ def compile_numba_inside() -> None:
 
     This is for processes that do nothing but fill the cache. In others, functions that users compile would get them.
     """
-    if compile_inner is None:
-        return
     numba_decorator = _OverloadFunctionTemplate._get_jit_decorator
 
     def decorator(self: Any) -> Any:
@@ -164,10 +161,6 @@ def compile_numba_inside() -> None:
     setattr(_OverloadFunctionTemplate, "_get_jit_decorator", decorator)  # noqa: B010
 
 
-def _entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compile_entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that is called from Python."""
     return numba.njit(**options, pipeline_class=_EntryCompiler)  # type: ignore[no-any-return]
-
-
-compile_inner = _inner if IS_TESTED else None
-compile_entry = _entry if IS_TESTED else numba.njit

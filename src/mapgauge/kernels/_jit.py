@@ -14,11 +14,15 @@ import numpy as np
 from numba.core import event
 from numba.extending import typeof_impl
 
-from mapgauge.kernels._inner import compile_entry, compile_inner
-from mapgauge.kernels._loading import load_lean
-from mapgauge.kernels._shortcuts import SHORTCUTS
+from mapgauge.kernels._loading import IS_TESTED, load_lean
 from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.watching import WATCH
+
+if IS_TESTED:
+    from mapgauge.kernels._inner import compile_entry, compile_inner
+    from mapgauge.kernels._shortcuts import SHORTCUTS
+else:  # another version of numba may not have what they import
+    compile_entry, compile_inner, SHORTCUTS = numba.njit, None, None  # type: ignore[assignment]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -29,7 +33,7 @@ U = np.uint64
 ZERO, ONE, TWO, THREE = U(0), U(1), U(2), U(3)
 
 
-_IMPORT = re.compile(rb"^from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
+_IMPORT = re.compile(rb"^ *from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
 
 
 @cache

@@ -11,9 +11,8 @@ kernels are loaded in the usual way.
 from typing import Any
 
 import numba
-from numba.core.runtime.nrt import rtsys
 
-# From the oldest to the newest version of numba on which this and ``_inner.py`` were tested.
+# From the oldest to the newest version of numba on which this, ``_inner.py`` and ``_shortcuts.py`` were tested.
 IS_TESTED = (0, 61) <= numba.version_info.short <= (0, 68)
 
 
@@ -21,6 +20,8 @@ def load_lean(compiled: Any) -> None:
     """Make a compiled function load from disk without the rest of numba."""
     if not IS_TESTED:
         return
+    from numba.core.runtime.nrt import rtsys  # other versions may not have it
+
     cache = compiled._cache
 
     def load_overload(signature: Any, target: Any) -> Any:

@@ -6,7 +6,7 @@ all functions that wait for the one being compiled. None of this has an effect o
 
 The shortcuts hold only while a kernel is compiled. numba compiles in one thread at a time, so other code that uses
 numba does not see them. They replace functions of numba that are not part of its public interface. For versions of
-numba on which they were not tested, there are none.
+numba on which they were not tested, this module is not imported.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,6 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import compiler, postproc, transforms, types
 from numba.core.typing.context import BaseContext
-
-from mapgauge.kernels._loading import IS_TESTED
 
 _resolve = BaseContext.resolve_function_type
 _run = postproc.PostProcessor.run
@@ -100,4 +98,4 @@ class _Shortcuts:
         setattr(owner, name, function)
 
 
-SHORTCUTS = _Shortcuts() if IS_TESTED else None
+SHORTCUTS = _Shortcuts()

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mapgauge.kernels import _jit, signatures
-from mapgauge.kernels._inner import compile_numba_inside
+from mapgauge.kernels._loading import IS_TESTED
 from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.signatures import Compiled
 from mapgauge.kernels.watching import WATCH
@@ -217,7 +217,10 @@ def main() -> None:
 
     gc.disable()  # saves a tenth of the time
     sys.modules["scipy"] = None  # type: ignore[assignment]  # numba would import it for linear algebra
-    compile_numba_inside()
+    if IS_TESTED:
+        from mapgauge.kernels._inner import compile_numba_inside
+
+        compile_numba_inside()
     UNITS.are_called = False
     sys.stdout.write(f"{_identity()}\n")
     sys.stdout.flush()
