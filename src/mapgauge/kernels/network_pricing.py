@@ -185,7 +185,7 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
 
 
 @jit
-def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, row):
+def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, done, row):
     """Widen a segment to the rectangle that gains most. Returns its gain. ``row`` gets it if it gains more."""
     i, j, best = corner[0], corner[1], total
     limit = min(block[1], block[4]) // 2
@@ -215,6 +215,11 @@ def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, 
             if value > best:
                 best = value
                 row[1], row[2], row[3], row[4] = i, j, along, across
+    for a in range(along):
+        for b in range(across):
+            k, l = turned(block, i, j, a, b)  # noqa: E741
+            for way in range(2):
+                done[way, block[6] + k * block[4] + l] |= 2  # a segment there is not widened again
     return best
 
 
@@ -234,7 +239,7 @@ def find_whole(blocks, saving, near, directed, second, half, u, v, mark, dual, d
         if own <= TOLERANCE:
             continue
         for way in range(1 if directed else 2):
-            if done[way, c]:
+            if done[way, c] & 1:
                 continue
             s, most = 1 - 2 * way, min(block[1], block[4]) - 1
             gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
@@ -243,7 +248,7 @@ def find_whole(blocks, saving, near, directed, second, half, u, v, mark, dual, d
             length += back + 1
             for t in range(-back, length - back):
                 p, q = (i + t) % block[1], (j + s * t) % block[4]
-                done[way, block[6] + p * block[4] + q] = 1
+                done[way, block[6] + p * block[4] + q] |= 1
             if count + 1 >= len(columns):
                 return count
             if way == 0:
@@ -256,10 +261,10 @@ def find_whole(blocks, saving, near, directed, second, half, u, v, mark, dual, d
             row[0], row[1], row[2], row[3], row[4] = b, p, q, along, across
             gains[count] = gain
             count += gain > TOLERANCE
-            if not directed and length > 1:
+            if not directed and length > 1 and done[way, c] < 2:
                 row = columns[count]
                 row[0] = b
-                wide = _widen(block, (p, q), along, across, gain, half, u, v, mark, dual, saving, row)
+                wide = _widen(block, (p, q), along, across, gain, half, u, v, mark, dual, saving, done, row)
                 gains[count] = wide
                 count += wide > max(gain, TOLERANCE)
     return count
