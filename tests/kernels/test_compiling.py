@@ -215,3 +215,10 @@ def test_a_kernel_of_two_types_in_two_processes_holds_nobody_up(ends: bool, monk
     assert not waiting.is_alive()
     assert not work.finished
     assert work.done == 2
+
+
+def test_what_comes_after_the_tables_is_compiled_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signatures, "is_compiled", lambda one: False)
+    found, tables = signatures.missing_for(["read", "words", "pld"]), signatures.needed_for(["read", "pld"])
+    assert set(found[: len(tables)]) == set(tables)
+    assert len(found) > len(tables)

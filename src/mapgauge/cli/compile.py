@@ -59,6 +59,13 @@ def compile_for(works: Iterable[str], files: Sequence[Path] = ()) -> None:
         compile_ahead(works)
 
 
+def is_compiling() -> bool:
+    """Whether other processes still compile kernels."""
+    from mapgauge.kernels import _jit
+
+    return bool(_jit.PENDING)
+
+
 def show_compiling() -> None:
     """Show a line on stderr while kernels are compiled, if stderr is a terminal and without --quiet."""
     WATCH.show, WATCH.clear = _show, _clear

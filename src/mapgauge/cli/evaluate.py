@@ -1,5 +1,6 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
+import sys
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.compile import compile_for
+from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
@@ -178,6 +179,7 @@ def evaluate(
     results: list[Results] = []
     of_pages: list[Results] = []  # with the causes of the lines after the tables, which the report shows too
     lines: list[list[str]] = []
+    first_run = False  # then the tables do not wait for the kernels of the lines after them
     told: set[Finding] = set()
     x = None
     for path, (k, settings) in product(predictions, enumerate(protocols)):
@@ -201,7 +203,8 @@ def evaluate(
                 check_classes(classes, x.name, y.classes, x.classes)
                 if not silent:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
-            if not (silent or brief):
+            first_run = len(runs) == 1 and page is None and is_compiling()
+            if not (silent or brief or first_run):
                 common["metrics"] += metrics_in_words(settings, chosen[k], len(x.polylines))
             with progress(f"evaluating {label}") as advance:
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
@@ -215,7 +218,8 @@ def evaluate(
         if target is not None:
             kept.save(target, geometry="original" if with_geometry else None)
         wrong = any(finding.level == "error" for finding in found.findings)
-        if not (silent or brief or streamed or wrong):
+        in_full = not (silent or brief or streamed or wrong)
+        if in_full and not first_run:
             lines.append(in_words(found, workers))
         last = len(results) == len(runs) - 1  # the data of others take memory for nothing
         results.append(kept if page or streamed or last else kept.without_data())
@@ -225,6 +229,9 @@ def evaluate(
         show_results(form, results, names, by_class=by_class)
     else:
         show_protocols(form, results, [called for called, _ in runs])
+    if in_full and first_run:
+        sys.stdout.flush()
+        lines.append(in_words(found, workers))
     tell_each(labels, lines)
     errors = sum(finding.level == "error" for finding in told)
     if errors and not silent:

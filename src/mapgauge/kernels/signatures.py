@@ -28,6 +28,9 @@ class Compiled(NamedTuple):
     types: tuple[str, ...]
 
 
+LAST = ("words", "report")  # work that comes after the tables of an evaluation
+
+
 @cache
 def table() -> dict[str, list[Compiled]]:
     """Return the kernels that each kind of work needs, in the order of their first calls."""
@@ -100,9 +103,14 @@ def is_compiled(one: Compiled) -> bool:
 
 
 def missing_for(works: Iterable[str]) -> list[Compiled]:
-    """Return the kernels that some kinds of work need and that are not compiled, the longest first."""
+    """Return the kernels that some kinds of work need and that are not compiled, the longest first.
+
+    What is only needed after the tables were printed comes after all others.
+    """
+    works = list(works)
+    before = set(needed_for(work for work in works if work not in LAST))
     missing = [one for one in needed_for(works) if not is_compiled(one)]
-    return sorted(missing, key=size_of, reverse=True)
+    return sorted(missing, key=lambda one: (one in before, size_of(one)), reverse=True)
 
 
 def folder() -> Path | None:
