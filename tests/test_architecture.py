@@ -20,6 +20,7 @@ ROOMS = [
     "typing",
     "dependencies",
     "arguments",
+    "decoding",
     "markup",
     "kernels",
     "geometry",

@@ -13,6 +13,7 @@ from mapgauge.cli.inputs import options_of
 from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import Texts, listed, pairs, place, refuse
 from mapgauge.cli.results_files import is_results
+from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, UnreadableFile
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def read_scenes(path: Path) -> dict[str, str]:
     if not is_dataset(place(path)):
         try:
             content = Content(path)
-            scenes = msgspec.json.decode(content.data, type=dict[str, str])
+            scenes = decode_json(content.data, dict[str, str])
             parse_json(content.data, content.error)  # refuses a token that occurs twice
             return scenes
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Concatenate, Literal, NamedTuple, ParamSpec, 
 import msgspec
 import numpy as np
 
+from mapgauge.decoding import decode_json, decoder_of
 from mapgauge.errors import InvalidInput
 
 F = TypeVar("F")  # MapFrames, which this module cannot import
@@ -112,7 +113,7 @@ def _after(before: tuple[Step, ...], name: str, arguments: dict[str, Any]) -> Hi
     """Return a history with one more step, or None if the step cannot be recorded."""
     try:
         text = msgspec.json.encode(arguments, enc_hook=_plain)
-        msgspec.json.decode(text, type=STEPS[name])
+        decode_json(text, STEPS[name])
     except (TypeError, ValueError, OverflowError, NotImplementedError, RecursionError):
         return None  # for example an array, or a number that is not finite
     if len(before) >= _MOST_STEPS or len(text) > _MOST_BYTES:
@@ -137,6 +138,7 @@ def arguments_of(step: Step) -> dict[str, Any]:
             remedy="Update mapgauge",
         )
     try:
+        decoder_of(STEPS[step.name])  # msgspec knows the class then
         values = msgspec.convert(step.arguments, STEPS[step.name])
     except msgspec.ValidationError as error:
         raise InvalidInput(f"the step {step.name} has other arguments than it takes: {error}") from error

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.decoding import decode_json
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.json_documents import count_colons, count_symbols, has_doubled_keys
 from mapgauge.geometry.polylines import ranges
@@ -200,7 +201,7 @@ def decode(text: bytes, schema: type[T]) -> T | None:
     """Return the document, or None if it does not follow the schema."""
     with gc_paused():
         try:
-            return msgspec.json.decode(text, type=schema)
+            return decode_json(text, schema)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return None
 

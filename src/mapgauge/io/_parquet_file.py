@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from mapgauge.decoding import decode_json
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.errors import MakeError
@@ -88,9 +89,9 @@ def about_of(error: MakeError, schema: Any) -> Metadata | None:
     if data is None:
         return None
     try:
-        version = msgspec.json.decode(data, type=_Version).version
+        version = decode_json(data, _Version).version
         if version <= VERSION:
-            about = msgspec.json.decode(data, type=Metadata)
+            about = decode_json(data, Metadata)
     except (msgspec.MsgspecError, UnicodeDecodeError) as cause:
         raise error(f"broken Parquet: the metadata 'mapgauge' are invalid: {cause}") from cause
     if version > VERSION:

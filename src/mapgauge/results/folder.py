@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.files.writing import save
 from mapgauge.frames.content_hash import hash_text
@@ -123,7 +124,7 @@ class Folder:
         except OSError as error:
             raise UnreadableFile(f"{file}: cannot be read: {error.strerror or error}") from error
         try:
-            return msgspec.json.decode(data, type=About)
+            return decode_json(data, About)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UnreadableFile(f"{file}: not the description of an evaluation: {error}") from error
 
@@ -149,7 +150,7 @@ class Folder:
     def _noted(self, name: str, kind: Any) -> Any:
         file = self.path / name
         try:
-            return msgspec.json.decode(file.read_bytes(), type=kind) if file.is_file() else None
+            return decode_json(file.read_bytes(), kind) if file.is_file() else None
         except (OSError, msgspec.MsgspecError) as error:
             raise UnreadableFile(f"{file}: cannot be read: {error}", remedy=_DELETE) from error
 
@@ -197,7 +198,7 @@ class Folder:
         file = self._file(index)
         try:
             arrays, text = read_archive(file.read_bytes())
-            header = msgspec.json.decode(text, type=_Header)
+            header = decode_json(text, _Header)
             scores = Scores.of_arrays(arrays, self.about.metrics)
             columns = tuple(int(column, 16) for column in header.columns)
             hashes = None if header.hashes is None else (int(header.hashes[0], 16), int(header.hashes[1], 16))

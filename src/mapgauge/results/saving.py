@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.files.json_documents import refuse_doubled_keys
 from mapgauge.files.limits import RAISE, most_bytes
@@ -107,11 +108,11 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Cal
     data = content.data  # read completely, so that no file stays open after an error
     try:
         arrays, text = read_archive(data)
-        written = msgspec.json.decode(text, type=_Layout)
+        written = decode_json(text, _Layout)
         if written.layout > LAYOUT:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
         refuse_doubled_keys(text, content.error)
-        header = msgspec.json.decode(text, type=_Header)
+        header = decode_json(text, _Header)
         geometry = geometry_of(arrays, header.tokens, header.class_names, content.path)
         return *_parsed(header, arrays), geometry
     except UnreadableFile:

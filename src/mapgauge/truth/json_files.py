@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
+from mapgauge.decoding import decode_json
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.json_documents import refuse_doubled_keys
@@ -32,7 +33,7 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
     with gc_paused():
         try:
-            content = msgspec.json.decode(data, type=schema)
+            content = decode_json(data, schema)
         except msgspec.ValidationError as error:
             raise UnreadableFile(f"{path}: not {kind}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
@@ -60,7 +61,7 @@ class SceneStore:
     def _compare(self, wanted: Mapping[str, Any]) -> None:
         path = self.folder / _SETTINGS
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+            found = decode_json(path.read_bytes(), dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UnreadableFile(
                 f"{path}: not the settings of finished scenes: {error}",

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
+from mapgauge.decoding import decoder_of
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.json_documents import keys_are_unique
@@ -63,7 +64,7 @@ def _search(
     data: mmap.mmap, record: type[T], pattern: re.Pattern[bytes], wanted: Collection[bytes] | None
 ) -> list[T] | None:
     """Return the matching records, or None if a match is not inside a record or a record has a key twice."""
-    decoder = msgspec.json.Decoder(record)
+    decoder = decoder_of(record)
     found, texts = [], []
     with gc_paused():
         for match in pattern.finditer(data):
