@@ -11,7 +11,7 @@ from mapgauge.decoding import decode_json
 sys.setswitchinterval(1e-6)
 text = '{"a1": ["x", "y"], "inner": {"x": 3, "y": {"k": 1}}}'
 for number in range(100):
-    inner = make_dataclass("Inner", [("x", "int | None", field(default=None)), ("y", "dict[str, int]", field(default_factory=dict))])
+    inner = make_dataclass("Inner", [("x", "int | None"), ("y", "dict[str, int]", field(default_factory=dict))])
     names = [(f"a{k}", "tuple[str, ...]", field(default=())) for k in range(8)]
     kind = make_dataclass("Kind", [*names, ("inner", "inner | None", field(default=None))])
     inner.__module__ = kind.__module__ = "__main__"

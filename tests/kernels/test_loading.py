@@ -1,9 +1,7 @@
 """Kernels on disk are loaded without the parts of numba that only compiling needs, and others are still compiled."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from mapgauge.kernels._loading import IS_TESTED
 
 CODE = """
 import sys
-from pathlib import Path
 import numba, numpy
 from mapgauge import kernels
 
@@ -30,24 +27,3 @@ def test_a_kernel_on_disk_is_loaded_without_the_compiler() -> None:
     kernels.resample.lengths_of(np.zeros((2, 2)), np.array([0, 2]))  # puts it on disk
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[5.]", "False", "2.0", "True"]
-
-
-ANOTHER_VERSION = """
-import sys
-from pathlib import Path
-import numba, numpy
-numba.version_info = numba.version_info._replace(short=(0, 99))
-for name in ("_inner", "_shortcuts"):
-    sys.modules[f"mapgauge.kernels.{name}"] = None  # importing it fails
-sys.modules["numba.core.runtime.nrt"] = None
-from mapgauge import kernels
-
-print(kernels.resample.lengths_of(numpy.array([[0.0, 0.0], [3.0, 4.0]]), numpy.array([0, 2])))
-"""
-
-
-def test_another_version_of_numba_compiles_in_its_own_way(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", ANOTHER_VERSION]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert (done.returncode, done.stdout.split()) == (0, ["[5.]"]), done.stderr
