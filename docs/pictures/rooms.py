@@ -10,6 +10,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "typing": ("names of types",),
         "dependencies": ("optional", "packages"),
         "arguments": ("checks of", "arguments"),
+        "decoding": ("JSON in", "threads"),
         "markup": ("HTML, SVG,", "colours"),
     },
     "computing": {

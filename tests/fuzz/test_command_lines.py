@@ -24,7 +24,7 @@ from tests.fuzz.command_lines import NEVER, Maker, commands, make_inputs, make_n
 from mapgauge.cli import main
 
 resource = pytest.importorskip("resource", reason="needs resource limits")
-QUICK = 100  # command lines in `make test`; `make fuzz` asks for more
+QUICK = 70  # command lines in `make test`; `make fuzz` asks for more
 SECONDS = 120  # a line that takes longer hangs
 MEMORY = 6 << 30  # bytes that a line may ask for
 SEED = int(os.environ.get("MAPGAUGE_FUZZ_SEED", "15"))

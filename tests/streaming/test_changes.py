@@ -18,7 +18,7 @@ from mapgauge.results.folder import Folder
 
 pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]
-SWAPS = 200
+SWAPS = 60
 
 
 def small(world: World, frames: int = 6) -> World:
