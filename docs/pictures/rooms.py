@@ -57,7 +57,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
-WIDTH, LEFT, GAP, HEIGHT = 860, 128.0, 10.0, 76.0
+WIDTH, LEFT, GAP, HEIGHT = 1010, 128.0, 10.0, 76.0
 
 
 def draw_rooms() -> Drawing:
