@@ -48,6 +48,18 @@ def _reach(block, i, j, way, s, most, second, half, u, v, mark, dual, saving):
 
 
 @jit
+def _segment(block, i, j, s, own, second, half, u, v, mark, dual, saving):
+    """Return what the best segment through a cell gains, the number of its cells before this one, and of all.
+
+    ``own`` is what the cell saves, less its prices.
+    """
+    most = min(block[1], block[4]) - 1
+    gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
+    ahead, length = _reach(block, i, j, 1, s, most - back, second, half, u, v, mark, dual, saving)
+    return own + gain + ahead, back, back + length + 1
+
+
+@jit
 def _strip(block, i, j, a, b, da, db, count, u, v, saving):
     """Return what the cells of a strip save, less their prices; a large loss if a cell is outside."""
     total = 0.0
@@ -66,6 +78,18 @@ def _corner(block, i, j, a, b, z, half, mark, dual):
     if e < 0:
         return 0.0
     return (dual[e] if z < 2 else -dual[e]) if mark[e] else half
+
+
+@jit
+def _without_corners(total, block, i, j, first, last, left, right, half, mark, dual):
+    """Return what a rectangle gains: the gain of its cells less what its four corners cost.
+
+    It reaches from step ``first`` to step ``last`` along the diagonal, and from ``left`` to ``right`` across it.
+    """
+    total -= _corner(block, i, j, last, left, 1, half, mark, dual)
+    total -= _corner(block, i, j, first, right, 0, half, mark, dual)
+    total -= _corner(block, i, j, first, left, 2, half, mark, dual)
+    return total - _corner(block, i, j, last, right, 3, half, mark, dual)
 
 
 @jit
@@ -91,10 +115,7 @@ def _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides):
                 total += more
                 sides[side] += 1 if side % 2 else -1
                 grows = True
-    total -= _corner(block, i, j, sides[1], sides[2], 1, half, mark, dual)
-    total -= _corner(block, i, j, sides[0], sides[3], 0, half, mark, dual)
-    total -= _corner(block, i, j, sides[0], sides[2], 2, half, mark, dual)
-    return total - _corner(block, i, j, sides[1], sides[3], 3, half, mark, dual)
+    return _without_corners(total, block, i, j, sides[0], sides[1], sides[2], sides[3], half, mark, dual)
 
 
 @jit
@@ -162,12 +183,11 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
         for way in range(1 if directed else 2):
             if done[way, c]:
                 continue
-            s, most = 1 - 2 * way, min(block[1], block[4]) - 1
-            gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
-            ahead, length = _reach(block, i, j, 1, s, most - back, second, half, u, v, mark, dual, saving)
-            pays, far = own + gain + ahead > TOLERANCE, False
+            s = 1 - 2 * way
+            gain, back, length = _segment(block, i, j, s, own, second, half, u, v, mark, dual, saving)
+            pays, far = gain > TOLERANCE, False
             p, q = (i - back) % block[1], (j - s * back) % block[4]
-            for _ in range(back + length + 1):
+            for _ in range(length):
                 at = block[6] + p * block[4] + q
                 done[way, at] = 1
                 if far and saving[at] == 0.0:
@@ -188,19 +208,18 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
 def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, done, row):
     """Widen a segment to the rectangle that gains most. Returns its gain. ``row`` gets it if it gains more."""
     i, j, best = corner[0], corner[1], total
-    limit = min(block[1], block[4]) // 2
+    longest = max(along, across, min(block[1], block[4]) // 2)
     total = _strip(block, i, j, 0, 0, 1 if along > 1 else 0, 0 if along > 1 else 1, along * across, u, v, saving)
-    longest = max(along, across)
     grows = True
     while grows:
         grows = False
         for side in range(4):
+            if (along if side < 2 else across) >= longest:
+                continue
             if side < 2:
-                a, length = (-1 if side == 0 else along), along
-                more = _strip(block, i, j, a, 0, 0, 1, across, u, v, saving) if length < max(limit, longest) else 0.0
+                more = _strip(block, i, j, -1 if side == 0 else along, 0, 0, 1, across, u, v, saving)
             else:
-                b, length = (-1 if side == 2 else across), across
-                more = _strip(block, i, j, 0, b, 1, 0, along, u, v, saving) if length < max(limit, longest) else 0.0
+                more = _strip(block, i, j, 0, -1 if side == 2 else across, 1, 0, along, u, v, saving)
             if more <= 0:
                 continue
             grows = True
@@ -208,10 +227,7 @@ def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, 
             if side == 0 or side == 2:
                 i, j = turned(block, i, j, -1 if side == 0 else 0, -1 if side == 2 else 0)
             along, across = along + (side < 2), across + (side > 1)
-            value = total - _corner(block, i, j, along - 1, 0, 1, half, mark, dual)
-            value -= _corner(block, i, j, 0, across - 1, 0, half, mark, dual)
-            value -= _corner(block, i, j, 0, 0, 2, half, mark, dual)
-            value -= _corner(block, i, j, along - 1, across - 1, 3, half, mark, dual)
+            value = _without_corners(total, block, i, j, 0, along - 1, 0, across - 1, half, mark, dual)
             if value > best:
                 best = value
                 row[1], row[2], row[3], row[4] = i, j, along, across
@@ -241,11 +257,8 @@ def find_whole(blocks, saving, near, directed, second, half, u, v, mark, dual, d
         for way in range(1 if directed else 2):
             if done[way, c] & 1:
                 continue
-            s, most = 1 - 2 * way, min(block[1], block[4]) - 1
-            gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
-            ahead, length = _reach(block, i, j, 1, s, most - back, second, half, u, v, mark, dual, saving)
-            gain += own + ahead
-            length += back + 1
+            s = 1 - 2 * way
+            gain, back, length = _segment(block, i, j, s, own, second, half, u, v, mark, dual, saving)
             for t in range(-back, length - back):
                 p, q = (i + t) % block[1], (j + s * t) % block[4]
                 done[way, block[6] + p * block[4] + q] |= 1

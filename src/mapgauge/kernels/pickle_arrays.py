@@ -158,6 +158,21 @@ def _shape_at(data, at, memo, stored, members, used):
 
 
 @jit
+def _call_at(data, at, code, memo, stored, row):
+    """Read the end of a tuple of arguments, with its opcode, and the call of a function with it, which makes ``row``.
+
+    Return the place after it, or 0, the number of stored values, and whether the new value is stored, as a flag.
+    """
+    if data[at] != code:
+        return ZERO, stored, ZERO
+    at, now = _store(data, at + ONE, memo, stored, INSIDE)
+    if data[at] != _REDUCE:
+        return ZERO, stored, ZERO
+    at, after = _store(data, at + ONE, memo, now, row)
+    return at, after, STORED if after > now else ZERO
+
+
+@jit
 def _write(values, row, info, start, second, weight, dtype):
     """Write the row of an array or a scalar."""
     values[dtype, INFO] |= FETCHED
@@ -200,15 +215,8 @@ def array_at(data, at, function, values, row, members, used, memo, stored, hashe
         at, letter = _fetch(data, place, memo, now, values, LATIN)
     if letter == MINUS_ONE or values[letter, SECOND] != ONE or data[values[letter, FIRST]] != 98:
         return wrong
-    if data[at] != _TUPLE3:
-        return wrong
-    at, now = _store(data, at + ONE, memo, now, INSIDE)
-    if data[at] != _REDUCE:
-        return wrong
-    before = now
-    at, now = _store(data, at + ONE, memo, now, row)
-    flag = STORED if now > before else ZERO
-    if data[at] != _MARK or data[at + ONE] != _BININT1:
+    at, now, flag = _call_at(data, at, _TUPLE3, memo, now, row)
+    if at == ZERO or data[at] != _MARK or data[at + ONE] != _BININT1:
         return wrong
     at, now, axes = _shape_at(data, at + THREE, memo, now, members, used)
     if at == ZERO:
@@ -239,15 +247,13 @@ def scalar_at(data, at, function, values, row, memo, stored, hashed):
     if dtype == MINUS_ONE:
         return wrong
     at, now, start, size, weight, latin, total = _content_at(data, at, memo, stored, values, hashed)
-    if at == ZERO or data[at] != _TUPLE2 or size != itemsize(values, dtype):
+    if at == ZERO or size != itemsize(values, dtype):
         return wrong
-    at, now = _store(data, at + ONE, memo, now, INSIDE)
-    if data[at] != _REDUCE:
+    at, now, flag = _call_at(data, at, _TUPLE2, memo, now, row)
+    if at == ZERO:
         return wrong
-    before = now
-    at, now = _store(data, at + ONE, memo, now, row)
     weight += TWO + values[function, WEIGHT] + values[dtype, WEIGHT]
-    _write(values, row, SCALAR | latin | (STORED if now > before else ZERO), start, ZERO, weight, dtype)
+    _write(values, row, SCALAR | latin | flag, start, ZERO, weight, dtype)
     return at, now, total + weight - ONE
 
 
@@ -267,14 +273,11 @@ def buffer_at(data, at, function, values, row, members, used, memo, stored, hash
     if at == ZERO or not has_size(members, used, axes, itemsize(values, dtype), size):
         return wrong
     at, order = _fetch(data, at, memo, now, values, TEXT)
-    if order == MINUS_ONE or values[order, SECOND] != ONE or data[values[order, FIRST]] != 67 or data[at] != _TUPLE:
+    if order == MINUS_ONE or values[order, SECOND] != ONE or data[values[order, FIRST]] != 67:
         return wrong
-    at, now = _store(data, at + ONE, memo, now, INSIDE)
-    if data[at] != _REDUCE:
+    at, now, flag = _call_at(data, at, _TUPLE, memo, now, row)
+    if at == ZERO:
         return wrong
-    before = now
-    at, now = _store(data, at + ONE, memo, now, row)
-    flag = STORED if now > before else ZERO
     weight += THREE + axes + values[function, WEIGHT] + values[dtype, WEIGHT] + values[order, WEIGHT]
     _write(values, row, ARRAY | flag | (axes << AXES_SHIFT), start, used, weight, dtype)
     return at, used + axes, now, total + weight - ONE
