@@ -92,6 +92,13 @@ def test_small_confidences_are_not_ignored(confidence: float) -> None:
     assert distance(line, line, break_cost=0.5).normalised == 0
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_small_confidences_beside_large_ones_are_not_ignored(binary: bool) -> None:
+    point = np.zeros((1, 2))
+    both = whole(np.zeros((2, 2)), point, confidence=[6e-8, 0.5])
+    assert distance(both, both, break_cost=0.25, binary=binary).value == 0
+
+
 def test_direction_counts_only_if_asked_for() -> None:
     back = whole(LINE[::-1])
     assert distance(back, whole(LINE), break_cost=0.5).value == 0

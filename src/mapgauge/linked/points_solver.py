@@ -14,7 +14,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import MapgaugeError
-from mapgauge.linked.solver import BINARY, LINEAR, OPTIONS, load_highs, rounded
+from mapgauge.linked.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs, rounded
 from mapgauge.typing import Flags, Floats, Indices
 
 _DUAL, _PRIMAL = 1, 4  # simplex_strategy
@@ -75,7 +75,7 @@ class PointsSolver:
         """
         self._highs = load_highs()
         self._solver = self._highs.Highs()
-        for name, value in (OPTIONS | (BINARY if binary else LINEAR) | _UNSCALED).items():
+        for name, value in (OPTIONS | PRECISE | (BINARY if binary else LINEAR) | _UNSCALED).items():
             self._solver.setOptionValue(name, value)
         self._cost, self._binary, self._points = cost, binary, points
         self._slack = SLACK if slack is None else slack

@@ -18,7 +18,7 @@ from mapgauge.typing import Floats
 INTEGRAL = 1e-7  # an assignment this close to 0 or 1 is 0 or 1
 OPTIONS = {"output_flag": False, "threads": 1, "parallel": "off"}
 # The usual tolerances of 1e-7 would ignore confidences and costs of that size.
-_PRECISE = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
+PRECISE = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
 LINEAR = {"solver": "simplex", "simplex_strategy": 1, "presolve": "off"}
 # Without gaps, the 0/1 solution is the best one, and not one that is close to it.
 BINARY = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-9, "mip_feasibility_tolerance": 1e-9}
@@ -67,7 +67,7 @@ def _run(problem: Problem, binary: bool, upper: float) -> Any:
     """Return HiGHS' solution."""
     highs = load_highs()
     solver = highs.Highs()
-    for name, value in (OPTIONS | _PRECISE | (BINARY if binary else LINEAR)).items():
+    for name, value in (OPTIONS | PRECISE | (BINARY if binary else LINEAR)).items():
         solver.setOptionValue(name, value)
     status = solver.passModel(*_model(problem, highs, binary, upper))
     if status != highs.HighsStatus.kError:
