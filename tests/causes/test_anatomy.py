@@ -185,6 +185,27 @@ def test_the_difference_between_methods_splits_by_cause() -> None:
         mg.compare_causes(one, mg.evaluate(*mg.demo.demo_world(30)))
 
 
+def test_the_difference_has_the_intervals_of_compare() -> None:
+    x, y = mg.demo.demo_world(60, predictions=10)
+    poor = mg.demo.demo_world(60, predictions=10, quality="poor")[0]
+    crossing = y.classes.index("ped_crossing")
+    x, poor, y = (side.keep((side.label != crossing) | (side.frame < 30)) for side in (x, poor, y))  # in 3 of 6 scenes
+    some = y.keep(y.label != y.classes.index("boundary"))
+    more = x.keep(x.label != x.classes.index("boundary"))
+    for one, other, truth in ((x, poor, y), (x, more, some)):  # a rare class; a class that one method lacks
+        methods = [mg.evaluate(side, truth, metrics=["pld", "causes"]) for side in (one, other)]
+        found = mg.compare_causes(*methods, samples=200, level=0.9, seed=3)
+        apart = mg.compare(methods, names=["a", "b"], samples=200, level=0.9, seed=3).differences["a", "b"]
+        assert found.keys() == apart.keys()
+        for name, causes in found.items():
+            whole, same = causes["pld"], apart[name]["pld"]
+            assert whole.told_apart is same.told_apart
+            assert (whole.value, whole.low, whole.high, whole.p) == pytest.approx(
+                (same.value, same.low, same.high, same.p), rel=1e-9, nan_ok=True
+            )
+            assert math.fsum(causes[cause].value for cause in CAUSES) == pytest.approx(causes["pld"].value, abs=1e-12)
+
+
 def test_pld_split_by_cause_is_one_tested_difference() -> None:
     good, truth = mg.demo.demo_world(60, predictions=10)
     poor, _ = mg.demo.demo_world(60, predictions=10, quality="poor")

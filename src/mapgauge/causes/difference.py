@@ -5,8 +5,8 @@ import numpy as np
 from mapgauge.causes.anatomy import sums_by_cause
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, normalised_costs
-from mapgauge.results.comparison import LEVEL, SAMPLES
-from mapgauge.results.intervals import Difference, Draws, difference
+from mapgauge.results.comparison import LEVEL, SAMPLES, draws_of, sorted_by_token, units_by_class
+from mapgauge.results.intervals import Difference, difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
 
@@ -42,38 +42,54 @@ def compare_causes(
             "the results come from different settings or frames and cannot be compared",
             remedy="Evaluate both with the same protocol and truth",
         )
-    tokens = sorted(first.tokens)
     scenes = first.scenes or second.scenes
     owner = first if first.scenes is not None else second
     scene_of = dict(zip(owner.tokens, scenes or owner.tokens, strict=True))
     units = {unit: k for k, unit in enumerate(sorted(set(scene_of.values())))}
-    unit_of_frame = np.array([units[scene_of[token]] for token in tokens], np.int64)
     draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
     weights = np.concatenate([np.ones((1, len(units))), draws.astype(np.float64)])  # the first sample is all units
-    parts = [_drawn(method, tokens, unit_of_frame, weights) for method in (first, second)]
-    kept = [
-        (c, name)
-        for c, name in enumerate(first.class_names)
-        if PLD_BY_CAUSE.covers(name, first.protocol)
-        and not (name in first.without_value and name in second.without_value)
-    ]
-    apart = parts[1] - parts[0]
-    columns = {name: apart[:, c] for c, name in kept}
-    columns["mean"] = np.mean(np.stack(list(columns.values())), axis=0) if columns else np.zeros_like(apart[:, 0])
+    methods = [sorted_by_token(method) for method in (first, second)]
+    unit_of_frame = np.array([units[scene_of[token]] for token in methods[0].tokens], np.int64)
+    parts = [_drawn(method, unit_of_frame, weights) for method in methods]
+    apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
+    count = units_by_class(unit_of_frame, methods)
+    by_key = {
+        name: {cause: values[1:, k] for k, cause in enumerate((*CAUSES, "pld"))} for name, values in apart.items()
+    }
     return {
         name: {
-            cause: difference(float(values[0, k]), Draws(values[1:, k], len(units)), level)
-            for k, cause in enumerate((*CAUSES, "pld"))
+            cause: difference(float(apart[name][0, k]), draws_of(by_key, name, cause, count), level)
+            for k, cause in enumerate(by_cause)
         }
-        for name, values in columns.items()
+        for name, by_cause in by_key.items()
     }
 
 
-def _drawn(method: Results, tokens: list[str], unit_of_frame: Indices, weights: Floats) -> Floats:
-    """Return the causes and PLD of each sample, ``(samples, classes, causes + 1)``."""
-    place = {token: k for k, token in enumerate(method.tokens)}
-    sums = sums_by_cause(method)[[place[token] for token in tokens]]
+def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
+    """Return the causes and PLD of each sample, ``(samples, causes + 1)``, by class (or ``"mean"``).
+
+    They are NaN where a sample has no instances of the class.
+    """
+    sums = sums_by_cause(method)
     of_unit = np.zeros((weights.shape[1], *sums.shape[1:]))
     np.add.at(of_unit, unit_of_frame, sums)
-    parts = normalised_costs(np.einsum("su,uck->sck", weights, of_unit))
-    return np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
+    drawn = np.einsum("su,uck->sck", weights, of_unit)
+    parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
+    parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
+    there = [
+        (c, name)
+        for c, name in enumerate(method.class_names)
+        if PLD_BY_CAUSE.covers(name, method.protocol) and name not in method.without_value
+    ]
+    columns = [c for c, _ in there]
+    return {name: parts[:, c] for c, name in there} | {"mean": _mean(parts[:, columns])}
+
+
+def _mean(parts: Floats) -> Floats:
+    """Return the mean over classes. Each sample averages over the classes that have a value in it."""
+    there = np.isfinite(parts)
+    number = there.sum(axis=1)
+    mean: Floats = np.divide(
+        np.where(there, parts, 0.0).sum(axis=1), number, out=np.full(number.shape, np.nan), where=number > 0
+    )
+    return mean

@@ -150,11 +150,11 @@ def compare(
     draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
     columns = [drawn_values(method, unit_of_frame, draws.astype(np.float64)) for method in methods]
     values = [_numbers(method.classes | {"mean": method.mean}) for method in methods]
-    counts = [_units(unit_of_frame, [method]) for method in methods]
+    counts = [units_by_class(unit_of_frame, [method]) for method in methods]
     estimates = tuple(
         {
             name: {
-                key: estimate(value[name][key], _draws(found, name, key, count), level, _limits(key)) for key in by_key
+                key: estimate(value[name][key], draws_of(found, name, key, count), level, _limits(key)) for key in by_key
             }
             for name, by_key in found.items()
         }
@@ -162,11 +162,11 @@ def compare(
     )
     differences: Differences = {}
     for i, j in combinations(range(len(methods)), 2):
-        count = _units(unit_of_frame, [methods[i], methods[j]])
+        count = units_by_class(unit_of_frame, [methods[i], methods[j]])
         apart = _subtracted(columns[j], columns[i])
         differences[called[i], called[j]] = {
             name: {
-                key: difference(values[j][name][key] - values[i][name][key], _draws(apart, name, key, count), level)
+                key: difference(values[j][name][key] - values[i][name][key], draws_of(apart, name, key, count), level)
                 for key in by_key
             }
             for name, by_key in apart.items()
@@ -174,7 +174,7 @@ def compare(
     if correction == "holm":
         differences = _corrected(differences, level)
     drawn = "frame" if scenes is None else "scene"
-    notes = tuple(_notes(methods, drawn, len(units), _units(unit_of_frame, methods)))
+    notes = tuple(_notes(methods, drawn, len(units), units_by_class(unit_of_frame, methods)))
     return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes, correction)
 
 
@@ -186,7 +186,7 @@ def _numbers(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
     }
 
 
-def _units(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:
+def units_by_class(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:
     """Return the number of scenes or frames that have instances of each class, and of any class as ``"mean"``."""
     there = [units_with_class(method, unit_of_frame) for method in methods]
     by_class = {name: np.logical_or.reduce([found[name] for found in there]) for name in there[0]}
@@ -203,7 +203,7 @@ def _subtracted(one: Samples, other: Samples) -> Samples:
     }
 
 
-def _draws(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
+def draws_of(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
     """Return the draws of one value, and for a mean those of all classes."""
     classes = [other for other in samples if other != "mean"] if name == "mean" else []
     parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
@@ -293,10 +293,11 @@ def _same_frames(methods: list[Results]) -> list[Results]:
             raise InvalidInput(
                 f"results 0 and {k} differ in {lacking} frames", remedy="Evaluate both on the same truth"
             )
-    return [_sorted(method) for method in methods]
+    return [sorted_by_token(method) for method in methods]
 
 
-def _sorted(method: Results) -> Results:
+def sorted_by_token(method: Results) -> Results:
+    """Return results with their frames in the order of the tokens."""
     order = sorted(range(len(method.tokens)), key=method.tokens.__getitem__)
     return method if order == list(range(len(order))) else method.of_frames(order)
 
