@@ -72,7 +72,21 @@ def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkey
 def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
     call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "runs", "--metrics", "pld,causes")
     text = call("compare", tmp_path / "runs").stdout
-    assert "causes of the difference in PLD" in text
+    assert "poor minus good, mean: causes of the difference in PLD" in text
+    assert "divider" not in text
+    options = ("--samples", "50", "--level", "0.5", "--seed", "7")
+    of_class = call("compare", tmp_path / "runs", "--classes", "divider", *options).stdout
+    document = json.loads(call("compare", tmp_path / "runs", *options, "--json").stdout)
+    (apart,), (split,) = document["differences"], document["causes"]
+    assert (split["first"], split["second"]) == ("good", "poor")
+    divider = split["classes"]["divider"]
+    assert divider["pld"]["low"] == pytest.approx(apart["classes"]["divider"]["pld"]["low"], rel=1e-9)
+    assert "poor minus good, divider: causes of the difference in PLD" in of_class
+    missed = divider["missed"]
+    assert f"{missed['value']:+.3f} [{missed['low']:+.3f}, {missed['high']:+.3f}]" in of_class
+    rows = csv.DictReader(io.StringIO(call("compare", tmp_path / "runs", *options, "--csv").stdout))
+    low = {row["key"]: float(row["low"]) for row in rows if (row["minus"], row["class"]) == ("good", "divider")}
+    assert low["due_to_missed"] == missed["low"]
     for option, there in ("--causes", True), ("--no-causes", False):
         done = call("report", tmp_path / "runs" / "good.mg", option, "--frames", "1", "-o", tmp_path / "page.html")
         assert done.returncode == 0, done.stderr

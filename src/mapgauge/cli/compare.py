@@ -19,8 +19,9 @@ from mapgauge.cli.why import show_difference
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mapgauge.results.comparison import Comparison
+    from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.intervals import Difference, Estimate
+    from mapgauge.results.results import Results
 
 
 def compare(
@@ -61,6 +62,8 @@ def compare(
     """Compare results, with confidence intervals.
 
     The intervals of values and differences come from a bootstrap over scenes, or over frames if the scenes are unknown.
+    If the metrics `completeness` and `causes` were evaluated, distances in metres and the causes of the difference in
+    PLD are compared too.
     """
     form = form_of(json=json, csv=csv, latex=latex)
     results = each_results(results)
@@ -89,10 +92,8 @@ def compare(
     if unknown:
         raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
     verdicts = gate.judge(conditions, comparison, methods)
-    show_comparison(form, comparison, shown, verdicts)
-    if form == "text" and "causes" in methods[0].metrics:
-        for called, method in zip(names[1:], methods[1:], strict=True):
-            show_difference(names[0], methods[0], called, method)
+    causes = _causes(comparison, methods, seed) if "causes" in methods[0].metrics else {}
+    show_comparison(form, comparison, shown, verdicts, causes)
     units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
     if conditions and not gate.report(verdicts, names[0], units):
         raise typer.Exit(gate.FAILED)
@@ -104,14 +105,31 @@ def check_bootstrap(samples: int, level: float, seed: int) -> None:
         refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
 
 
+def _causes(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
+    """Return the differences of all pairs of methods by class and cause, on the draws of the comparison."""
+    from mapgauge import compare_causes
+
+    of = dict(zip(comparison.names, methods, strict=True))
+    settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
+    return {
+        (first, second): compare_causes(of[first], of[second], **settings) for first, second in comparison.differences
+    }
+
+
 def show_comparison(
-    form: Form, comparison: "Comparison", classes: list[str], verdicts: Sequence[gate.Verdict] = ()
+    form: Form,
+    comparison: "Comparison",
+    classes: list[str],
+    verdicts: Sequence[gate.Verdict] = (),
+    causes: "Differences | None" = None,
 ) -> None:
-    """Print a comparison. JSON includes the verdicts of a gate."""
+    """Print a comparison. JSON includes the verdicts of a gate, and text the causes of differences to the first."""
+    causes = causes or {}
     if form == "json":
-        write_json(_document(comparison) | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
+        document = _document(comparison) | ({"causes": _pairs(causes)} if causes else {})
+        write_json(document | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
-        write_csv(rows_of(comparison))
+        write_csv([*rows_of(comparison), *_rows_of_causes(causes)])
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
@@ -128,6 +146,10 @@ def show_comparison(
             _show_differences(comparison, class_name, keys)
         for note in filter(None, (comparison.tests, *comparison.notes)):
             say(note)
+        for (first, second), found in causes.items():
+            for class_name in classes:
+                if first == comparison.names[0] and class_name in found:
+                    show_difference(first, second, found[class_name], class_name)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
@@ -199,18 +221,23 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
             name: {class_name: {key: _values(value) for key, value in values.items()} for class_name, values in one}
             for name, one in zip(comparison.names, (found.items() for found in comparison.estimates), strict=True)
         },
-        "differences": [
-            {
-                "first": first,
-                "second": second,
-                "classes": {
-                    class_name: {key: _values(value) for key, value in values.items()}
-                    for class_name, values in found.items()
-                },
-            }
-            for (first, second), found in comparison.differences.items()
-        ],
+        "differences": _pairs(comparison.differences),
     }
+
+
+def _pairs(differences: "Differences") -> list[dict[str, Any]]:
+    """Return the differences between two methods each, for JSON."""
+    return [
+        {
+            "first": first,
+            "second": second,
+            "classes": {
+                class_name: {key: _values(value) for key, value in values.items()}
+                for class_name, values in found.items()
+            },
+        }
+        for (first, second), found in differences.items()
+    ]
 
 
 def _values(value: "Estimate | Difference") -> dict[str, Any]:
@@ -229,7 +256,19 @@ def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:
         for class_name, values in found.items():
             for key, value in values.items():
                 yield {"name": name, "minus": "", "class": class_name, "key": key} | _values(value)
-    for (first, second), differences in comparison.differences.items():
-        for class_name, changes in differences.items():
+    yield from _rows_of_pairs(comparison.differences)
+
+
+def _rows_of_pairs(differences: "Differences") -> Iterator[dict[str, Any]]:
+    """Yield a row per difference."""
+    for (first, second), found in differences.items():
+        for class_name, changes in found.items():
             for key, change in changes.items():
                 yield {"name": second, "minus": first, "class": class_name, "key": key} | _values(change)
+
+
+def _rows_of_causes(causes: "Differences") -> Iterator[dict[str, Any]]:
+    """Yield a row per cause of a difference. The keys are those of the metric ``causes``."""
+    for row in _rows_of_pairs(causes):
+        if row["key"] != "pld":
+            yield row | {"key": f"due_to_{row['key']}"}

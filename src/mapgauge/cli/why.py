@@ -1,6 +1,6 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,7 @@ from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
     from mapgauge.causes.anatomy import Anatomy
+    from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
 
 
@@ -97,7 +98,7 @@ def why(
         reading = Reading.of(context)
         methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
 
-    from mapgauge import anatomy
+    from mapgauge import anatomy, compare_causes
 
     found = []
     for called, method in zip(names, methods, strict=True):
@@ -117,7 +118,7 @@ def why(
         for k, (called, one) in enumerate(zip(names, found, strict=True)):
             _show(called if len(names) > 1 else "", one, cause, worst, gap=k > 0)
         for called, method in zip(names[1:], methods[1:], strict=True):
-            show_difference(names[0], methods[0], called, method)
+            show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
@@ -177,12 +178,17 @@ def _share(part: float, total: float) -> str:
     return f"{part / total:.0%}" if total > 0 else "-"
 
 
-def show_difference(first: str, one: "Results", second: str, other: "Results") -> None:
-    """Print the difference in PLD between two methods by cause, the largest first."""
-    from mapgauge import compare_causes
+def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:
+    """Print the difference in PLD between two methods by cause, the largest first.
+
+    Args:
+        first: Name of a method.
+        second: Name of the method from which the first is subtracted.
+        found: Differences by cause, and for ``"pld"``.
+        class_name: Their class, or ``"mean"``.
+    """
     from mapgauge.results.intervals import bracket
 
-    found = compare_causes(one, other)["mean"]
     causes = sorted((key for key in found if key != "pld"), key=lambda key: -abs(found[key].value))
     rows = [
         [
@@ -193,5 +199,5 @@ def show_difference(first: str, one: "Results", second: str, other: "Results") -
         for key in [*causes, "pld"]
         if abs(found[key].value) > 0 or key == "pld"
     ]
-    title = f"{printable(second)} minus {printable(first)}, mean: causes of the difference in PLD"
+    title = f"{printable(second)} minus {printable(first)}, {printable(class_name)}: causes of the difference in PLD"
     show_table(Table(title, ["cause", "difference", ""], rows))

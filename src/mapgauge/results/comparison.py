@@ -154,7 +154,8 @@ def compare(
     estimates = tuple(
         {
             name: {
-                key: estimate(value[name][key], draws_of(found, name, key, count), level, _limits(key)) for key in by_key
+                key: estimate(value[name][key], draws_of(found, name, key, count), level, _limits(key))
+                for key in by_key
             }
             for name, by_key in found.items()
         }
