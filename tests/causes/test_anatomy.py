@@ -11,7 +11,7 @@ from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.causes.felt import with_metrics
+from mapgauge.causes.felt import felt, with_metrics
 from mapgauge.metrics.causes import CAUSES, Thresholds
 
 
@@ -251,6 +251,19 @@ def test_odd_data_still_work() -> None:
     assert "PLD" in mg.anatomy(odd).table()
     zero = mg.anatomy(mg.evaluate(y.with_confidence(1), y, PROTOCOL))
     assert zero.sentence() == "PLD is 0: there is no error to explain"
+
+
+def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
+    y = mg.MapFrames.of({"a": {"divider": [[[0, 0], [100, 0]]], "boundary": [[[0, 20], [300, 20]]]}})
+    x = mg.MapFrames.of(
+        {"a": {"divider": [[[0, 0.2], [100, 0.2]], [[0, 50], [60, 50]]], "boundary": []}},
+        confidence={"a": {"divider": [1, 0.5], "boundary": []}},
+    )
+    results = mg.evaluate(x, y, PROTOCOL)
+    assert felt(results).endswith("25% of the true length found (100 of 400 m), 23% of the predicted length not there")
+    rare = mg.anatomy(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))
+    assert rare.mean["missed"] > 0
+    assert rare.sentence() == "most of the PLD is wrong class (100%)"
 
 
 @needs_data("sample_60x30")

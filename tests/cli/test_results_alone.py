@@ -101,6 +101,8 @@ def test_work_folders_in_a_folder_are_results_too(call: Run, world: Path, tmp_pa
     ("arguments", "code", "message"),
     [
         (("good.json",), 2, "give predictions and truth, or results. good.json is no file of results"),
+        (("nothing.mg",), 1, "nothing.mg: no such file"),
+        (("good.mg", "nothing.mg"), 1, "nothing.mg: no such file"),
         (("good.mg", "truth.geojson"), 2, "not both. good.mg is results, truth.geojson is not"),
         (("good.mg", "--cutoff", "1"), 2, "cannot be given with results"),
         (("good.mg", "--rotate", "90"), 2, "cannot be given with results"),

@@ -176,7 +176,7 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         yield Finding("warning", "confidence-equal", text, len(equal))
     empty = [name for name, found in classes.items() if not found.thresholds]
     if empty:
-        text = f"no threshold is recommended for {_listed(empty)}, which has no truth or no predictions"
+        text = f"no threshold is recommended for classes without truth or predictions: {_listed(empty)}"
         yield Finding("warning", "threshold-none", text, len(empty))
     unmatched = [name for name, found in classes.items() if found.thresholds and not found.levels.hits.any()]
     if unmatched:
@@ -185,7 +185,10 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
     if units.halves is not None:
         one = [name for name, found in classes.items() if found.thresholds and found.held_out is None]
         if one:
-            text = f"{_listed(one)} is in one half of the {units.kind}s only, so no threshold is judged on the other"
+            text = (
+                f"no threshold is judged on the other half of the {units.kind}s, because one half has no predictions "
+                f"or no truth: {_listed(one)}"
+            )
             yield Finding("warning", "halves-uneven", text, len(one))
 
 

@@ -59,9 +59,13 @@ class Anatomy:
         return block(*pieces)
 
     def ranked(self, count: int | None = None) -> list[str]:
-        """Return the causes from the largest to the smallest mean, with their shares of PLD in words."""
+        """Return the causes from the largest to the smallest mean, with their shares of PLD in words.
+
+        Those with less than half a per cent are left out.
+        """
         total = self.pld["mean"]
-        there = sorted((name for name in self.mean if self.mean[name] > 0), key=lambda name: -self.mean[name])
+        least = 0.005 * total
+        there = sorted((name for name in self.mean if self.mean[name] > least), key=lambda name: -self.mean[name])
         return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in there[:count]]
 
     def sentence(self) -> str:

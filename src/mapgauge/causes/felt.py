@@ -8,7 +8,7 @@ import numpy as np
 
 from mapgauge.causes.instances import data_of
 from mapgauge.evaluation.in_memory import score_frames
-from mapgauge.metrics.completeness import COMPLETENESS
+from mapgauge.metrics.completeness import COMPLETENESS, values_of
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
 from mapgauge.results.rows import MemoryRows
@@ -55,16 +55,27 @@ def _of(results: Results, scores: Scores, metrics: tuple[str, ...]) -> Results:
 
 
 def felt(results: Results) -> str:
-    """Return how far off a method is, and how much it finds, in words."""
-    more = with_metrics(results, [COMPLETENESS.name])
-    mean, words = more.mean, []
-    if (offset := mean["median_offset"]) is not None:
-        words.append(f"{offset:.2f} m off (median)")
-    if (found := mean["completeness"]) is not None:
-        metres = [
-            math.fsum(row[key] or 0.0 for row in more.classes.values()) for key in ("found_length", "true_length")
-        ]
-        words.append(f"{found:.0%} of the true length found ({metres[0] / 1000:.3g} of {metres[1] / 1000:.3g} km)")
-    if (right := mean["correctness"]) is not None:
-        words.append(f"{1 - right:.0%} of the predicted length not there")
+    """Return how far off a method is, and how much it finds, in words. All classes are taken together."""
+    sums = with_metrics(results, [COMPLETENESS.name]).scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
+    value = {key: float(found) for key, found in values_of(sums, results.protocol).items()}
+    words = []
+    if math.isfinite(value["median_offset"]):
+        words.append(f"{value['median_offset']:.2f} m off (median)")
+    if math.isfinite(value["completeness"]):
+        lengths = _lengths(value["found_length"], value["true_length"])
+        words.append(f"{value['completeness']:.0%} of the true length found ({lengths})")
+    if math.isfinite(value["correctness"]):
+        words.append(f"{1 - value['correctness']:.0%} of the predicted length not there")
     return ", ".join(words) or "nothing to compare"
+
+
+def _lengths(part: float, whole: float) -> str:
+    """Return two lengths in metres or kilometres, with the same number of digits.
+
+    >>> _lengths(21120, 26000), _lengths(80.4, 412)
+    ('21.1 of 26.0 km', '80 of 412 m')
+    """
+    if whole < 1000:
+        return f"{part:.0f} of {whole:.0f} m"
+    digits = max(5 - math.floor(math.log10(whole)), 0)
+    return f"{part / 1000:.{digits}f} of {whole / 1000:.{digits}f} km"

@@ -57,7 +57,7 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
     return np.where(whole > 0, np.minimum(part / np.where(whole > 0, whole, 1.0), 1.0), np.nan)
 
 
-def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values; NaN where there is no length or no match."""
     true, found, sure_found, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(
         sums[..., :10], -1, 0
@@ -100,7 +100,7 @@ COMPLETENESS = Metric(
         Value("predicted_length", "predicted_length", "predicted length m", "other", _UNBOUNDED),
         Value("sure_length", "sure_length", "sure length m", "other", _UNBOUNDED),
     ),
-    rows=SumRows(COLUMNS, _score, _values),
+    rows=SumRows(COLUMNS, _score, values_of),
     setting=Setting("cutoffs", "cutoff", option="--cutoff"),
     stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m; sure: confidence of at least {SURE:g}",
     default=False,
