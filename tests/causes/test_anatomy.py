@@ -170,6 +170,36 @@ def test_fixing_the_only_error_brings_pld_to_zero() -> None:
             assert fixes[name]["ap_chamfer"] >= -1e-12
 
 
+def test_a_corrected_prediction_is_not_a_duplicate() -> None:
+    token = "000"
+    along, beside = [[0, 0], [20, 0]], [[0, 2.5], [20, 2.5]]
+    truth = mg.MapFrames.of({token: {"divider": [along]}}, classes=CLASSES)
+    lines = {"divider": [along, beside, beside], "boundary": [along, along]}
+    x = mg.MapFrames.of(
+        {token: lines}, confidence={token: {"divider": [1, 0.8, 0.7], "boundary": [0.6, 0.5]}}, classes=CLASSES
+    )
+    for first in (0, 1):  # with the match; without it, one corrected prediction takes its place
+        results = mg.evaluate(x.keep(np.arange(len(x.frame)) >= first), truth, PROTOCOL)
+        found = mg.anatomy(results, fixes=True)
+        gain = {fix.name: fix.gain["pld"] for fix in found.fixes}
+        alone = {
+            "relabel": [along] * (1 - first) + [beside] * 2 + [along] * first,
+            "place_displaced": [along],
+        }
+        sure = {"relabel": [1.0] * (1 - first) + [0.8, 0.7] + [0.6] * first, "place_displaced": [0.8 if first else 1.0]}
+        for name, rest in alone.items():
+            others = {"boundary": [along, along]} if name == "place_displaced" else {}
+            fixed = mg.MapFrames.of(
+                {token: {"divider": rest, **others}},
+                confidence={token: {"divider": sure[name], **({"boundary": [0.6, 0.5]} if others else {})}},
+                classes=CLASSES,
+            )
+            before, after = results.mean["pld"], mg.evaluate(fixed, truth, PROTOCOL).mean["pld"]
+            assert before is not None
+            assert after is not None
+            assert gain[name] == pytest.approx(after - before, abs=1e-12), (first, name)
+
+
 def test_the_difference_between_methods_splits_by_cause() -> None:
     x, y = mg.demo.demo_world(60)
     poor = mg.demo.demo_world(60, quality="poor")[0]

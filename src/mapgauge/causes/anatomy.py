@@ -143,7 +143,7 @@ def anatomy(
     Args:
         results: Results of a protocol with a cutoff and order 1. They need the geometry, unless the metric ``causes``
             was computed and neither fixes nor other thresholds are asked for.
-        fixes: Also compute what fixing one cause alone would bring. This evaluates the predictions nine times.
+        fixes: Also compute what fixing one cause alone would bring. This evaluates the predictions ten times.
         thresholds: Other numbers in the definitions. PLD does not depend on them.
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished frames and the number of all frames.

@@ -1,7 +1,7 @@
 """What fixing one cause alone would bring: the predictions are corrected with the truth and evaluated again.
 
-A fix corrects the predictions of one cause and leaves all others. Fixes do not add up, because a corrected prediction
-may compete with another for the same truth.
+A fix corrects the predictions of one cause and leaves all others. A corrected prediction is removed if its truth has a
+match already, because it would only be a duplicate. Fixes do not add up.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.results.values import mean_of, values_of_classes
 from mapgauge.scoring.totals import Totals
-from mapgauge.typing import Floats, Indices, Points
+from mapgauge.typing import Flags, Floats, Indices, Points
 
 _GOOD = 0.5  # a match with a smaller distance costs less, the more confident it is
 
@@ -77,9 +77,28 @@ def _confidence(frames: MapFrames) -> Floats:
 
 
 def _relabel(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
-    wrong = found.cause == list(CAUSES).index("wrong_class")
-    label = np.where(wrong, y.label[found.about] if len(y.label) else x.label, x.label)
-    return _rows(x, x.polylines, x.frame, label, _confidence(x))
+    """Give predictions the class of the truth that they fit."""
+    wrong, target = _free(x, y, found, "wrong_class")
+    label = np.where(target >= 0, y.label[target] if len(y.label) else x.label, x.label)
+    kept = np.flatnonzero(~wrong | (target >= 0))
+    return _rows(x, x.polylines.pick(kept), x.frame[kept], label[kept], _confidence(x)[kept])
+
+
+def _free(x: MapFrames, y: MapFrames, found: Instances, cause: str) -> tuple[Flags, Indices]:
+    """Return which predictions have a cause, and the true instance for each of them to be matched with.
+
+    It is -1 if the instance has a match already, or if a more confident one of these predictions is about it.
+    """
+    caused = found.cause == list(CAUSES).index(cause)
+    taken = np.zeros(len(y.polylines) + 1, np.bool_)
+    taken[found.truth_of[found.matched]] = True
+    target = np.full(len(x.polylines), -1)
+    rows = np.flatnonzero(caused)
+    for i in rows[np.lexsort((rows, -_confidence(x)[rows]))].tolist():
+        if not taken[found.about[i]]:
+            taken[found.about[i]] = True
+            target[i] = found.about[i]
+    return caused, target
 
 
 def _without(cause: str) -> Callable[..., MapFrames]:
@@ -102,7 +121,8 @@ def _snap(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrame
 
 def _place(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
     """Replace displaced predictions by the truth."""
-    return _placed(x, y, np.where(found.cause == list(CAUSES).index("displaced"), found.about, -1))
+    displaced, target = _free(x, y, found, "displaced")
+    return _placed(x, y, target).keep(~displaced | (target >= 0))
 
 
 def _placed(x: MapFrames, y: MapFrames, target: Indices) -> MapFrames:
