@@ -45,7 +45,7 @@ def draw_worst() -> None:
 
 
 def draw_thresholds() -> None:
-    """PLD over the threshold and calibration, as ``mapgauge confidence --figure`` draws them."""
+    """PLD and other values over the threshold, and calibration, as ``mapgauge confidence --figure`` draws them."""
     plot.save(plot.confidence(mg.evaluate(*demo_world(80))), IMAGES / "thresholds.svg")
 
 

@@ -335,6 +335,10 @@ def test_confidence_marks_the_best_threshold(methods: list[mg.Results]) -> None:
     assert np.asarray(mark.get_xydata()).tolist() == [[divider.thresholds["best_pld"], divider.best.value]]
     assert np.min(rounded.get_ydata()) >= divider.best.value - 1e-12
     assert np.asarray(dropped.get_ydata())[0] == pytest.approx(divider.pld.value)
+    precision, recall, average = (np.asarray(line.get_ydata()) for line in figure.axes[1].get_lines()[3:6])
+    row = found.rows("divider", [0.25])[0]
+    assert (precision[50], recall[50], average[50]) == (row["precision"], row["recall"], row["ap_chamfer"])
+    assert "recall" in " ".join(legend(figure))
     several = plot.confidence([found, mg.confidence(methods[1], samples=2)], names=NAMES)
     assert set(NAMES) <= set(legend(several))
     for wrong, message in (([], "at least one"), ([3], "expected a Confidence")):

@@ -48,7 +48,7 @@ def confidence(
         typer.Option(
             "--figure",
             metavar="FILE",
-            help="Also draw PLD over the threshold, and calibration (.png, .svg, .pdf).",
+            help="Also draw PLD, precision, recall and AP over the threshold, and calibration (.png, .svg, .pdf).",
             show_default=False,
         ),
     ] = None,

@@ -19,7 +19,11 @@ FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "ranges": ("ranges", (), "PLD over the distance from the ego"),
     "cutoffs": ("cutoffs", (), "PLD over the cutoff"),
     "calibration": ("calibration", ("metric", "threshold"), "the share of hits over the confidence"),
-    "confidence": ("confidence", (), "PLD over the threshold on the confidence, and calibration"),
+    "confidence": (
+        "confidence",
+        (),
+        "PLD, precision, recall and AP over the threshold on the confidence, and calibration",
+    ),
     "strip": ("strip", ("scene", "classes"), "the tracks of a scene over time"),
 }
 WITH_GEOMETRY = ("strip", "confidence")  # figures that need the evaluated files

@@ -81,20 +81,23 @@ class Canvas(NamedTuple):
         return self.figure
 
 
-def canvas(width: float, height: float, count: int = 1, *, ax: GivenAxes = None, share: bool = False) -> Canvas:
+def canvas(
+    width: float, height: float, count: int = 1, *, rows: int = 1, ax: GivenAxes = None, share: bool = False
+) -> Canvas:
     """Return ``count`` axes side by side, in a new figure or as given.
 
     Args:
         width: In inches, of a new figure.
         height: In inches, of a new figure.
         count: Number of axes.
+        rows: Number of rows of a new figure.
         ax: Axes to draw into. None makes a new figure.
         share: Whether all axes have the same values upwards.
     """
     if ax is not None:
         return given(ax, count)
     figure = Drawing(figsize=(width, height), layout="constrained", facecolor="white", edgecolor="white")
-    axes = figure.subplots(1, count, sharey=share, squeeze=False)[0].tolist()
+    axes = figure.subplots(rows, count // rows, sharey=share, squeeze=False).ravel().tolist()
     return Canvas(figure, axes, own=True)
 
 

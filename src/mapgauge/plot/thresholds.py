@@ -1,9 +1,9 @@
-"""Draws what ``mapgauge.confidence`` measured: PLD over the threshold, and reliability diagrams."""
+"""Draws what ``mapgauge.confidence`` measured: values over the threshold, and reliability diagrams."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ from mapgauge.calibration.operating import CRITERIA
 from mapgauge.calibration.result import ALL, Confidence, Target
 from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
+from mapgauge.metrics.table import METRICS, title_of
 from mapgauge.plot.canvas import GivenAxes, canvas
 from mapgauge.plot.style import INK, MARKERS, PALE, Style, dress, look, styled, word_of
 from mapgauge.results.results import Results
@@ -23,6 +24,7 @@ from mapgauge.typing import Floats
 
 HEIGHT = 2.4  # inches, of a figure
 GRID = np.linspace(0, 1, 201)
+LINES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")
 PANELS: dict[Target, str] = {"hit": "share of hits", "soft": "mean of 1 - SOSPA"}
 
 
@@ -45,38 +47,46 @@ def confidence(
     style: Style = "paper",
     ax: GivenAxes = None,
 ) -> Figure:
-    """Draw PLD over the threshold on the confidence, and two reliability diagrams.
+    """Draw PLD, precision, recall and AP over the threshold on the confidence, and two reliability diagrams.
 
     The first panel has PLD with confidences rounded at the threshold (solid; a point marks the best threshold) and with
-    predictions below it dropped (dashed). The others have the share of predictions that hit their truth and the mean of
-    1 - SOSPA over the confidence, with the expected calibration error. The figure shows the classes of a single method,
-    or the means over classes and all predictions of several methods.
+    predictions below it dropped (dashed). The second has precision (solid), recall (dashed) and the first AP of the
+    results (dotted) of the predictions that are kept. The others have the share of predictions that hit their truth and
+    the mean of 1 - SOSPA over the confidence, with the expected calibration error. The figure shows the classes of a
+    single method, or the means over classes and all predictions of several methods.
 
     Args:
         results: From ``mapgauge.confidence``, or results with their data; one for each method.
         names: Names of the methods; None uses the file names.
         title: Title above the figure.
         style: ``"paper"`` or ``"slides"``, which is larger.
-        ax: Axes to draw into, one for each of the three panels; None makes a new figure.
+        ax: Axes to draw into, one for each of the four panels; None makes a new figure.
     """
     entries = entries_of(results, names)
-    sheet = canvas(look().page, (HEIGHT + 0.3) * look().room, 1 + len(PANELS), ax=ax)
-    first, *others = sheet.axes
-    forms: list[tuple[Form, dict[str, Any]]] = [("rounded", {"linestyle": "-"}), ("dropped", {"linestyle": "--"})]
+    sheet = canvas(look().page, (2 * HEIGHT + 0.3) * look().room, 2 + len(PANELS), rows=2, ax=ax)
+    first, second, *others = sheet.axes
+    forms: list[Form] = ["rounded", "dropped"]
+    shares = _shares(entries)
     for entry in entries:
         levels = _levels(entry)
-        for form, line in forms:
-            first.plot(GRID, _mean(levels, form, GRID), color=entry.colour, linewidth=1.1, **line)
+        for form, line in zip(forms, LINES, strict=False):
+            first.plot(GRID, _mean(levels, form, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
         best = _best(entry)
         if best is not None:
             height = _mean(levels, "rounded", np.array([best]))
             first.plot([best], height, color=entry.colour, marker=entry.marker, markersize=4, linestyle="")
+        for key, line in zip(shares, LINES, strict=False):
+            second.plot(GRID, _mean_share(levels, key, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
     dress(first, "threshold on the confidence", "PLD" if entries[0].class_name else "PLD, mean over classes")
+    dress(second, "threshold on the confidence", ", ".join(shares.values()))
     first.set_xlim(0, 1)
+    second.set(xlim=(0, 1), ylim=(0, 1.02))
     draw_reliability(dict(zip(PANELS, others, strict=True)), entries)
     handles = [_handle(entry) for entry in entries]
-    handles += [Line2D([], [], color=INK, linewidth=1.1, label=form, **line) for form, line in forms]
-    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")], 6)
+    labels = [", ".join(filter(None, called)) for called in zip_longest(forms, shares.values())]
+    for line, label in zip(LINES, labels, strict=False):
+        handles.append(Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label))
+    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")], 7)
     sheet.entitle(title)
     return sheet.finished()
 
@@ -168,6 +178,30 @@ def _levels(entry: Entry) -> list[Levels]:
 def _mean(levels: Sequence[Levels], form: Form, thresholds: Floats) -> Floats:
     """Return the mean PLD over classes at some thresholds."""
     mean: Floats = np.mean([one.pld(form)[one.place(thresholds)] for one in levels], axis=0)
+    return mean
+
+
+def _shares(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the names of values between 0 and 1 over the threshold, by key. All methods have the average precision."""
+    known = [{key for levels in _levels(entry) for key in levels.ap} for entry in entries]
+    plain = [key for key in METRICS if all(key in keys for keys in known)]
+    return {"precision": "precision", "recall": "recall"} | {key: title_of(key) for key in plain[:1]}
+
+
+def _mean_share(levels: Sequence[Levels], key: str, thresholds: Floats) -> Floats:
+    """Return the mean of a value over the classes that have one, at some thresholds."""
+    columns = [getattr(one, key) if key in ("precision", "recall") else one.ap.get(key) for one in levels]
+    drawn = np.stack(
+        [
+            np.full(len(thresholds), np.nan) if column is None else np.asarray(column, float)[one.place(thresholds)]
+            for one, column in zip(levels, columns, strict=True)
+        ]
+    )
+    there = np.isfinite(drawn)
+    number = there.sum(axis=0)
+    mean: Floats = np.divide(
+        np.where(there, drawn, 0.0).sum(axis=0), number, out=np.full(len(number), np.nan), where=number > 0
+    )
     return mean
 
 
