@@ -392,7 +392,7 @@ def test_three_long_names_and_a_long_title_fit_on_the_page(methods: list[mg.Resu
 @pytest.mark.parametrize("chart", CHARTS)
 def test_charts_are_drawn_into_axes_of_the_caller(methods: list[mg.Results], chart: str) -> None:
     mine = Figure()
-    count = 3 if chart in ("precision_recall", "calibration", "confidence") else 1
+    count = {"precision_recall": 3, "calibration": 3, "confidence": 4}.get(chart, 1)
     axes = mine.subplots(1, count + 1)
     size = mine.get_size_inches().tolist()
     given = axes[0] if count == 1 else axes[:count]
