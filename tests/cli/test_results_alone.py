@@ -44,7 +44,7 @@ def test_options_need_not_be_given_again(call: Run, folder: Path) -> None:
     assert lost.returncode == 1
     assert lost.stderr == (
         "mapgauge: turned.geojson: no such file. Give --predictions and --truth to report, or the files of predictions "
-        "and truth to show\n"
+        "and truth to show, why or confidence\n"
     )
 
 

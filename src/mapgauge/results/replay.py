@@ -23,7 +23,7 @@ _SIDES = ("predictions", "truth")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
-    "Give --predictions and --truth to report, or the files of predictions and truth to show",
+    "Give --predictions and --truth to report, or the files of predictions and truth to show, why or confidence",
 )
 
 
