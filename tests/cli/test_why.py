@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-from mapgauge.cli import evaluate
+import mapgauge as mg
+from mapgauge.cli import evaluate, summary
 from mapgauge.metrics.causes import CAUSES
 from mapgauge.results.results import Results
 
@@ -67,6 +68,19 @@ def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkey
             "most of the PLD" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", option).stdout
         )
     assert "most of the PLD" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
+
+
+def test_evaluate_names_the_commands_for_what_it_leaves_out(
+    call: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("good.json", "truth.geojson"):
+        mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
+    streamed = call("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", cwd=tmp_path).stdout
+    monkeypatch.setattr(summary, "MOST", 10)
+    large = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    assert [text.count(f"\n{summary.LATER}\n") for text in (streamed, large)] == [1, 1]
+    assert "most of the PLD" not in streamed + large
+    assert summary.LATER not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
 
 
 def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:

@@ -218,9 +218,9 @@ def evaluate(
         if target is not None:
             kept.save(target, geometry="original" if with_geometry else None)
         wrong = any(finding.level == "error" for finding in found.findings)
-        in_full = not (silent or brief or streamed or wrong)
+        in_full = not (silent or brief or wrong)
         if in_full and not first_run:
-            lines.append(in_words(found, workers))
+            lines.append(in_words(found, workers, streamed=streamed))
         last = len(results) == len(runs) - 1  # the data of others take memory for nothing
         results.append(kept if page or streamed or last else kept.without_data())
         if page:

@@ -18,6 +18,7 @@ IN_WORDS = ("completeness", "causes")  # metrics of the lines after the tables
 # Predictions up to which the lines after the tables are computed. They take about 0.6 of the time of the evaluation: at
 # this number a fifth of the time of the whole command with 450,000 predictions.
 MOST = 100_000
+LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
 
 
 def titled(key: str) -> str:
@@ -127,13 +128,20 @@ def metrics_in_words(protocol: "Protocol", metrics: Sequence[str], predictions: 
     return tuple(name for name in IN_WORDS if name not in metrics)
 
 
-def in_words(results: "Results", workers: int | None = None) -> list[str]:
-    """Return lines that say what the values mean. There are none without PLD, or if they would take many seconds."""
+def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
+    """Return lines that say what the values mean. There are none without PLD.
+
+    Args:
+        results: The results.
+        workers: Number of threads. If None, the number of processors.
+        streamed: Whether the geometry is not in memory. Then, and if the lines would take many seconds, one line names
+            the commands that print them.
+    """
     protocol = results.protocol
     if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
         return []
-    if len(results.scores.confidence) > MOST:
-        return []
+    if streamed or len(results.scores.confidence) > MOST:
+        return [LATER]
     return [line for line in (_why(results, workers), _rounding(results, workers)) if line]
 
 
