@@ -165,7 +165,10 @@ def _why(results: "Results", workers: int | None) -> str:
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print the lines of each method, with its name if there are several."""
+    """Print the lines of each method, with its name if there are several. ``LATER`` is printed once."""
+    if any(LATER in of_method for of_method in lines):
+        say(LATER)
+        lines = [[line for line in of_method if line != LATER] for of_method in lines]
     for name, of_method in zip(names, lines, strict=False):
         for line in of_method:
             say((f"{name}: " if len(names) > 1 else "") + line, indent="  ")
