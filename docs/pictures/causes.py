@@ -20,7 +20,7 @@ SCENES: dict[str, tuple[list[Any], list[tuple[Any, float]], list[tuple[Any, floa
     "fragment": ([_LINE], [([[0, 0], [7, 0]], 1.0), ([[7.5, 0], [14, 0]], 1.0)], []),
     "merge": ([[[0, 0], [7, 0]], [[7.5, 0], [14, 0]]], [(_LINE, 1.0)], []),
     "duplicate": ([_LINE], [(_LINE, 1.0), ([[0, 0.5], [14, 0.5]], 0.5)], []),
-    "wrong_class": ([_LINE], [], [(_LINE, 1.0)]),
+    "wrong_class": ([_LINE], [], [([[0, 0.5], [14, 0.5]], 1.0)]),
     "background": ([], [([[0, 0], [14, 0]], 0.2)], []),
     "missed": ([_LINE], [], []),
     "under_confident": ([_LINE], [(_LINE, 0.4)], []),
@@ -52,7 +52,7 @@ def draw_causes() -> Drawing:
     drawing.text(
         24,
         34,
-        "wide: truth    thin: predictions, with their confidence if it is not 1; grey: another class",
+        "wide: truth; thin: predictions, with their confidence if it is not 1; thin and black: of another class",
         13.5,
         GREY,
     )
@@ -66,12 +66,12 @@ def draw_causes() -> Drawing:
         true, dividers, boundaries = SCENES[name]
         for points in true:
             drawing.curve(origin + np.array(points) * [SCALE, -SCALE], TRUTH, 7)
-        for colour, found in ((PREDICTION, dividers), (GREY, boundaries)):
+        for colour, found in ((PREDICTION, dividers), (INK, boundaries)):
             for points, sure in found:
                 line = origin + np.array(points) * [SCALE, -SCALE]
                 drawing.curve(line, colour, 2.4)
                 for at in line[[0, -1]]:
                     drawing.dot(at, 3.4, colour)
                 if sure < 1:
-                    drawing.text(line[-1][0] - 18, line[-1][1] + 18, f"{sure:g}", 12, colour)
+                    drawing.text(line[-1][0] - 18, line[-1][1] - 9, f"{sure:g}", 12, colour)
     return drawing
