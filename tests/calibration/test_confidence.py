@@ -206,6 +206,9 @@ def test_invalid_input(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> No
     ):
         with pytest.raises(InvalidInput):
             mg.confidence(results, **wrong)
+    with pytest.raises(InvalidInput, match="bins must be a whole number of at least 1, got 0"):
+        mg.confidence(results, bins=0)
+    assert len(mg.confidence(results, bins=1, samples=2).calibration["all"]["hit"].number) == 1
     with pytest.raises(InvalidInput, match="got list"):
         mg.confidence([results])  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="no class 'road'"):

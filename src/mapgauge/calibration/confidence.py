@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.arguments import check_count, check_cutoff
+from mapgauge.arguments import check_cutoff, check_whole
 from mapgauge.calibration.levels import Levels, levels_of
 from mapgauge.calibration.operating import ClassConfidence, class_confidence, hits_of, recalibrate
 from mapgauge.calibration.reliability import BINS, Reliability, reliability_of
@@ -71,7 +71,7 @@ def confidence(
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
     if not isinstance(seed, int) or seed < 0:
         raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
-    count, length = check_count(bins), cutoff_of(results, cutoff)
+    count, length = check_whole("bins", bins, 1), cutoff_of(results, cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
     ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))

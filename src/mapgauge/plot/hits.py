@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from mapgauge.arguments import check_count
+from mapgauge.arguments import check_whole
 from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.average_precision import curve, envelope
@@ -146,7 +146,7 @@ def calibration(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = several(results, names)
-    count = check_count(bins)
+    count = check_whole("bins", bins, 1)
     if metric == PLD.name:
         if threshold is not None:
             raise InvalidInput(f"threshold: {metric} has none, got {threshold!r}")
