@@ -45,6 +45,13 @@ def test_pairs_up_to_the_interval_count_for_every_anchor() -> None:
     assert found["mas_localisation"] == pytest.approx(1 - np.mean(steps) / 15)
 
 
+def test_all_lines_of_one_track_count() -> None:
+    truth = scene([[("g", 0.0, 1.0), ("g", 10.0, 1.0)]] * 2, truth=True, poses=standing(2))
+    lines = [[("", 0.0, 0.9), ("", 10.0, 0.9)], [("", 0.6, 0.9), ("", 11.5, 0.9)]]
+    found = mg.evaluate(replace(scene(lines), track=None), truth, PROTOCOL).mean
+    assert found["mas_localisation"] == pytest.approx(1 - np.mean([0.6, 1.5]) / 15)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
