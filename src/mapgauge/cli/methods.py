@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import typer
 
 from mapgauge.cli.output import progress, warn_of
-from mapgauge.cli.parsing import Texts, place, refuse
+from mapgauge.cli.parsing import Texts, refuse
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.results_files import all_results, check_one_protocol, each_results, load_all
+from mapgauge.cli.results_files import all_results, check_one_protocol, check_there, each_results, load_all
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,14 +36,10 @@ def given_options(context: typer.Context, names: Sequence[str]) -> list[str]:
 
 def results_or_sides(files: list[Path]) -> tuple[bool, list[Path]]:
     """Return whether files are results, and the files: all results, or predictions and then the truth."""
-    from mapgauge.files.source import Content
-
-    for file in files:
-        if file == place(file) and not file.exists():
-            Content(file)  # says that there is no such file
     if all_results(files):
         return True, each_results(files)
     if len(files) < 2:
+        check_there(files[0])
         refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
     return False, files
 

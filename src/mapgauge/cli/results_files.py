@@ -38,8 +38,17 @@ def all_results(paths: Sequence[Path]) -> bool:
     there = [is_results(path) or _is_folder_of_results(path) for path in paths]
     if any(there) and not all(there):
         results, other = paths[there.index(True)], paths[there.index(False)]
+        check_there(other)
         refuse("RESULTS", f"give results or predictions and truth, not both. {results} is results, {other} is not")
     return all(there)
+
+
+def check_there(path: Path) -> None:
+    """Raise an error for a path that does not exist, which is no URL."""
+    from mapgauge.files.source import Content
+
+    if place(path) is path and not path.exists():
+        Content(path)
 
 
 def _is_folder_of_results(path: Path) -> bool:
