@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,6 +234,26 @@ def test_the_solver_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     assert distance(truth, truth, switch_cost=0).value == 0
     with pytest.raises(mg.MissingDependency, match=r"needs highspy. Install it with: pip install 'mapgauge\[links\]'"):
         distance(truth, truth, switch_cost=0.5)
+
+
+def test_one_frame_has_the_pld_of_the_same_settings() -> None:
+    ring = np.array([[0, 0], [6, 0], [6, 4], [0, 4], [0, 0.3]])
+    lines: list[Any] = [[[0, 0.7], [9, 0.7]], np.roll(ring[:4], 1, axis=0)]
+    truth: list[Any] = [[[9, 0], [0, 0]], ring]
+    sides = [[{str(k): points for k, points in enumerate(side)}] for side in (lines, truth)]
+    values = set()
+    chosen: list[dict[str, Any]] = [
+        {},
+        {"cutoff": 0.8},
+        {"directed": True},
+        {"closed": True},
+        {"closed_tolerance": 0.5},
+    ]
+    for settings in chosen:
+        expected = mg.pld(lines, truth, **settings).value
+        assert mg.track_pld(*sides, **settings).value == pytest.approx(expected, rel=1e-12)
+        values.add(round(expected, 9))
+    assert len(values) == 5
 
 
 def test_empty_sides() -> None:
