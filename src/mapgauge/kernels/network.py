@@ -58,18 +58,17 @@ def fill_savings(x, y, blocks, weight, cutoff, saving):
     limit = 1.001 * cutoff * cutoff  # a square root is needed only for pairs that may be near
     for b in range(len(blocks)):
         block = blocks[b]
-        c = block[6]
-        for i in range(block[0], block[0] + block[1]):
-            for j in range(block[3], block[3] + block[4]):
-                square = 0.0
-                for z in range(len(x)):
-                    difference = x[z, i] - y[z, j]
-                    square += difference * difference
-                if square < limit:
-                    distance = math.sqrt(square)
-                    if distance < cutoff:
-                        saving[c] = weight[b] * (1.0 - distance / cutoff)
-                c += 1
+        width = block[4]
+        for i in range(block[1]):
+            row = saving[block[6] + i * width : block[6] + (i + 1) * width]
+            for z in range(len(x)):
+                at, other = x[z, block[0] + i], y[z, block[3] : block[3] + width]
+                for j in range(width):
+                    difference = at - other[j]
+                    row[j] += difference * difference
+            for j in range(width):
+                distance = math.sqrt(row[j]) if row[j] < limit else cutoff
+                row[j] = weight[b] * (1.0 - distance / cutoff) if distance < cutoff else 0.0
 
 
 @jit
@@ -78,7 +77,15 @@ def turned(block, i, j, a, b):
     k, l = i + a - b, j + a + b  # noqa: E741
     if (not block[2] and (k < 0 or k >= block[1])) or (not block[5] and (l < 0 or l >= block[4])):
         return -1, -1
-    return k % block[1], l % block[4]
+    while k < 0:  # faster than a remainder
+        k += block[1]
+    while k >= block[1]:
+        k -= block[1]
+    while l < 0:
+        l += block[4]  # noqa: E741
+    while l >= block[4]:
+        l -= block[4]  # noqa: E741
+    return k, l
 
 
 @jit
