@@ -141,6 +141,8 @@ def fill_programme(
 ):
     """Write columns as the linear programme has them, and number the rows that are new.
 
+    Two columns follow for each new row of an entry: what the entry is above 0, and what it is below.
+
     Args:
         cell_start: ``(columns + 1,)``, where the cells of each column begin.
         points: ``(cells, 2)``.
@@ -153,12 +155,12 @@ def fill_programme(
         row: The row of each point of both sides, then of each entry, or -1; read and written.
         times: ``(points of both sides,)``, zeros before and after: how often a column has each point.
         place: Written: the points and entries of the new rows.
-        start: ``(columns + 1,)``, written.
+        start: Written: where the rows of each column begin, and the end of the last one.
         index: Written: the rows of each column.
         value: Written.
 
     Returns:
-        Number of new rows.
+        The numbers of new rows and of columns.
     """
     new = at = 0
     for k in range(len(cell_start) - 1):
@@ -184,8 +186,16 @@ def fill_programme(
                 new += 1
             index[at], value[at] = row[p], number
             at += 1
-    start[len(cell_start) - 1] = at
-    return new
+    columns = len(cell_start) - 1
+    for r in range(new):
+        if place[r] >= every:
+            for sign in (-1.0, 1.0):
+                start[columns] = at
+                index[at], value[at] = rows + r, sign
+                columns += 1
+                at += 1
+    start[columns] = at
+    return new, columns
 
 
 @jit

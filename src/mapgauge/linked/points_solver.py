@@ -91,38 +91,34 @@ class PointsSolver:
     def add(self, columns: Columns) -> None:
         """Add columns."""
         count, size = len(columns), 2 * len(columns.cell) + len(columns.entry)
-        place, start = np.empty(size, np.int64), np.empty(count + 1, np.int32)
-        index, value = np.empty(size, np.int32), np.empty(size)
-        new = kernels.network.fill_programme(
+        most = count + 2 * len(columns.entry)  # with the columns of entries
+        place, start = np.empty(size, np.int64), np.empty(most + 1, np.int32)
+        index, value = np.empty(size + most, np.int32), np.empty(size + most)
+        new, every = kernels.network.fill_programme(
             *(columns.cell_start, columns.points, columns.start, columns.entry, columns.value),
             *(self._points[0], sum(self._points), len(self._place)),
             *(self._row, self._times, place, start, index, value),
         )
-        size, places = int(start[-1]), place[:new]
+        size, places = int(start[every]), place[:new]
+        lower, upper = np.full(new, -np.inf), np.ones(new)
+        upper[places < self._points[0]] += self._slack
         entries = places >= sum(self._points)
-        lower = np.where(entries, 0.0, -np.inf)
-        upper = np.where(entries, 0.0, np.where(places < self._points[0], 1.0 + self._slack, 1.0))
-        terms = np.flatnonzero(entries).astype(np.int32) + np.int32(len(self._place))
+        lower[entries] = upper[entries] = 0.0
         none = np.empty(0, np.int32)
         self._solver.addRows(new, lower, upper, 0, np.zeros(new, np.int32), none, np.empty(0))
         self._place = np.concatenate([self._place, places])
         self._marked[places[entries] - sum(self._points)] = True
         if self._variables:
             self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        slacks = 2 * len(terms)
+        cost = np.full(every, self._cost)
+        cost[:count] = -columns.saving
         self._solver.addCols(
-            slacks + count,
-            np.concatenate([np.full(slacks, self._cost), -columns.saving]),
-            np.zeros(slacks + count),
-            np.full(slacks + count, np.inf),
-            slacks + size,
-            np.concatenate([np.arange(slacks, dtype=np.int32), slacks + start[:-1]]),
-            np.concatenate([np.repeat(terms, 2), index[:size]]),
-            np.concatenate([np.tile([-1.0, 1.0], len(terms)), value[:size]]),
+            *(every, cost, np.zeros(every), np.full(every, np.inf)),
+            *(size, start[:every], index[:size], value[:size]),
         )
-        variable = self._variables + slacks + np.arange(count)
+        variable = self._variables + np.arange(count)
         self._variable = np.concatenate([self._variable, variable])
-        self._variables += slacks + count
+        self._variables += every
         if self._binary:
             at = variable.astype(np.int32)
             self._solver.changeColsBounds(count, at, np.zeros(count), np.ones(count))
