@@ -14,6 +14,8 @@ MAPGAUGE_SOAK_SECONDS ?= 3600
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
 
+# Tests start hundreds of processes. Each would compile every module again where bytecode is not written.
+test: export PYTHONDONTWRITEBYTECODE =
 test: lint types .venv/tested
 	$(BIN)/python -m pytest -n 2 -q
 
@@ -22,7 +24,7 @@ lint: .venv/tested
 	$(BIN)/ruff format --check .
 
 types: .venv/tested
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 
 docs: .venv/docs
 	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs site
