@@ -9,9 +9,10 @@ in any way. They get them in proportion to what they save at most, so that few o
 
 Around rings, too many segments are alike. There the programme begins with the pairs of good runs. The near pairs of
 segments and rectangles that pay are columns by themselves. A pair beyond the cutoff saves nothing, but an assignment
-that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one column.
+that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one column. Few of
+them are used and they slow the solver down, so only the best ones of each pair of lines are added.
 
-If nothing pays, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
+If nothing pays, or if a round of a large problem hardly raises the total, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
 saves, these prices prove the solution. Otherwise a few pairs are added, or the solution is not proven.
 """
 
