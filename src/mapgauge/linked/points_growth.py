@@ -12,8 +12,9 @@ segments and rectangles that pay are columns by themselves. A pair beyond the cu
 that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one column. Few of
 them are used and they slow the solver down, so only the best ones of each pair of lines are added.
 
-If nothing pays, or if a round of a large problem hardly raises the total, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
-saves, these prices prove the solution. Otherwise a few pairs are added, or the solution is not proven.
+If nothing pays, or if a round of a large problem hardly raises the total, the prices are completed: every link of every
+pair of lines gets one. If no pair costs less than it saves, these prices prove the solution. Otherwise a few pairs are
+added, or the solution is not proven.
 """
 
 import math
