@@ -121,12 +121,12 @@ def _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides):
 
 
 @jit
-def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, sides, columns):
+def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, every, sides, columns):
     """Find rectangles of cells that pay. Returns the number of new columns.
 
     If the direction of lines does not matter, cells on parallel diagonals can share their ends: only the four corners
-    of a rectangle cost something. The near cells of a rectangle become columns. The arguments are those of
-    ``find_segments``. ``sides`` is room for four numbers.
+    of a rectangle cost something. The near cells of a rectangle become columns, and all others if ``every`` is
+    true. The arguments are those of ``find_segments``. ``sides`` is room for four numbers.
     """
     count = 0
     done[0] = 0
@@ -143,7 +143,7 @@ def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, 
                 p, q = turned(block, i, j, a, across)
                 at = block[6] + p * block[4] + q
                 done[0, at] = 1
-                if pays and saving[at] > 0.0 and not chosen[at] and count < len(columns):
+                if pays and (every or saving[at] > 0.0) and not chosen[at] and count < len(columns):
                     chosen[at] = True
                     row = columns[count]
                     row[0], row[1], row[2], row[3], row[4] = b, p, q, 1, 1

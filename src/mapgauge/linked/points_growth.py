@@ -35,7 +35,7 @@ FEW = 60  # whole segments and rectangles that are added at once; if there are m
 EACH = 8  # of them
 STRETCHES = 8  # stretches beyond the cutoff of each block that are added at once
 STAYS = 1e-5  # the last round raises the total by no more than this share
-ALL = 10_000  # pairs of points up to which there are more rounds as long as anything pays
+ALL = 10_000  # pairs of points up to which everything that pays is added
 PROOFS = 4  # how often pairs without a valid price are added
 LARGE = 40  # how many of them there may be
 LOOKS = 2000  # pairs that are looked at to complete the prices, or the number of near pairs if that is larger
@@ -58,6 +58,11 @@ class Component:
     def has_rings(self) -> bool:
         """Whether the second side has rings."""
         return bool(self.blocks[:, 5].any())
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many cells to add all that pays."""
+        return self.cells > ALL
 
     @property
     def second(self) -> int:
@@ -139,12 +144,14 @@ class _Cells:
         count: int = kernels.network_pricing.find_segments(
             *both, component.directed, component.second, *given, self._gains, more[:MOST]
         )
-        far = np.flatnonzero(np.isfinite(self._gains[:count]))
-        chosen = np.ones(count, np.bool_)
-        chosen[far] = _best_of_each(more[far, 0], self._gains[far], STRETCHES)
-        count = _keep(more, chosen)
+        if component.is_large:
+            far = np.flatnonzero(np.isfinite(self._gains[:count]))
+            chosen = np.ones(count, np.bool_)
+            chosen[far] = _best_of_each(more[far, 0], self._gains[far], STRETCHES)
+            count = _keep(more, chosen)
         if not component.directed:
-            count += kernels.network_pricing.find_rectangles(*both, *given, self._sides, more[count:])
+            every = not component.is_large
+            count += kernels.network_pricing.find_rectangles(*both, *given, every, self._sides, more[count:])
         return count
 
 
@@ -248,12 +255,12 @@ def grow(
     way.add(columns[0])
     solver = PointsSolver(columns[0], sizes, component.entries, half)
     more = np.empty((MOST + sum(sizes), 5), np.int64)
-    bound, total, proofs, large = np.inf, -np.inf, 0, component.cells > ALL
+    bound, total, proofs = np.inf, -np.inf, 0
     for _ in range(ROUNDS):
         solver.solve()
         prices = solver.prices()
         worth = math.fsum([*prices.first.tolist(), *prices.second.tolist()])
-        stays = large and worth <= total + STAYS * (1.0 + worth)
+        stays = component.is_large and worth <= total + STAYS * (1.0 + worth)
         total = max(total, worth)
         given = half, *way.spread(prices.first, prices.second), prices.marked, prices.entry
         count = way.find(*given, more)
