@@ -9,12 +9,18 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-report bench-cold bench-against clean
+.PHONY: demo test pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-report bench-cold bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
 
-test: lint types .venv/tested
+# Tests start hundreds of processes. Each would compile every module again where bytecode is not written.
+test: export PYTHONDONTWRITEBYTECODE =
+# mypy takes a minute of one processor when it runs for the first time, so it runs beside the tests.
+test: lint .venv/tested
+	@$(MAKE) --no-print-directory --jobs 2 types pytest
+
+pytest: .venv/tested
 	$(BIN)/python -m pytest -n 2 -q
 
 lint: .venv/tested
@@ -26,6 +32,7 @@ types: .venv/tested
 
 docs: .venv/docs
 	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs site
+	$(BIN)/python -m tools.check_site docs site
 	@echo "Open this in a browser: site/index.html"
 
 fuzz: .venv/tested

@@ -2,12 +2,9 @@
 
 import gzip
 import importlib
-import importlib.util
-import io
 import re
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import ModuleType
@@ -16,12 +13,13 @@ import pytest
 from docs.conf import LISTS, contents_of, fields_of
 from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
+from tests.commands import check, consoles_of, said
 from tests.evaluation import twin
 from tests.metrics.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
+from tools.check_site import faults
 
 import mapgauge as mg
-from mapgauge.cli import main
 from mapgauge.kernels import reference
 from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS, Protocol
 
@@ -119,11 +117,6 @@ def test_the_page_of_protocols_explains_every_setting() -> None:
     assert table("| setting | default | what |", rows) in text_of(DOCS / "reference/protocols.md")
 
 
-def consoles_of(page: Path) -> list[tuple[str, str]]:
-    """The commands on a page, each with what it is said to print."""
-    return re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", text_of(page), re.M)
-
-
 def names_of(module: ModuleType) -> list[str]:
     """What a module offers: what it lists, or else what it defines."""
     defined = [name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
@@ -168,22 +161,6 @@ def test_the_table_of_equations_has_every_equation_and_a_test_for_each() -> None
     assert {int(number) for pair in numbers for number in pair if number} == set(range(1, 14))
     for row in rows:
         assert all("`" in cell for cell in row[3:6]), row
-
-
-def said(command: str, folder: Path) -> str:
-    """What a command prints in a folder, messages included; in this process, which is much faster than in its own."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        io.StringIO() as heard,
-        redirect_stdout(heard),
-        redirect_stderr(heard),
-    ):
-        patch.chdir(folder)
-        patch.setattr("sys.argv", ["mapgauge", *command.split()])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code, heard.getvalue()
-        return heard.getvalue()
 
 
 @pytest.fixture(scope="session")
@@ -237,29 +214,34 @@ def test_the_commands_for_lane_graphs_print_what_the_page_says(tmp_path: Path) -
 
 
 def check_commands(folder: Path, page: str) -> None:
-    """Run the commands of a page. A line of three dots stands for any lines. Commands may need those before them."""
+    """Run the commands of a page. They may need those before them."""
     examples = consoles_of(DOCS / f"{page}.md")
     assert examples
     for command, expected in examples:
-        parts = [re.escape(part) for part in expected.split("...\n")]
-        words = said(command, folder)
-        assert re.fullmatch("(?:.*\n)*".join(parts), words), f"{command}\n{words}"
+        check(said(command, folder), expected, command)
 
 
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    for package in ("sphinx", "myst_parser", "furo"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: make docs")
-    built = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (built.returncode, built.stderr) == (0, "")
-    pages = sorted(tmp_path.rglob("*.html"))
-    assert len(pages) >= len(PAGES)
-    for page in pages:
-        tags = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", text_of(page))
-        assert not [tag for tag in tags if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", tag)]
-    assert "<math" in text_of(tmp_path / "explanation/sospa.html")
+def test_the_check_of_the_site_finds_faults(tmp_path: Path) -> None:
+    """`make docs` runs it on the pages that it has built, and warnings of Sphinx are errors there."""
+    docs, site = tmp_path / "docs", tmp_path / "site"
+    for folder in (docs / "how-to", site / "how-to"):
+        folder.mkdir(parents=True)
+    (docs / "index.md").write_text("# One\n\n$$\na + b\n$$\n")
+    (docs / "how-to" / "two.md").write_text("# Two\n")
+    first = '<link href="style.css"><a href="https://example.org">elsewhere</a><script src="../a.js"></script>'
+    (site / "index.html").write_text(f"{first}<math></math>")
+    (site / "how-to" / "two.html").write_text("<img src='data:image/png;base64,//8='>")
+    assert faults(docs, site) == []
+    (site / "index.html").write_text(first)
+    (site / "how-to" / "two.html").unlink()
+    tags = [
+        '<script async src="https://example.org/a.js">',
+        "<link href=//example.org/a.css>",
+        "<img src='http://a/b'>",
+    ]
+    (site / "search.html").write_text("\n".join(tags))
+    assert faults(docs, site) == [
+        f"how-to/two.html: expected a page made from {docs / 'how-to' / 'two.md'}, got no file",
+        "index.html: expected equations as MathML, got none",
+        *[f"search.html: loads something from elsewhere: {tag}" for tag in tags],
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import UNWANTED
 
 import mapgauge as mg
 from mapgauge.cli import main
@@ -19,8 +20,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def environment() -> dict[str, str]:
     """That of the tests, without what a terminal or a person may have set."""
-    unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "MPLBACKEND", "DISPLAY")
-    return {key: value for key, value in os.environ.items() if key not in unwanted} | {"PYTHONIOENCODING": "utf-8"}
+    return {key: value for key, value in os.environ.items() if key not in UNWANTED} | {"PYTHONIOENCODING": "utf-8"}
 
 
 @pytest.fixture(scope="session")

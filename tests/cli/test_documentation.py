@@ -1,17 +1,15 @@
 """The page of the command line shows what the commands really print."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import environment
+from tests.commands import check, consoles_of, said
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-EXAMPLES = re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", PAGE.read_text(encoding="utf-8"), re.M)
+EXAMPLES = consoles_of(PAGE)
 DEMO = EXAMPLES[0][0]  # writes the files that the other examples read
 
 
@@ -28,25 +26,9 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
         for word in command.split():
             if word in writers and f"-o {word}" not in command:
                 run(writers[word])
-        return _printed(command, folder)
+        return said(command, folder)
 
     return run
-
-
-def _printed(command: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "mapgauge", *command.split()],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def test_the_page_has_an_example_of_every_command() -> None:
@@ -59,9 +41,7 @@ def test_the_page_has_an_example_of_every_command() -> None:
 
 @pytest.mark.parametrize(("command", "expected"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
 def test_the_example_prints_what_the_page_says(printed: Callable[[str], str], command: str, expected: str) -> None:
-    """A line of three dots stands for any lines."""
-    parts = [re.escape(part) for part in expected.split("...\n")]
-    assert re.fullmatch("(?:.*\n)*".join(parts), printed(command))
+    check(printed(command), expected, command)
 
 
 def test_the_tests_in_the_table_of_robustness_exist() -> None:

@@ -6,9 +6,9 @@ The advice is text in the modules of the package. The table says which commands 
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import pytest
 import typer
 
 import mapgauge
@@ -58,21 +58,24 @@ def options_by_command() -> dict[str, set[str]]:
     return found
 
 
-def texts() -> Iterator[tuple[str, int, str]]:
-    """Yield all texts in the modules that are no docstrings. The parts of an f-string are one text."""
+@cache
+def texts() -> list[tuple[str, int, str]]:
+    """Return all texts in the modules that are no docstrings. The parts of an f-string are one text."""
+    found = []
     for path in sorted(ROOT.rglob("*.py")):
         module = path.relative_to(ROOT).as_posix()
         if module.startswith(WITHOUT_ADVICE):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        whole = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        whole |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        whole = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        whole |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
             if isinstance(node, ast.JoinedStr):
                 parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
-                yield module, node.lineno, "".join(map(str, parts))
+                found.append((module, node.lineno, "".join(map(str, parts))))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in whole:
-                yield module, node.lineno, node.value
+                found.append((module, node.lineno, node.value))
+    return found
 
 
 def advised() -> Iterator[tuple[str, str, str]]:
@@ -87,18 +90,11 @@ def advised() -> Iterator[tuple[str, str, str]]:
                 yield f"{module}:{line}", found[0], command
 
 
-ADVISED = sorted(set(advised()))
-
-
-def test_advice_is_found() -> None:
-    assert len({where for where, _, _ in ADVISED}) > 30
-    assert {"--rotate", "--crop", "--ignore-unknown", "--resume", "--rules"} <= {option for _, option, _ in ADVISED}
-
-
-@pytest.mark.parametrize("command", sorted({command for _, _, command in ADVISED}))
-def test_advised_options_exist_in_the_command_that_prints_them(command: str) -> None:
-    options = options_by_command()[command]
-    wrong = [f"{where}: {option}" for where, option, by in ADVISED if by == command and option not in options]
+def test_advised_options_exist_in_the_commands_that_print_them() -> None:
+    found, options = set(advised()), options_by_command()
+    assert len({where for where, _, _ in found}) > 30
+    assert {"--rotate", "--crop", "--ignore-unknown", "--resume", "--rules"} <= {option for _, option, _ in found}
+    wrong = [f"{where}: {option} of {by}" for where, option, by in sorted(found) if option not in options[by]]
     assert not wrong
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from mapgauge.scoring.score import score as score_block
 LINE = [[0, 0], [9, 0]]
 TRUTH = mg.MapFrames.of({"a": {"divider": [LINE]}, "b": {"divider": [LINE]}})
 SURE = TRUTH.with_confidence(1)
-RESULTS = mg.evaluate(SURE, TRUTH)
 Action = Callable[[], object]
+
+
+@cache
+def results() -> mg.Results:
+    return mg.evaluate(SURE, TRUTH)
 
 
 def refused(action: Action, *words: str) -> None:
@@ -141,13 +146,13 @@ def test_sixteen_thresholds_all_count_and_more_are_refused() -> None:
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (lambda: RESULTS.frames("mAP"), ["no column 'mAP'", "token", "pld", "hits:ap_chamfer@0.5"]),
-        (lambda: RESULTS.frames(class_name="lane"), ["no class 'lane'", "divider"]),
-        (lambda: RESULTS.by(), ["cannot group by 'scene': no scenes are known"]),
-        (lambda: RESULTS.by("weather"), ["cannot group by 'weather'"]),
-        (lambda: RESULTS.by({"a": 1}), ["1 tokens have no group (first: b)"]),
-        (lambda: RESULTS.assignment("z"), ["no frame 'z'"]),
-        (lambda: RESULTS.assignment("a", cutoff=0), ["cutoff", "0"]),
+        (lambda: results().frames("mAP"), ["no column 'mAP'", "token", "pld", "hits:ap_chamfer@0.5"]),
+        (lambda: results().frames(class_name="lane"), ["no class 'lane'", "divider"]),
+        (lambda: results().by(), ["cannot group by 'scene': no scenes are known"]),
+        (lambda: results().by("weather"), ["cannot group by 'weather'"]),
+        (lambda: results().by({"a": 1}), ["1 tokens have no group (first: b)"]),
+        (lambda: results().assignment("z"), ["no frame 'z'"]),
+        (lambda: results().assignment("a", cutoff=0), ["cutoff", "0"]),
         (lambda: mg.evaluate(SURE, TRUTH, "maptr").assignment("a"), ["has no cutoff", "cutoff="]),
     ],
 )
@@ -166,18 +171,18 @@ def test_frames_sort_by_any_of_their_columns() -> None:
     ("action", "words"),
     [
         (lambda: mg.compare([]), ["no results to compare"]),
-        (lambda: mg.compare([RESULTS, other("paper-100x50")]), ["0 and 1", "different settings", "paper-100x50"]),
-        (lambda: mg.compare([RESULTS, RESULTS, other(metrics=["pld"])]), ["0 and 2", "metrics"]),
-        (lambda: mg.compare([RESULTS, RESULTS.of_frames([0])]), ["0 and 1 differ in 1 frames", "same truth"]),
-        (lambda: mg.compare([RESULTS, RESULTS], names=["a"]), ["names must be 2 different strings"]),
-        (lambda: mg.compare([RESULTS, RESULTS], names=["a", "a"]), ["names must be 2 different strings"]),
-        (lambda: mg.compare([RESULTS], samples=0), ["samples must be at least 1", "0"]),
-        (lambda: mg.compare([RESULTS], samples=1.5), ["samples", "1.5"]),  # type: ignore[arg-type]
-        (lambda: mg.compare([RESULTS], level=1), ["level between 0 and 1", "1"]),
-        (lambda: mg.compare([RESULTS], level="95 %"), ["level between 0 and 1", "95 %"]),  # type: ignore[arg-type]
-        (lambda: mg.compare(RESULTS), ["results"]),  # type: ignore[arg-type]
-        (lambda: mg.compare([RESULTS], samples=3).table(["mAP"]), ["mAP", "pld"]),
-        (lambda: mg.compare([RESULTS], samples=3).table(class_name="lane"), ["lane", "divider"]),
+        (lambda: mg.compare([results(), other("paper-100x50")]), ["0 and 1", "different settings", "paper-100x50"]),
+        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and 2", "metrics"]),
+        (lambda: mg.compare([results(), results().of_frames([0])]), ["0 and 1 differ in 1 frames", "same truth"]),
+        (lambda: mg.compare([results(), results()], names=["a"]), ["names must be 2 different strings"]),
+        (lambda: mg.compare([results(), results()], names=["a", "a"]), ["names must be 2 different strings"]),
+        (lambda: mg.compare([results()], samples=0), ["samples must be at least 1", "0"]),
+        (lambda: mg.compare([results()], samples=1.5), ["samples", "1.5"]),  # type: ignore[arg-type]
+        (lambda: mg.compare([results()], level=1), ["level between 0 and 1", "1"]),
+        (lambda: mg.compare([results()], level="95 %"), ["level between 0 and 1", "95 %"]),  # type: ignore[arg-type]
+        (lambda: mg.compare(results()), ["results"]),  # type: ignore[arg-type]
+        (lambda: mg.compare([results()], samples=3).table(["mAP"]), ["mAP", "pld"]),
+        (lambda: mg.compare([results()], samples=3).table(class_name="lane"), ["lane", "divider"]),
     ],
 )
 def test_compare_says_what_it_cannot_do(action: Action, words: list[str]) -> None:
@@ -340,7 +345,7 @@ def test_a_class_whose_flat_key_is_that_of_another_value_is_refused() -> None:
 
 @pytest.mark.parametrize("frames", [[], [7], [-3], [0.5], [True], [[0]], ["a"]])
 def test_frames_that_do_not_exist_are_refused(frames: list[Any]) -> None:
-    refused(lambda: RESULTS.of_frames(frames), "frames must be")
+    refused(lambda: results().of_frames(frames), "frames must be")
 
 
 def test_a_changed_protocol_can_have_another_name() -> None:

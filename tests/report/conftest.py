@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -68,25 +68,43 @@ def browser() -> "Iterator[Browser]":
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def window(browser: "Browser") -> "Page":
+    """A page that all tests open their first report in. A new one costs as much as most tests."""
+    return browser.new_context().new_page()
+
+
 @pytest.fixture
-def show(browser: "Browser") -> "Iterator[Callable[..., Page]]":
+def show(window: "Page") -> "Iterator[Callable[..., Page]]":
     """Opens a report. At the end of a test, the browser must have had nothing to complain of and nothing to load."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
     said: list[str] = []
     asked: list[str] = []
+    pages: list[Page] = []
+    listeners: dict[str, Callable[[Any], None]] = {
+        "console": lambda message: said.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: asked.append(request.url),
+    }
 
     def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400, height: int = 900) -> "Page":
-        page = context.new_page()
-        page.emulate_media(color_scheme="dark" if dark else "light")
+        page = window.context.new_page() if pages else window
+        pages.append(page)
+        page.emulate_media(color_scheme="dark" if dark else "light", media="screen")
         page.set_viewport_size({"width": width, "height": height})
-        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        for event, listener in listeners.items():
+            page.on(event, listener)  # type: ignore[call-overload]
         page.goto(path.as_uri() + address)
         page.wait_for_selector("body[data-ready]")
         return page
 
     yield opened
-    context.close()
+    for page in pages:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+        if page is not window:
+            page.close()
+    window.goto("about:blank")
+    window.mouse.move(0, 0)
+    window.context.clear_permissions()
     assert said == []
     assert all(url.startswith(("file:", "data:")) for url in asked)

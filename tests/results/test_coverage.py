@@ -15,6 +15,12 @@ import mapgauge as mg
 VALUES = (("mean", "pld"), ("divider", "pld"), ("mean", "ap_chamfer"), ("divider", "ap_chamfer"))
 
 
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values do not depend on the number of threads, and starting them takes longer than so little work."""
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+
+
 @cache
 def true_values(present: tuple[float, float] = (1.0, 1.0)) -> dict[tuple[str, str], float]:
     """Return the values of so many scenes that their error does not matter."""

@@ -58,18 +58,17 @@ def fill_savings(x, y, blocks, weight, cutoff, saving):
     limit = 1.001 * cutoff * cutoff  # a square root is needed only for pairs that may be near
     for b in range(len(blocks)):
         block = blocks[b]
-        c = block[6]
-        for i in range(block[0], block[0] + block[1]):
-            for j in range(block[3], block[3] + block[4]):
-                square = 0.0
-                for z in range(len(x)):
-                    difference = x[z, i] - y[z, j]
-                    square += difference * difference
-                if square < limit:
-                    distance = math.sqrt(square)
-                    if distance < cutoff:
-                        saving[c] = weight[b] * (1.0 - distance / cutoff)
-                c += 1
+        width = block[4]
+        for i in range(block[1]):
+            row = saving[block[6] + i * width : block[6] + (i + 1) * width]
+            for z in range(len(x)):
+                at, other = x[z, block[0] + i], y[z, block[3] : block[3] + width]
+                for j in range(width):
+                    difference = at - other[j]
+                    row[j] += difference * difference
+            for j in range(width):
+                distance = math.sqrt(row[j]) if row[j] < limit else cutoff
+                row[j] = weight[b] * (1.0 - distance / cutoff) if distance < cutoff else 0.0
 
 
 @jit
@@ -78,7 +77,15 @@ def turned(block, i, j, a, b):
     k, l = i + a - b, j + a + b  # noqa: E741
     if (not block[2] and (k < 0 or k >= block[1])) or (not block[5] and (l < 0 or l >= block[4])):
         return -1, -1
-    return k % block[1], l % block[4]
+    while k < 0:  # faster than a remainder
+        k += block[1]
+    while k >= block[1]:
+        k -= block[1]
+    while l < 0:
+        l += block[4]  # noqa: E741
+    while l >= block[4]:
+        l -= block[4]  # noqa: E741
+    return k, l
 
 
 @jit
@@ -134,6 +141,8 @@ def fill_programme(
 ):
     """Write columns as the linear programme has them, and number the rows that are new.
 
+    Two columns follow for each new row of an entry: what the entry is above 0, and what it is below.
+
     Args:
         cell_start: ``(columns + 1,)``, where the cells of each column begin.
         points: ``(cells, 2)``.
@@ -146,12 +155,12 @@ def fill_programme(
         row: The row of each point of both sides, then of each entry, or -1; read and written.
         times: ``(points of both sides,)``, zeros before and after: how often a column has each point.
         place: Written: the points and entries of the new rows.
-        start: ``(columns + 1,)``, written.
+        start: Written: where the rows of each column begin, and the end of the last one.
         index: Written: the rows of each column.
         value: Written.
 
     Returns:
-        Number of new rows.
+        The numbers of new rows and of columns.
     """
     new = at = 0
     for k in range(len(cell_start) - 1):
@@ -177,8 +186,16 @@ def fill_programme(
                 new += 1
             index[at], value[at] = row[p], number
             at += 1
-    start[len(cell_start) - 1] = at
-    return new
+    columns = len(cell_start) - 1
+    for r in range(new):
+        if place[r] >= every:
+            for sign in (-1.0, 1.0):
+                start[columns] = at
+                index[at], value[at] = rows + r, sign
+                columns += 1
+                at += 1
+    start[columns] = at
+    return new, columns
 
 
 @jit

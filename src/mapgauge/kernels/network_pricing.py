@@ -4,6 +4,8 @@ A segment is a row of cells on a diagonal of a block. Only the entries at its en
 parallel segments of the same length, two diagonals apart from each other. Only the entries at its corners count.
 """
 
+import math
+
 from mapgauge.kernels._jit import jit
 from mapgauge.kernels.network import TOLERANCE, entry_of, moved, slack_of, turned
 
@@ -119,11 +121,12 @@ def _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides):
 
 
 @jit
-def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, sides, columns):
+def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, every, sides, columns):
     """Find rectangles of cells that pay. Returns the number of new columns.
 
     If the direction of lines does not matter, cells on parallel diagonals can share their ends: only the four corners
-    of a rectangle cost something. The arguments are those of ``find_segments``. ``sides`` is room for four numbers.
+    of a rectangle cost something. The near cells of a rectangle become columns, and all others if ``every`` is
+    true. The arguments are those of ``find_segments``. ``sides`` is room for four numbers.
     """
     count = 0
     done[0] = 0
@@ -140,7 +143,7 @@ def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, 
                 p, q = turned(block, i, j, a, across)
                 at = block[6] + p * block[4] + q
                 done[0, at] = 1
-                if pays and not chosen[at] and count < len(columns):
+                if pays and (every or saving[at] > 0.0) and not chosen[at] and count < len(columns):
                     chosen[at] = True
                     row = columns[count]
                     row[0], row[1], row[2], row[3], row[4] = b, p, q, 1, 1
@@ -149,7 +152,7 @@ def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, 
 
 
 @jit
-def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual, chosen, done, columns):
+def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual, chosen, done, gains, columns):
     """Find segments that pay: those with a negative reduced cost. Returns the number of new columns.
 
     A segment is a row of cells on a diagonal. Only the entries at its ends count. Its near cells become columns of the
@@ -169,6 +172,7 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
         dual: ``(entries,)``, the prices.
         chosen: ``(cells,)``, whether a cell is a column; read and written.
         done: ``(2, cells)``, written.
+        gains: ``(most,)``, written: what one unit of the segment of a row of far cells gains, infinity for near cells.
         columns: ``(most, 5)``, written.
     """
     count = 0
@@ -198,6 +202,7 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
                     count += 1
                     far = saving[at] == 0.0
                     chosen[at] = not far
+                    gains[count - 1] = gain if far else math.inf
                 else:
                     far = False
                 p, q = moved(p, block[1], block[2], 1), moved(q, block[4], block[5], s)

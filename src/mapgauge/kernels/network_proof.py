@@ -138,7 +138,7 @@ def complete_prices(
         c, b = near[k]
         block = blocks[b]
         i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
-        if not chosen[c] and slack_of(block, i, j, second, u, v, y, saving[c]) < -TOLERANCE:
+        if slack_of(block, i, j, second, u, v, y, saving[c]) < -TOLERANCE:
             queue[count, 0], queue[count, 1] = c, b
             waits[c] = 1
             count += 1
@@ -150,7 +150,7 @@ def complete_prices(
             if i < 0:
                 continue
             c = block[6] + i * block[4] + j
-            if not chosen[c] and not waits[c] and slack_of(block, i, j, second, u, v, y, saving[c]) < -TOLERANCE:
+            if not waits[c] and slack_of(block, i, j, second, u, v, y, saving[c]) < -TOLERANCE:
                 queue[count, 0], queue[count, 1] = c, b
                 waits[c] = 1
                 count += 1

@@ -21,7 +21,6 @@ from mapgauge.linked.problem import components_of
 from mapgauge.typing import Flags, Floats, Indices
 
 SMALL = 1500  # pairs of points of a component, up to which all of them are added if the total is not proven
-MEDIUM = 10_000  # pairs up to which every near pair is a column by itself if the total is not proven otherwise
 PROVEN = 1e-6  # the share by which a proven total may be below the best one
 TINY = 2.0**-8  # savings up to which their unit is changed
 MUCH = 1e6  # savings of a pair, which a broken link does not have to cost more than
@@ -149,7 +148,10 @@ def _solve(component: Component, half: float, sizes: tuple[int, int], binary: bo
     if half == 0:
         return _without_links(component), True
     cells, small = component.cells, component.cells <= SMALL
-    for separate in (binary or component.has_rings, True) if cells <= MEDIUM else (binary or component.has_rings,):
+    ways = [binary or component.has_rings]
+    if not component.is_large:
+        ways.append(True)  # if the total is not proven otherwise
+    for separate in ways:
         solver, columns, bound = grow(component, sizes, half, separate=separate)
         value = solver.finish()
         proven = bound <= solver.total + (EXACT if small else PROVEN * (1.0 + solver.total))

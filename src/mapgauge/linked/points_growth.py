@@ -9,10 +9,12 @@ in any way. They get them in proportion to what they save at most, so that few o
 
 Around rings, too many segments are alike. There the programme begins with the pairs of good runs. The near pairs of
 segments and rectangles that pay are columns by themselves. A pair beyond the cutoff saves nothing, but an assignment
-that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one column.
+that goes on to the end of a line, or to the next near pair, breaks fewer links. Such a stretch is one column. Few of
+them are used and they slow the solver down, so only the best ones of each pair of lines are added.
 
-If nothing pays, the prices are completed: every link of every pair of lines gets one. If no pair costs less than it
-saves, these prices prove the solution. Otherwise a few pairs are added, or the solution is not proven.
+If nothing pays, or if a round of a large problem hardly raises the total, the prices are completed: every link of every
+pair of lines gets one. If no pair costs less than it saves, these prices prove the solution. Otherwise a few pairs are
+added, or the solution is not proven.
 """
 
 import math
@@ -31,10 +33,12 @@ ROUNDS = 50  # four are usual
 MOST = 4000  # columns that are added at once
 FEW = 60  # whole segments and rectangles that are added at once; if there are more, the best ones of each block
 EACH = 8  # of them
-STAYS = 1e-5  # a round that raises the total by no more than this share; after two of them there are no more
+STRETCHES = 8  # stretches beyond the cutoff of each block that are added at once
+STAYS = 1e-5  # the last round raises the total by no more than this share
+ALL = 10_000  # pairs of points up to which everything that pays is added
 PROOFS = 4  # how often pairs without a valid price are added
 LARGE = 40  # how many of them there may be
-LOOKS = 2000  # pairs that are looked at to complete the prices, besides the number of near pairs
+LOOKS = 2000  # pairs that are looked at to complete the prices, or the number of near pairs if that is larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,11 @@ class Component:
     def has_rings(self) -> bool:
         """Whether the second side has rings."""
         return bool(self.blocks[:, 5].any())
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many cells to add all that pays."""
+        return self.cells > ALL
 
     @property
     def second(self) -> int:
@@ -108,6 +117,7 @@ class _Cells:
     def __init__(self, component: Component, sizes: tuple[int, int], half: float) -> None:
         self.component, self.chosen = component, np.zeros(component.cells, np.bool_)
         self._done, self._sides = np.empty((2, component.cells), np.uint8), np.empty(4, np.int64)
+        self._gains = np.empty(MOST)
         self._half = half
 
     def first(self) -> Indices:
@@ -131,9 +141,17 @@ class _Cells:
         component = self.component
         given = half, first, second, marked, entry, self.chosen, self._done
         both = component.blocks, component.saving, component.near
-        count: int = kernels.network_pricing.find_segments(*both, component.directed, component.second, *given, more)
+        count: int = kernels.network_pricing.find_segments(
+            *both, component.directed, component.second, *given, self._gains, more[:MOST]
+        )
+        if component.is_large:
+            far = np.flatnonzero(np.isfinite(self._gains[:count]))
+            chosen = np.ones(count, np.bool_)
+            chosen[far] = _best_of_each(more[far, 0], self._gains[far], STRETCHES)
+            count = _keep(more, chosen)
         if not component.directed:
-            count += kernels.network_pricing.find_rectangles(*both, *given, self._sides, more[count:])
+            every = not component.is_large
+            count += kernels.network_pricing.find_rectangles(*both, *given, every, self._sides, more[count:])
         return count
 
 
@@ -193,18 +211,29 @@ class _Runs:
             *(half, first, second, marked, entry, self._done, self._gains, more[:MOST]),
         )
         if count > FEW:
-            block, order = more[:count, 0], np.argsort(-self._gains[:count], kind="stable")
-            order = order[np.argsort(block[order], kind="stable")]
-            start = np.flatnonzero(np.diff(block[order], prepend=-1))
-            rank = np.arange(count) - np.repeat(start, np.diff(start, append=count))
-            chosen = np.sort(order[rank < EACH])
-            more[: len(chosen)] = more[chosen]
-            count = len(chosen)
+            count = _keep(more, _best_of_each(more[:count, 0], self._gains[:count], EACH))
         rows, total = self.runs(first)
         if total > second.sum() + TOLERANCE:  # together they pay, so at least one of them does
             more[count : count + len(rows)] = rows
             count += len(rows)
         return count
+
+
+def _best_of_each(block: Indices, gain: Floats, most: int) -> Flags:
+    """Return whether each column is among the best ones of its block."""
+    order = np.lexsort((-gain, block))
+    start = np.flatnonzero(np.diff(block[order], prepend=-1))
+    rank = np.arange(len(block)) - np.repeat(start, np.diff(start, append=len(block)))
+    best = np.empty(len(block), np.bool_)
+    best[order] = rank < most
+    return best
+
+
+def _keep(rows: Indices, chosen: Flags) -> int:
+    """Move the chosen rows to the front. Returns their number."""
+    kept = rows[: len(chosen)][chosen]
+    rows[: len(kept)] = kept
+    return len(kept)
 
 
 def grow(
@@ -226,19 +255,19 @@ def grow(
     way.add(columns[0])
     solver = PointsSolver(columns[0], sizes, component.entries, half)
     more = np.empty((MOST + sum(sizes), 5), np.int64)
-    bound, total, stays, proofs = np.inf, -np.inf, 0, 0
+    bound, total, proofs = np.inf, -np.inf, 0
     for _ in range(ROUNDS):
         solver.solve()
         prices = solver.prices()
         worth = math.fsum([*prices.first.tolist(), *prices.second.tolist()])
-        stays = stays + 1 if worth <= total + STAYS * (1.0 + worth) else 0
+        stays = component.is_large and worth <= total + STAYS * (1.0 + worth)
         total = max(total, worth)
         given = half, *way.spread(prices.first, prices.second), prices.marked, prices.entry
         count = way.find(*given, more)
         marked = component.with_blocks(prices.priced)
         if not count:
             count = kernels.network_proof.find_cells(blocks, saving, component.second, *given, marked, way.chosen, more)
-        if not count or stays > 1:
+        if not count or stays:
             excess, entry = np.zeros(sizes[0]), prices.entry.copy()
             kernels.network_proof.price_runs(
                 blocks, np.concatenate(rows), solver.values(), saving, component.second, *given[:-1], entry
@@ -246,7 +275,7 @@ def grow(
             marked = component.with_blocks(np.flatnonzero(entry != 0))
             violated, valid = kernels.network_proof.complete_prices(
                 *(blocks, saving, near, component.second, *given[:-1], entry, marked),
-                *(LOOKS + len(near), way.chosen, np.empty((component.cells, 2), np.int64)),
+                *(max(LOOKS, len(near)), way.chosen, np.empty((component.cells, 2), np.int64)),
                 *(np.zeros(component.cells, np.uint8), np.empty((LARGE, 2), np.int64), excess, more[count:]),
             )
             bound = min(bound, worth + math.fsum(excess.tolist())) if valid else bound

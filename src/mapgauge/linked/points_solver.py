@@ -4,8 +4,8 @@ The variables are the columns, and ``u, v`` for each entry that they change, wit
 added later are 0 in the solution before, so that solution is still feasible and the primal simplex method needs few
 steps. The first programme is solved by the dual one.
 
-Many prices can prove the same solution. While columns are added, the limits of the first side and of the entries have a
-small slack. It makes these prices small, so that few other columns seem to pay.
+Many prices can prove the same solution. While columns are added, the limits of the first side have a small slack. It
+makes these prices small, so that few other columns seem to pay.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from mapgauge.linked.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs,
 from mapgauge.typing import Flags, Floats, Indices
 
 _DUAL, _PRIMAL = 1, 4  # simplex_strategy
-SLACK = 1e-5  # of the limits, until ``finish``
+SLACK = 1e-3  # of the limits of the first side, until ``finish``
 _UNSCALED = {"simplex_scale_strategy": 0}  # coefficients are 1 and -1
 
 
@@ -71,7 +71,7 @@ class PointsSolver:
             entries: Number of entries.
             cost: Of one unit of an entry.
             binary: Whether every variable must be 0 or 1.
-            slack: Of the limits, until ``finish``. If None, ``SLACK``.
+            slack: Of the limits of the first side, until ``finish``. If None, ``SLACK``.
         """
         self._highs = load_highs()
         self._solver = self._highs.Highs()
@@ -91,38 +91,34 @@ class PointsSolver:
     def add(self, columns: Columns) -> None:
         """Add columns."""
         count, size = len(columns), 2 * len(columns.cell) + len(columns.entry)
-        place, start = np.empty(size, np.int64), np.empty(count + 1, np.int32)
-        index, value = np.empty(size, np.int32), np.empty(size)
-        new = kernels.network.fill_programme(
+        most = count + 2 * len(columns.entry)  # with the columns of entries
+        place, start = np.empty(size, np.int64), np.empty(most + 1, np.int32)
+        index, value = np.empty(size + most, np.int32), np.empty(size + most)
+        new, every = kernels.network.fill_programme(
             *(columns.cell_start, columns.points, columns.start, columns.entry, columns.value),
             *(self._points[0], sum(self._points), len(self._place)),
             *(self._row, self._times, place, start, index, value),
         )
-        size, places = int(start[-1]), place[:new]
+        size, places = int(start[every]), place[:new]
+        lower, upper = np.full(new, -np.inf), np.ones(new)
+        upper[places < self._points[0]] += self._slack
         entries = places >= sum(self._points)
-        lower = np.where(entries, -self._slack, -np.inf)
-        upper = np.where(entries, self._slack, np.where(places < self._points[0], 1.0 + self._slack, 1.0))
-        terms = np.flatnonzero(entries).astype(np.int32) + np.int32(len(self._place))
+        lower[entries] = upper[entries] = 0.0
         none = np.empty(0, np.int32)
         self._solver.addRows(new, lower, upper, 0, np.zeros(new, np.int32), none, np.empty(0))
         self._place = np.concatenate([self._place, places])
         self._marked[places[entries] - sum(self._points)] = True
         if self._variables:
             self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        slacks = 2 * len(terms)
+        cost = np.full(every, self._cost)
+        cost[:count] = -columns.saving
         self._solver.addCols(
-            slacks + count,
-            np.concatenate([np.full(slacks, self._cost), -columns.saving]),
-            np.zeros(slacks + count),
-            np.full(slacks + count, np.inf),
-            slacks + size,
-            np.concatenate([np.arange(slacks, dtype=np.int32), slacks + start[:-1]]),
-            np.concatenate([np.repeat(terms, 2), index[:size]]),
-            np.concatenate([np.tile([-1.0, 1.0], len(terms)), value[:size]]),
+            *(every, cost, np.zeros(every), np.full(every, np.inf)),
+            *(size, start[:every], index[:size], value[:size]),
         )
-        variable = self._variables + slacks + np.arange(count)
+        variable = self._variables + np.arange(count)
         self._variable = np.concatenate([self._variable, variable])
-        self._variables += slacks + count
+        self._variables += every
         if self._binary:
             at = variable.astype(np.int32)
             self._solver.changeColsBounds(count, at, np.zeros(count), np.ones(count))
@@ -139,10 +135,8 @@ class PointsSolver:
     def finish(self) -> Floats:
         """Return the best assignment of all columns, without slack."""
         if self._slack:
-            self._slack, rows = 0.0, len(self._place)
-            entries = self._place >= sum(self._points)
-            limits = np.where(entries, 0.0, -np.inf), np.where(entries, 0.0, 1.0)
-            self._solver.changeRowsBounds(rows, np.arange(rows, dtype=np.int32), *limits)
+            self._slack, rows = 0.0, np.flatnonzero(self._place < self._points[0]).astype(np.int32)
+            self._solver.changeRowsBounds(len(rows), rows, np.full(len(rows), -np.inf), np.ones(len(rows)))
             self._solver.setOptionValue("simplex_strategy", _DUAL)
         self.solve()
         return rounded(self.values())
@@ -160,6 +154,7 @@ class PointsSolver:
         """Return the prices that prove the solution."""
         dual = np.array(self._solver.getSolution().row_dual)
         self._price[self._place] = -dual
-        first, second, entry = np.split(self._price, np.cumsum(self._points))
-        priced = self._place[dual != 0] - sum(self._points)
-        return Prices(np.maximum(first, 0.0), np.maximum(second, 0.0), self._marked, entry, priced[priced >= 0])
+        first, points = self._points[0], sum(self._points)
+        priced = self._place[dual != 0] - points
+        of_points = np.maximum(self._price[:points], 0.0)
+        return Prices(of_points[:first], of_points[first:], self._marked, self._price[points:], priced[priced >= 0])

@@ -1,0 +1,41 @@
+"""The commands that a page of the documentation shows, and what they really print."""
+
+import io
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from mapgauge.cli import main
+
+UNWANTED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "MPLBACKEND", "DISPLAY")  # set by a terminal or a person
+
+
+def consoles_of(page: Path) -> list[tuple[str, str]]:
+    """The commands on a page, each with what it is said to print."""
+    return re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", page.read_text(encoding="utf-8"), re.M)
+
+
+def said(command: str, folder: Path) -> str:
+    """What a command prints in a folder, messages included; in this process, which is much faster than in its own."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        io.StringIO() as heard,
+        redirect_stdout(heard),
+        redirect_stderr(heard),
+    ):
+        for name in UNWANTED:
+            patch.delenv(name, raising=False)
+        patch.chdir(folder)
+        patch.setattr("sys.argv", ["mapgauge", *command.split()])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, heard.getvalue()
+        return heard.getvalue()
+
+
+def check(words: str, expected: str, command: str) -> None:
+    """Fail unless a command printed what its page says. A line of three dots stands for any lines."""
+    parts = [re.escape(part) for part in expected.split("...\n")]
+    assert re.fullmatch("(?:.*\n)*".join(parts), words), f"{command}\n{words}"
