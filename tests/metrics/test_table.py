@@ -5,13 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.metrics.toy_metrics import FLICKER
 
 import mapgauge as mg
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, hits_by, sospa_distances
-from mapgauge.metrics.metric import HitRows, Metric, Setting, Value
+from mapgauge.metrics.metric import HitRows, Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import (
     METRICS,
@@ -203,3 +204,17 @@ def test_keys_of_a_table(metric: Metric, keys: str) -> None:
 def test_one_cutoff_has_no_key_of_its_own() -> None:
     found = value_keys(PLD, PAPER.replace(cutoffs=(1.5,)), (), "main", "headline")
     assert list(map(str, found)) == ["pld", "localisation", "detection"]
+
+
+def test_values_of_many_sums_are_those_of_each(rng: np.random.Generator) -> None:
+    protocol = mg.protocol("paper-60x30", switch_cost=0.5, link_cost=0.1, break_cost=0.5)
+    for name, metric in METRICS.items():
+        if not isinstance(metric.rows, SumRows):
+            continue
+        sums = rng.uniform(0.5, 1.0, (2, 3, len(metric.rows.columns)))
+        together = metric.rows.values(sums, protocol)
+        for place in np.ndindex(2, 3):
+            alone = metric.rows.values(sums[place], protocol)
+            assert alone.keys() == together.keys()
+            for key, value in alone.items():
+                assert np.array_equal(together[key][place], value, equal_nan=True), (name, key)
