@@ -1,6 +1,7 @@
 """Points of Parquet files that are read from their pages: the same as pyarrow reads, and never more."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,19 @@ def test_a_flipped_bit_has_the_same_outcome_as_with_pyarrow(tmp_path: Path, monk
         assert found in (sound, _outcome(lambda: by_pyarrow(path, monkeypatch))), bit
         refused += len(found) == 1
     assert refused > 250
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+def test_a_page_that_is_shorter_than_its_head_says_is_refused(codec: str) -> None:
+    """The checksum is right, so nobody but the reader of the page can notice."""
+    content = np.arange(4000, dtype=np.float32).tobytes()
+    name = {"lz4": "lz4_raw"}.get(codec, codec)
+    packed = bytes(pa.Codec(name).compress(content))
+    number = {kind: key for key, kind in _parquet_points._CODECS.items()}[name]
+    for size in (len(content), len(content) + 1, len(content) + 4000):
+        expected = pytest.raises(_parquet_points._FAULTS) if size > len(content) else nullcontext()
+        with expected:
+            assert bytes(_parquet_points._unpacked(memoryview(packed), size, number)) == content
 
 
 def _outcome(read: Callable[[], mg.MapFrames]) -> tuple[Any, ...]:

@@ -60,6 +60,7 @@ SURE: dict[str, Any] = {"confidence": np.float32(0.5)}
 STACK = np.stack([LINE.ravel(), LINE.ravel() + 1])
 DOCUMENTS: dict[str, tuple[str, Any]] = {
     "tracks of lists": ("maptracker-tracks", [tracks(), tracks(labels=[], scores=[], global_ids=[], vectors=[])]),
+    "tracks of flat lists": ("maptracker-tracks", [tracks(vectors=[LINE.ravel().tolist(), (1, 2, 3.5, 4)])]),
     "tracks of arrays": (
         "maptracker-tracks",
         [

@@ -4,6 +4,7 @@ Commands parse options, call the package, and print; nothing is computed here. S
 that ``--help`` and completion stay fast.
 """
 
+import atexit
 import errno
 import gc
 import io
@@ -16,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.kernels import turns
 from mapgauge.kernels.watching import WATCH
 
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
@@ -24,9 +26,6 @@ UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
-# Seconds that a thread may keep the interpreter lock if another one waits for it. Files are read while modules are
-# imported and checks run, and a thread that returns from a kernel would wait for 5 ms each time.
-_INTERVAL = 1e-4
 
 # Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -40,7 +39,9 @@ def main() -> None:
     """
     _open_streams()
     gc.set_threshold(*_COLLECTED)
-    sys.setswitchinterval(_INTERVAL)
+    # Before it ends, Python looks for garbage among all objects several times, which takes a third of a second.
+    atexit.register(gc.freeze)
+    sys.setswitchinterval(turns.SECONDS)  # files are read while modules are imported and checks run
     code: int | str | None = INTERRUPTED
     with _signals() as received, suppress(KeyboardInterrupt):  # also between the commands of ``_run``
         code = _run()

@@ -1,6 +1,7 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
 import sys
+from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -166,8 +167,10 @@ def evaluate(
     needed = ["read", *chain.from_iterable(chosen)]
     if "pld" in needed and not (silent or brief or streamed):
         needed.append("words")
-    compile_for([*needed, *(["report"] if page else [])], [] if page else [*predictions, truth])
-    ahead = None if streamed else reading.predictions_ahead(predictions[0])
+    prepare = partial(compile_for, [*needed, *(["report"] if page else [])], [] if page else [*predictions, truth])
+    if streamed:
+        prepare()
+    ahead = None if streamed else reading.predictions_ahead(predictions[0], prepare)
 
     from mapgauge import evaluate as evaluate_frames
     from mapgauge.causes.felt import only_metrics

@@ -17,6 +17,7 @@ from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, UnreadableFile
 
 if TYPE_CHECKING:
+    from mapgauge.files.source import Content
     from mapgauge.frames.map_frames import MapFrames
 
 _OF_FORMATS = ("unshrink", "properties")  # options that only some formats have
@@ -60,20 +61,38 @@ class Reading:
                 able = ", ".join(row.name for row in FORMATS.values() if option in row.options)
                 refuse(f"--{option}", f"only files of the format {able} have this option, and no such file is given")
 
-    def predictions(self, path: Path) -> "MapFrames":
-        """Read a file of predictions. Options of the file come before those of the command."""
-        common = {"format": self.format, "rotate": self.rotate, "rename": self.rename, "certain": self.certain}
-        return self._read(path, common)
+    def predictions(self, path: Path, opened: "Content | None" = None) -> "MapFrames":
+        """Read a file of predictions. Options of the file come before those of the command.
 
-    def predictions_ahead(self, path: Path) -> "Callable[[], MapFrames]":
+        Args:
+            path: The file, with its options.
+            opened: The same file, if it was opened before.
+        """
+        common = {"format": self.format, "rotate": self.rotate, "rename": self.rename, "certain": self.certain}
+        return self._read(path, common, opened=opened)
+
+    def predictions_ahead(self, path: Path, prepare: Callable[[], None]) -> "Callable[[], MapFrames]":
         """Begin to read a file of predictions in a thread, if there may be several. Returns a function that waits.
 
         Errors are raised by that function.
+
+        Args:
+            path: The file, with its options.
+            prepare: A function that imports and compiles what reading needs. The bytes of the file are read meanwhile.
         """
+        from mapgauge.files.places import opened
+        from mapgauge.files.source import Content
+
         if self.workers == 1:
+            prepare()
             return partial(self.predictions, path)
+        contents = [content for content in [opened(place(path))] if isinstance(content, Content)]  # none for a data set
         pool = ThreadPoolExecutor(1)
-        reading = pool.submit(self.predictions, path)
+        for content in contents:
+            pool.submit(getattr, content, "is_parquet")  # reads a file of any other format
+        prepare()
+        # The content is not kept here: its bytes are not needed once they are read.
+        reading = pool.submit(lambda: self.predictions(path, contents.pop() if contents else None))
         pool.shutdown(wait=False)
         return reading.result
 
@@ -106,13 +125,16 @@ class Reading:
             check_classes(classes, x.name, y.classes, x.classes)
             yield name, x, y
 
-    def _read(self, path: Path, common: Mapping[str, Any], *, truth: bool = False) -> "MapFrames":
+    def _read(
+        self, path: Path, common: Mapping[str, Any], *, truth: bool = False, opened: "Content | None" = None
+    ) -> "MapFrames":
         """Read a file.
 
         Args:
             path: The file, with its options.
             common: The options of the command for this side.
             truth: Whether it is the truth.
+            opened: The same file, if it was opened before.
         """
         from mapgauge.io import read
 
@@ -125,7 +147,7 @@ class Reading:
         if "tracks" in how:  # a file beside this one: options have no slashes
             special["tracks"] = Path(path).with_name(how["tracks"])
         special["workers"] = self.workers
-        frames = read(place(path), how["format"], degenerate=how["degenerate"], **special)
+        frames = read(opened or place(path), how["format"], degenerate=how["degenerate"], **special)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
             frames = read(path, frames.format, degenerate=how["degenerate"], part="truth", **special)
         frames = frames.rename(how["rename"])

@@ -13,6 +13,7 @@ from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.files.places import opened, streams
+from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol
@@ -145,8 +146,8 @@ def evaluate(
         y.classes,
         rings,
         InputsOf(*sides, uses_tracks(chosen)),
-        frames_missing=sum(token not in sides[0].index for token in sides[1].tokens),
-        frames_ignored=sum(token not in sides[1].index for token in sides[0].tokens),
+        frames_missing=len(tokens_without(sides[1], sides[0])),
+        frames_ignored=len(tokens_without(*sides)),
         findings=findings.outcome,
         version=__version__,
         source=scores,

@@ -52,13 +52,13 @@ def align(
         if len(side.index) < len(side):
             twice = [token for token, times in Counter(side.tokens).items() if times > 1]
             raise InvalidInput(f"{name}: {len(twice)} tokens occur more than once (first: {twice[0]})")
-    extra = [token for token in predictions.tokens if token not in truth.index]
+    extra = tokens_without(predictions, truth)
     if extra and unknown == "error":
         raise InvalidInput(
             f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]})",
             remedy=Remedy('Pass unknown="ignore" to leave them out', "Pass --ignore-unknown to leave them out"),
         )
-    lacking = [token for token in truth.tokens if token not in predictions.index]
+    lacking = tokens_without(truth, predictions)
     if lacking and missing == "error":
         raise InvalidInput(
             f"{len(lacking)} of {len(truth)} frames of the truth have no predictions (first: {lacking[0]})",
@@ -73,15 +73,17 @@ def align(
                 "Pass --planar to compare in the plane",
             ),
         )
-    shared = [token for token in truth.tokens if token in predictions.index]
-    met = predictions.at([predictions.index[token] for token in shared])
-    place = np.array([truth.index[token] for token in shared], np.int64)
+    met, place, shared = predictions, None, truth.tokens
+    if predictions.tokens != truth.tokens:
+        shared = tuple(token for token in truth.tokens if token in predictions.index)
+        met = predictions.at([predictions.index[token] for token in shared])
+        place = np.array([truth.index[token] for token in shared], np.int64)
     boxes = tuple(dict.fromkeys(truth.boxes + predictions.boxes))
     lines = (name for name in truth.classes + predictions.classes if name not in boxes)
     names = tuple(dict.fromkeys(lines)) if classes is None else tuple(classes)
     x = replace(
         met,
-        frame=place[met.frame],
+        frame=met.frame if place is None else place[met.frame],
         tokens=truth.tokens,
         scenes=truth.scenes,
         timestamps=truth.timestamps,
@@ -90,6 +92,13 @@ def align(
     )
     y = truth if truth.boxes == boxes else replace(truth, boxes=boxes)
     return x.as_classes(names), y.as_classes(names)
+
+
+def tokens_without(frames: MapFrames, others: MapFrames) -> list[str]:
+    """Return the tokens that other frames lack."""
+    if frames.tokens == others.tokens:
+        return []
+    return [token for token in frames.tokens if token not in others.index]
 
 
 def _poses_of(met: MapFrames, truth: MapFrames, shared: Sequence[str]) -> NDArray[np.float64] | None:

@@ -125,7 +125,8 @@ class ParquetColumns:
         """Return a column of whole numbers."""
         pa, _ = pyarrow_modules()
         column = self._column(name)
-        self._refuse(column.is_null().to_numpy(), f"{name} is null, expected a whole number")
+        if column.null_count:
+            self._refuse(column.is_null().to_numpy(), f"{name} is null, expected a whole number")
         try:
             return np.asarray(column.cast(pa.int64()).to_numpy())
         except pa.ArrowInvalid as cause:

@@ -36,6 +36,10 @@ class Metadata(_Version):
     boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image
 
 
+_KNOWN: dict[bytes, Metadata] = {}  # sound metadata that were decoded
+_MOST = 8  # of them
+
+
 def broken_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions that pyarrow raises for damaged files."""
     return (pyarrow_modules()[0].ArrowException, OSError, ValueError, MemoryError)
@@ -88,6 +92,8 @@ def about_of(error: MakeError, schema: Any) -> Metadata | None:
     data = (schema.metadata or {}).get(b"mapgauge")
     if data is None:
         return None
+    if data in _KNOWN:  # the parts of a data set have the same
+        return _KNOWN[data]
     try:
         version = decode_json(data, _Version).version
         if version <= VERSION:
@@ -100,6 +106,9 @@ def about_of(error: MakeError, schema: Any) -> Metadata | None:
             remedy="Update mapgauge",
         )
     refuse_doubled_keys(data, error)
+    if len(_KNOWN) == _MOST:
+        _KNOWN.clear()
+    _KNOWN[data] = about
     return about
 
 

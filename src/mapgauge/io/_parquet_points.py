@@ -23,7 +23,9 @@ from mapgauge.typing import Indices, Points
 Read: TypeAlias = Callable[[int, int], Any]  # returns bytes of a file: first, number
 
 _MANY = 30_000  # points; for fewer, pyarrow is fast enough and no kernel is compiled
-_CODECS = {6: "zstd", 7: "lz4_raw"}
+_LZ4 = 7
+_CODECS = {6: "zstd", _LZ4: "lz4_raw"}
+_UNCOMPRESSED = 5  # bytes at the end of a block of LZ4, which are never compressed
 _HEAD = 1 << 12  # bytes; the head of a page has its statistics
 _DATA, _RLE, _SPLIT = 0, 3, 9  # a page of data, and its encodings
 _FAULTS = (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, MemoryError)
@@ -79,26 +81,23 @@ def _group(axes: tuple[Axis, ...], read: Read, coords: Points) -> tuple[Indices,
 
     Returns None if it cannot be read here.
     """
-    finite = True
-    pages: list[tuple[bytes, Indices]] = []  # levels of each page, and sizes of its lines
-    for column, axis in enumerate(axes):
-        first, number = 0, 0
-        for number, (page, count) in enumerate(_pages(read(axis.start, axis.size), axis), 1):
-            if column == 0:
-                sizes, begin = kernels.parquet_pages.sizes_of_lists(page, count, axis.top)
-                pages.append((page[: int(begin)].tobytes(), sizes))
-            levels, sizes = pages[number - 1]
-            if not len(sizes) or page[: len(levels)].tobytes() != levels:
-                return None  # damaged, or other lines than those of the first coordinate
-            end = first + int(sizes.sum())
-            outcome = kernels.parquet_pages.join_bytes(page, np.uint64(len(levels)), coords[first:end], column)
-            if outcome == 0:
-                return None
-            finite = finite and outcome == 1
-            first = end
-        if number != len(pages):
+    first, finite = 0, True
+    sizes = []
+    columns = [_pages(read(axis.start, axis.size), axis) for axis in axes]
+    for together in zip(*columns, strict=True):
+        pages = tuple(page for page, _ in together)
+        found, begin = kernels.parquet_pages.sizes_of_lists(pages[0], together[0][1], axes[0].top)
+        levels = pages[0][: int(begin)].tobytes()
+        if not len(found) or any(page[: len(levels)].tobytes() != levels for page in pages[1:]):
+            return None  # damaged, or other lines than those of the first coordinate
+        end = first + int(found.sum())
+        outcome = kernels.parquet_pages.join_pages(pages, np.uint64(len(levels)), coords[first:end])
+        if outcome == 0:
             return None
-    return (np.concatenate([sizes for _, sizes in pages]), finite) if pages else None
+        finite = finite and outcome == 1
+        first = end
+        sizes.append(found)
+    return (np.concatenate(sizes), finite) if sizes else None
 
 
 def _pages(data: Any, axis: Axis) -> Iterator[tuple[NDArray[np.uint8], int]]:
@@ -107,15 +106,16 @@ def _pages(data: Any, axis: Axis) -> Iterator[tuple[NDArray[np.uint8], int]]:
     Raises:
         ValueError: It is not of the expected kind, or damaged.
     """
+    view = memoryview(data).cast("B")
     at, left = 0, axis.values
     while at < axis.size:
-        reader = ThriftReader(bytes(data[at : at + _HEAD]))
+        reader = ThriftReader(bytes(view[at : at + _HEAD]))
         head = reader.structure(0)
         about = head[5]
         if head[1] != _DATA or (about[2], about[3], about[4]) != (_SPLIT, _RLE, _RLE):
             raise ValueError("another kind of page")
         at += reader.at
-        body = memoryview(data)[at : at + head[3]]
+        body = view[at : at + head[3]]
         at += head[3]
         count, size = about[1], head[2]
         if not 0 < count <= left or not 0 < head[3] == len(body) or not 0 < size <= 10 * count + 64:
@@ -131,7 +131,13 @@ def _pages(data: Any, axis: Axis) -> Iterator[tuple[NDArray[np.uint8], int]]:
 
 
 def _unpacked(body: memoryview, size: int, codec: int) -> Any:
+    """Return the bytes of a page."""
     if codec == 0:
         return body
     pa, _ = pyarrow_modules()
-    return pa.Codec(_CODECS[codec]).decompress(body, size)
+    page = pa.Codec(_CODECS[codec]).decompress(body, size)
+    last = min(size, _UNCOMPRESSED)
+    # pyarrow does not say if LZ4 has fewer bytes. Those after them are arbitrary.
+    if codec == _LZ4 and bytes(memoryview(page)[-last:]) != bytes(body[-last:]):
+        raise ValueError("the page has another size")
+    return page

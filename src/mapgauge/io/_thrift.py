@@ -56,7 +56,10 @@ class ThriftReader:
         return taken
 
     def _unsigned(self) -> int:
-        value = shift = 0
+        byte = self._byte()
+        if byte < 128:
+            return byte
+        value, shift = byte & 127, 7
         while True:
             byte = self._byte()
             value |= (byte & 127) << shift

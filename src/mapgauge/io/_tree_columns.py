@@ -26,10 +26,10 @@ def expect_texts(keys: Sequence[Any]) -> list[str]:
 def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Points]:
     """Return the number of points of arrays or lists, and all their points.
 
-    ``flat`` also allows arrays ``x, y, x, y, ...``.
+    ``flat`` also allows ``x, y, x, y, ...``.
     """
     if len(rows) and tree.only(rows, "LIST", "TUPLE"):
-        return _listed_points(tree, rows)
+        return _listed_points(tree, rows, flat)
     dimensions, extents = tree.shapes(rows)
     in_row = dimensions == 1
     expect(in_row | (dimensions == 2), extents[:, 0] > 0, flat or not in_row.any(), extents[in_row, 0] % 2 == 0)
@@ -37,9 +37,13 @@ def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indi
     return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]))
 
 
-def _listed_points(tree: PickleTree, rows: Rows) -> tuple[Indices, Points]:
-    """Return the points of nested lists."""
+def _listed_points(tree: PickleTree, rows: Rows, flat: bool) -> tuple[Indices, Points]:
+    """Return the points of nested lists, or of lists of numbers if they may be flat."""
     sizes, points = tree.items(rows)
+    if flat and tree.only(points[:1], "FLOAT", "WHOLE"):
+        tree.expect(points, "FLOAT", "WHOLE")
+        expect(sizes > 0, sizes % 2 == 0)
+        return sizes // 2, tree.numbers(points).reshape(-1, 2)
     width = int(tree.items(points[:1])[0].sum())
     expect(sizes > 0, width in (2, 3))
     return sizes, tree.points(points, width)

@@ -294,7 +294,7 @@ def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapF
 
 def _bytes_of(stream: Any, start: int, size: int) -> Any:
     stream.seek(start)
-    return stream.read(size)
+    return stream.read_buffer(size) if hasattr(stream, "read_buffer") else stream.read(size)  # pyarrow reuses memory
 
 
 def keys_of(frames: MapFrames, by_scene: bool) -> list[Key]:

@@ -13,6 +13,7 @@ from mapgauge.kernels._jit import U, jit, jit_allocating
 
 LANES = 8
 BLOCK = 16  # words of 64 bits
+SIZE = 8 * BLOCK  # bytes
 START = np.array(
     [
         *(0x6A09E667F3BCC908, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1),
@@ -35,11 +36,11 @@ MIXED = [(k, 4 + (k + j) % 4, 8 + (k + 2 * j) % 4, 12 + (k + 3 * j) % 4) for j i
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-def _compress(_, state, memory, at, counted, last):
+def _compress(_, state, places, counted, last):
     """Add a block to the state of each lane.
 
-    ``state`` is ``(8, LANES)``, and ``memory`` ``(LANES, words)``. The block of a lane has 16 words from ``at`` on.
-    ``counted`` has the number of bytes so far, and ``last`` all bits in lanes whose block is the last one.
+    ``state`` is ``(8, LANES)``. ``places`` has the address of the block of each lane, ``counted`` the number of bytes
+    so far, and ``last`` all bits in lanes whose block is the last one.
     """
 
     def write(context, builder, signature, arguments):
@@ -54,9 +55,9 @@ def _compress(_, state, memory, at, counted, last):
         def row(rows, k):
             return builder.gep(rows, [ir.Constant(ir.IntType(64), k)])
 
-        def load(rows, k):
+        def load(rows, k, align=8):
             found = builder.load(row(rows, k))
-            found.align = 8
+            found.align = align
             return found
 
         def same(number):
@@ -77,16 +78,13 @@ def _compress(_, state, memory, at, counted, last):
                 rows = [zipped(rows[k], rows[k + 4], first) for k in range(4) for first in (0, 4)]
             return rows
 
-        states, counts, ends = rows_of(0), rows_of(3), rows_of(4)
+        states, counts, ends = rows_of(0), rows_of(2), rows_of(3)
         before = [load(states, k) for k in range(8)]
-        stored = array_of(1)
-        width = builder.extract_value(stored.shape, 1)
         halves = []
         for lane in range(LANES):
-            place = builder.load(builder.gep(array_of(2).data, [ir.Constant(ir.IntType(64), lane)]))
-            place = builder.add(place, builder.mul(width, ir.Constant(ir.IntType(64), lane)))
-            block = builder.bitcast(builder.gep(stored.data, [place]), lanes.as_pointer())
-            halves.append([load(block, 0), load(block, 1)])
+            place = builder.load(builder.gep(array_of(1).data, [ir.Constant(ir.IntType(64), lane)]))
+            block = builder.inttoptr(place, lanes.as_pointer())
+            halves.append([load(block, 0, 1), load(block, 1, 1)])
         words = [*turned([half[0] for half in halves]), *turned([half[1] for half in halves])]
         v = [*before, *(same(number) for number in START)]
         v[12] = builder.xor(v[12], load(counts, 0))
@@ -103,7 +101,7 @@ def _compress(_, state, memory, at, counted, last):
             stored.align = 8
         return context.get_dummy_value()
 
-    return types.void(state, memory, at, counted, last), write
+    return types.void(state, places, counted, last), write
 
 
 @jit
@@ -115,8 +113,8 @@ def _put(target, at, source, begin, end):
 
 
 @jit
-def _message(target, frame, tokens, token_ends, width, names, name_ends, labels, instances, sizes, coords, points):
-    """Write the first parts of the message of a frame, and return their length."""
+def _message(target, frame, tokens, token_ends, width, names, name_ends, labels, instances, sizes):
+    """Write the parts of the message of a frame before its coordinates, and return their length."""
     at = _put(target, U(0), tokens, token_ends[frame], token_ends[frame + 1])
     begin, end = instances[frame], instances[frame + 1]
     if begin == end:
@@ -128,8 +126,7 @@ def _message(target, frame, tokens, token_ends, width, names, name_ends, labels,
             target[at] = 0
             at += U(1)
         at = _put(target, at, names, name_ends[labels[i]], name_ends[labels[i] + 1])
-    at = _put(target, at, sizes, U(8) * begin, U(8) * end)
-    return _put(target, at, coords, U(8 * width) * points[begin], U(8 * width) * points[end])
+    return _put(target, at, sizes, U(8) * begin, U(8) * end)
 
 
 @jit_allocating
@@ -144,46 +141,57 @@ def digests_of_frames(
     long_name = U(0)
     for k in range(1, len(name_ends)):
         long_name = max(long_name, name_ends[k] - name_ends[k - 1])
-    longest = U(0)  # bytes of a message, at most
+    longest = U(0)  # bytes of a message, at most, without coordinates
     for k in range(count):
-        begin, end = instances[k], instances[k + 1]
-        rows = (end - begin) * (long_name + U(9)) + U(8) * width * (points[end] - points[begin])
+        rows = (instances[k + 1] - instances[k]) * (long_name + U(9))
         ends = token_ends[k + 1] - token_ends[k] + other_ends[k + 1] - other_ends[k]
         longest = max(longest, rows + ends + U(2))
     digests = np.empty((count, 2), np.uint64)
-    room = (longest + U(127)) // U(128) * U(BLOCK) + U(BLOCK)
-    memory = np.empty((LANES, room), np.uint64)
+    # A lane has the message without the blocks in the middle that hold coordinates only. They are read where they are.
+    memory = np.empty((LANES, longest // U(8) + U(4 * BLOCK)), np.uint64)
     state = np.zeros((8, LANES), np.uint64)
     counted, last = np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)
     frame, length = np.full(LANES, -1), np.zeros(LANES, np.uint64)
-    at, following = np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)
+    done, places = np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)  # bytes, and the address of the next block
+    # Where the blocks of coordinates begin and end in the message, and what is added to the bytes that are done to get
+    # an address: before, within and after them.
+    borders, bases = np.zeros((LANES, 2), np.uint64), np.zeros((LANES, 3), np.uint64)
+    bases[:] = U(memory.ctypes.data)  # a lane without a frame reads anything
     waiting, left = 0, count
     while left > 0:
         for lane in range(LANES):
             if frame[lane] < 0 and waiting < count:
                 message = memory[lane].view(np.uint8)
-                end = _message(
-                    *(message, waiting, tokens, token_ends, width, names, name_ends, labels, instances, sizes),
-                    *(coords, points),
-                )
-                end = _put(message, end, others, other_ends[waiting], other_ends[waiting + 1])
-                for k in range(end, min(end + U(128), U(len(message)))):
-                    message[U(k)] = 0
-                frame[lane], length[lane], following[lane] = waiting, end, 0
-                counted[lane] = last[lane] = 0
+                head = _message(message, waiting, tokens, token_ends, width, names, name_ends, labels, instances, sizes)
+                begin = U(8 * width) * points[instances[waiting]]
+                end = U(8 * width) * points[instances[waiting + 1]]
+                first = min((U(SIZE) - head % U(SIZE)) % U(SIZE), end - begin)  # bytes that fill a block of the head
+                middle = (end - begin - first) // U(SIZE) * U(SIZE)
+                at = _put(message, head, coords, begin, begin + first)
+                at = _put(message, at, coords, begin + first + middle, end)
+                at = _put(message, at, others, other_ends[waiting], other_ends[waiting + 1])
+                for k in range(U(SIZE)):
+                    message[at + U(k)] = 0
+                borders[lane, 0], borders[lane, 1] = head + first, head + first + middle
+                bases[lane, 0] = U(message.ctypes.data)
+                bases[lane, 1] = U(coords.ctypes.data) + begin - head
+                bases[lane, 2] = bases[lane, 0] - middle
+                frame[lane], length[lane], done[lane] = waiting, at + middle, 0
                 for k in range(8):
                     state[k, lane] = START[k]
                 state[0, lane] ^= SETTINGS
                 waiting += 1
-            at[lane] = following[lane]
-            following[lane] += U(BLOCK) if frame[lane] >= 0 else U(0)
-            counted[lane] = min(U(8) * following[lane], length[lane])
+            part = U(done[lane] >= borders[lane, 0]) + U(done[lane] >= borders[lane, 1])
+            places[lane] = bases[lane, part] + done[lane]
+            done[lane] += U(SIZE) if frame[lane] >= 0 else U(0)
+            counted[lane] = min(done[lane], length[lane])
             last[lane] = ALL_ONES if counted[lane] == length[lane] else U(0)
-        _compress(state, memory, at, counted, last)
+        _compress(state, places, counted, last)
         for lane in range(LANES):
             if frame[lane] >= 0 and last[lane] > 0:
                 digests[frame[lane], 0], digests[frame[lane], 1] = state[0, lane], state[1, lane]
                 frame[lane] = -1
-                following[lane] = 0
+                done[lane] = borders[lane, 0] = borders[lane, 1] = 0
+                bases[lane, 2] = bases[lane, 0]
                 left -= 1
     return digests

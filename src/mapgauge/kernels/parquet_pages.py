@@ -144,49 +144,72 @@ def sizes_of_lists(page, count, top):
     return sizes, values
 
 
+@jit
+def _floats(page, at, count, words, numbers):
+    """Write floats whose bytes are ``count`` bytes apart. Returns whether all are finite."""
+    some = U(len(numbers))
+    a, b, c, d = at, at + count, at + U(2) * count, at + U(3) * count
+    most = np.uint32(0)
+    for k in range(some):
+        words[k] = (
+            np.uint32(page[a + k])
+            | np.uint32(page[b + k]) << np.uint32(8)
+            | np.uint32(page[c + k]) << np.uint32(16)
+            | np.uint32(page[d + k]) << np.uint32(24)
+        )
+    for k in range(some):
+        most = max(most, words[k] & np.uint32(0x7F800000))  # all these bits are set if a number is not finite
+    floats = words.view(np.float32)
+    for k in range(some):
+        numbers[k] = floats[k]
+    return most < np.uint32(0x7F800000)
+
+
+@jit
+def _doubles(page, at, count, numbers):
+    """Write doubles whose bytes are ``count`` bytes apart. Returns whether all are finite."""
+    some = U(len(numbers))
+    longs = numbers.view(np.uint64)
+    most = ZERO
+    for k in range(some):
+        longs[k] = page[at + k]
+    for byte in range(ONE, U(8)):
+        first, shift = at + byte * count, U(8) * byte
+        for k in range(some):
+            longs[k] |= U(page[first + k]) << shift
+    for k in range(some):
+        most = max(most, longs[k] & U(0x7FF0000000000000))
+    return most < U(0x7FF0000000000000)
+
+
 @jit_allocating
-def join_bytes(page, at, out, column):
-    """Write the values of a page, from ``at`` on, to a column of ``out``. They are floats or doubles.
+def join_pages(pages, at, out):
+    """Write the values of the pages of all coordinates, from ``at`` on, to ``out``. They are floats or doubles.
 
     Returns:
-        0 if the page does not have exactly as many values, else 1, or 2 if a value is not finite.
+        0 if a page does not have exactly as many values, else 1, or 2 if a value is not finite.
     """
-    count, column = U(len(out)), U(column)
-    size = U(len(page)) - at
-    if size == U(4) * count:
-        words = np.empty(SOME, np.uint32)
-        floats = words.view(np.float32)
-        most = np.uint32(0)  # all bits of an exponent are set only if the number is not finite
-        for first in range(ZERO, count, U(SOME)):
-            a = at + first
-            b, c, d = a + count, a + U(2) * count, a + U(3) * count
-            some = min(U(SOME), count - first)
+    count = U(len(out))
+    words, numbers = np.empty(SOME, np.uint32), np.empty((len(pages), SOME))
+    for page in pages:
+        if U(len(page)) - at != U(4) * count and U(len(page)) - at != U(8) * count:
+            return 0
+    finite = True
+    for first in range(ZERO, count, U(SOME)):
+        some = min(U(SOME), count - first)
+        for axis in range(len(pages)):
+            page, row = pages[axis], numbers[axis, :some]
+            if U(len(page)) - at == U(4) * count:
+                finite &= _floats(page, at + first, count, words, row)
+            else:
+                finite &= _doubles(page, at + first, count, row)
+        if len(pages) == 2:
+            x, y = numbers[0], numbers[1]
             for k in range(some):
-                words[k] = (
-                    np.uint32(page[a + k])
-                    | np.uint32(page[b + k]) << np.uint32(8)
-                    | np.uint32(page[c + k]) << np.uint32(16)
-                    | np.uint32(page[d + k]) << np.uint32(24)
-                )
-            for k in range(some):
-                most = max(most, words[k] & np.uint32(0x7F800000))
-            for k in range(some):
-                out[first + k, column] = floats[k]
-        return 2 if most == np.uint32(0x7F800000) else 1
-    if size == U(8) * count:
-        longs = np.empty(SOME, np.uint64)
-        doubles = longs.view(np.float64)
-        most = U(0)
-        for first in range(ZERO, count, U(SOME)):
-            some = min(U(SOME), count - first)
-            longs[:] = 0
-            for byte in range(U(8)):
-                a, shift = at + byte * count + first, U(8) * byte
+                out[first + k, ZERO] = x[k]
+                out[first + k, ONE] = y[k]
+        else:
+            for axis in range(len(pages)):
                 for k in range(some):
-                    longs[k] |= U(page[a + k]) << shift
-            for k in range(some):
-                most = max(most, longs[k] & U(0x7FF0000000000000))
-            for k in range(some):
-                out[first + k, column] = doubles[k]
-        return 2 if most == U(0x7FF0000000000000) else 1
-    return 0
+                    out[first + k, U(axis)] = numbers[axis, k]
+    return 1 if finite else 2

@@ -1,18 +1,16 @@
 """Runs independent pieces of work in threads. Kernels release the interpreter lock."""
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeAlias, TypeVar
 
 from mapgauge.arguments import check_workers
+from mapgauge.kernels.turns import short_turns
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
-
-_INTERVAL = 1e-4  # seconds that a thread may keep the interpreter lock if another one waits for it
 
 
 class Beside(Generic[Outcome]):
@@ -59,17 +57,13 @@ def in_threads(
             other()
         return gathered(map(work, tasks))
     pool = ThreadPoolExecutor(threads)
-    # A thread that returns from a kernel waits for the lock. Python lets another thread keep it for 5 ms otherwise, as
-    # long as a kernel runs.
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(min(interval, _INTERVAL))
-    others = [pool.submit(other) for other in beside]
-    try:
-        return gathered(pool.map(work, tasks))
-    finally:
+    with short_turns():
+        others = [pool.submit(other) for other in beside]
         try:
-            for running in others:
-                running.result()
+            return gathered(pool.map(work, tasks))
         finally:
-            pool.shutdown(cancel_futures=True)
-            sys.setswitchinterval(interval)
+            try:
+                for running in others:
+                    running.result()
+            finally:
+                pool.shutdown(cancel_futures=True)

@@ -16,7 +16,7 @@ from mapgauge.errors import MapgaugeError
 from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.plan import Chunk
-from mapgauge.frames.alignment import align
+from mapgauge.frames.alignment import align, tokens_without
 from mapgauge.frames.content_hash import content_hash
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -56,8 +56,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         )
     began = time.thread_time()
     predictions, truth = sides_of(job, chunk)
-    missing = sum(token not in predictions.index for token in truth.tokens)
-    ignored = sum(token not in truth.index for token in predictions.tokens)
+    missing, ignored = len(tokens_without(truth, predictions)), len(tokens_without(predictions, truth))
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     check_boxes_of(job.protocol, x, y)
     x, y = cropped(x, y, job.protocol)
@@ -112,15 +111,19 @@ def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of a chunk."""
     both = []
     for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
-        nothing = replace(MapFrames.of({}, classes=classes), track=np.empty(0, np.str_))
-        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else nothing
-        both.append(side.with_forward(forward))
+        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else _nothing(classes)
+        both.append(side if side.forward == forward else side.with_forward(forward))
     predictions, truth = both
     if not chunk.predictions:
         predictions = predictions.with_confidence(1)
     check_sides(predictions, truth)
     check_needs(job.metrics, predictions, truth)
     return predictions, truth
+
+
+def _nothing(classes: tuple[str, ...]) -> MapFrames:
+    """Return no frames."""
+    return replace(MapFrames.of({}, classes=classes), track=np.empty(0, np.str_))
 
 
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
