@@ -7,6 +7,7 @@ Each kind of work runs in a process of its own on a few synthetic frames. Run it
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.kernels import signatures
 from mapgauge.kernels._jit import Kernel
+from mapgauge.kernels._type_names import in_words
 
 
 def _files(folder: Path) -> tuple[Path, Path]:
@@ -40,6 +42,12 @@ def _pickles(folder: Path) -> None:
 
     mg.write(demo_world(20, seed=0, quality="good")[1], folder / "truth.pkl", "streammapnet-truth")
     mg.read(folder / "truth.pkl")
+    for points in (np.eye(2, 3, dtype=np.float32), [[0.0, 0.0, 0.0], [1.0, 1.0, 0.5]]):
+        lanes = [{"id": np.int64(k), "points": points, "confidence": 0.5} for k in range(2)]
+        frame = {"lane_centerline": lanes, "topology_lclc": np.eye(2, dtype=np.float32)}
+        document = {"method": "", "results": {("val", "0", "0"): {"predictions": frame}}}
+        (folder / "result.pkl").write_bytes(pickle.dumps(document))
+        mg.read(folder / "result.pkl")
 
 
 def _streaming(folder: Path) -> None:
@@ -64,10 +72,10 @@ def _evaluate(metric: str) -> Callable[[Path], None]:
 
 
 def _words(folder: Path) -> None:
-    from mapgauge.cli.summary import in_words
+    from mapgauge.cli.summary import in_words as tell
 
     predictions, truth = map(mg.read, _files(folder))
-    in_words(mg.evaluate(predictions, truth), 1)
+    tell(mg.evaluate(predictions, truth), 1)
 
 
 def _thresholds(folder: Path) -> None:
@@ -115,7 +123,7 @@ def _called() -> list[list[str]]:
         module = sys.modules.get(f"mapgauge.kernels.{name}")
         for kernel in vars(module).values() if module is not None else ():
             if isinstance(kernel, Kernel) and kernel.name.startswith(f"{name}."):
-                found += [[kernel.name, *map(signatures.in_words, types)] for types in kernel.entry.signatures]
+                found += [[kernel.name, *map(in_words, types)] for types in kernel.entry.signatures]
     return found
 
 

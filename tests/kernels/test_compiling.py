@@ -21,8 +21,9 @@ from mapgauge.cli.app import app
 from mapgauge.kernels import ahead, signatures
 from mapgauge.kernels._inner import compile_entry
 from mapgauge.kernels._shortcuts import SHORTCUTS
+from mapgauge.kernels._type_names import in_words, type_from
 from mapgauge.kernels._units import Unit, _Units
-from mapgauge.kernels.signatures import in_words, kernel_named, type_from
+from mapgauge.kernels.signatures import kernel_named
 from mapgauge.kernels.watching import Watch
 
 # Two small kernels, and one for a type that it does not take.

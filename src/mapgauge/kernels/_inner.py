@@ -9,16 +9,18 @@ This uses classes of numba that are not part of its public interface. For versio
 this module is not imported, and kernels are compiled in the usual way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
+from numba.core.bytecode import FunctionIdentity
 from numba.core.typed_passes import InlineOverloads, NopythonRewrites
 from numba.core.typing.templates import _OverloadFunctionTemplate
-from numba.core.untyped_passes import InlineClosureLikes, WithLifting
+from numba.core.untyped_passes import ExtractByteCode, InlineClosureLikes, WithLifting
 
+from mapgauge.kernels import _stored
 from mapgauge.kernels._units import UNITS
 
 
@@ -70,6 +72,13 @@ class _InnerLibrary(_EntryLibrary):
         return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
 
 
+def _library_of(generator: Any, name: str, module: Any, units: Sequence[Any] = ()) -> _InnerLibrary:
+    library = _InnerLibrary(generator, name, list(units))
+    library._final_module = module
+    library._finalized = True
+    return library
+
+
 # Passes of numba for closures, ``with`` and arithmetic of whole arrays. Kernels have none of these.
 _NEEDLESS = {InlineClosureLikes, WithLifting, InlineOverloads, NopythonRewrites}
 
@@ -80,12 +89,24 @@ class _EntryCompiler(compiler.Compiler):
         if state.library is None:
             state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
             state.library.enable_object_caching()
+            self._use_stored()
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [one for one in pipeline.passes if one[0] not in _NEEDLESS]
             pipeline._finalized = False
             pipeline.finalize()
         return pipelines
+
+    def _use_stored(self) -> None:
+        """Compile a call of the stored code of a kernel in its place, if there is some."""
+        state, function = self.state, self.state.func_id.func
+        found = _stored.find(function, state.args)
+        if found is not None:
+            stored, module = found
+            library = _library_of(state.targetctx.codegen(), stored.name, module)
+            state.func_id = FunctionIdentity.from_function(_stored.caller_of(function, stored, library))
+            ExtractByteCode().run_pass(state)
+            state.typingctx.refresh()  # the call is a new function of numba
 
 
 class _WithoutMachineCode(compiler.Compiler):
@@ -107,9 +128,7 @@ class _InnerFiles(caching.CompileResultCacheImpl):
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         (name, _, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, init, environments = payload
-        library = _InnerLibrary(target_context.codegen(), name, init)
-        library._final_module = llvm.parse_bitcode(bitcode)
-        library._finalized = True
+        library = _library_of(target_context.codegen(), name, llvm.parse_bitcode(bitcode), init)
         for unit in init:
             UNITS.reserve(unit)
         return compiler.compile_result(

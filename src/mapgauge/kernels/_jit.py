@@ -1,11 +1,9 @@
 """The decorators that compile kernels, and the unsigned integers that kernels count with."""
 
 import gc
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,6 +13,7 @@ from numba.core import event
 from numba.extending import typeof_impl
 
 from mapgauge.kernels._loading import IS_TESTED, load_lean
+from mapgauge.kernels._stamp import stamp
 from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.watching import WATCH
 
@@ -31,34 +30,6 @@ F = TypeVar("F", bound=Callable[..., object])
 # numba, so the constants must be unsigned too.
 U = np.uint64
 ZERO, ONE, TWO, THREE = U(0), U(1), U(2), U(3)
-
-
-_IMPORT = re.compile(rb"^ *from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
-
-
-@cache
-def files_of(path: Path) -> dict[Path, bytes]:
-    """Return a file of kernels and all files of this folder that it imports, directly or not, with their contents."""
-    reached: dict[Path, bytes] = {}
-    waiting = [path, Path(__file__)]
-    while waiting:
-        file = waiting.pop()
-        if file not in reached:
-            reached[file] = file.read_bytes()
-            waiting += [file.with_name(f"{name.decode()}.py") for name in _IMPORT.findall(reached[file])]
-    return {file: reached[file] for file in sorted(reached)}
-
-
-@cache
-def stamp(path: Path) -> str:
-    """Return a hash of a file of kernels and of all files of this folder that it imports, directly or not.
-
-    numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
-    files of the kernels that are called and compiled in. With this stamp, an edit or an upgrade takes effect, and only
-    the kernels that it concerns are compiled again.
-    """
-    return hashlib.blake2b(b"".join(files_of(path).values())).hexdigest()
-
 
 # Private options of numba. Without "_nrt", kernels count references. Without "no_cfunc_wrapper", they compile slower.
 _LEAN: dict[str, Any] = {"_nrt": False}

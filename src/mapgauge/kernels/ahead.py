@@ -23,6 +23,7 @@ from pathlib import Path
 
 from mapgauge.kernels import _jit, signatures
 from mapgauge.kernels._loading import IS_TESTED
+from mapgauge.kernels._stamp import stamp
 from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.signatures import Compiled
 from mapgauge.kernels.watching import WATCH
@@ -204,7 +205,7 @@ def _start() -> "subprocess.Popen[str] | None":
 
 def _identity() -> str:
     """Say which kernels this process would compile. Two processes with other files must not fill one cache."""
-    return f"{_READY} {Path(__file__).resolve()} {_jit.stamp(Path(__file__).with_name('pld.py'))}"
+    return f"{_READY} {Path(__file__).resolve()} {stamp(Path(__file__).with_name('pld.py'))}"
 
 
 def _is_same(line: str) -> bool:

@@ -1,0 +1,121 @@
+"""Kernels as LLVM's intermediate code, which comes with the package: LLVM has to finish it, and numba has little to do.
+
+numba takes half of the time to compile a kernel before LLVM begins. What it makes by then does not depend on the
+processor and not on the version of Python. So it is stored, for the kernels that usual commands call, in
+``stored.zip``. ``python -m tools.stored_kernels`` writes this file. In the place of such a kernel, numba compiles a
+function that calls the stored code, and LLVM optimises both for this processor. The values are the same to the last
+bit, because the code is the same.
+
+Stored code is used only with the version of numba and the platform that it was made with, and only if no file changed
+from which it was made (``_stamp.py``). Otherwise kernels are compiled as usual. ``MAPGAUGE_STORED=0`` switches it off.
+"""
+
+import inspect
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numba
+from numba.core import cgutils, config
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic
+
+from mapgauge.kernels._stamp import stamp
+from mapgauge.kernels._type_names import in_words, type_from
+from mapgauge.kernels._units import UNITS, Unit
+
+FILE = Path(__file__).with_name("stored.zip")
+SWITCH = "MAPGAUGE_STORED"
+INDEX = "index.json"
+
+
+class Stored(NamedTuple):
+    """A row of the index: the code of a kernel for arguments of some types."""
+
+    name: str  # of the function, and of its code in the file
+    stamp: str  # of the files that it was made from
+    returns: str
+    units: list[list[str]]  # what it calls, each with the types of the arguments
+
+
+def key_of(kernel: str, types: tuple[Any, ...]) -> str:
+    """Return the key of a kernel in the index."""
+    return "; ".join((kernel, *map(in_words, types)))
+
+
+def made_for() -> list[str]:
+    """Return what must be the same where the file is made and where it is used."""
+    return [".".join(map(str, numba.version_info.short)), llvm.get_process_triple()]
+
+
+@cache
+def index() -> dict[str, Stored]:
+    """Return the stored kernels that suit this version of numba and this platform."""
+    try:
+        with zipfile.ZipFile(FILE) as file:
+            content = json.loads(file.read(INDEX))
+        if content["made_for"] == made_for():
+            return {key: Stored(*row) for key, row in content["kernels"].items()}
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):  # there is none, or not a whole one
+        pass
+    return {}
+
+
+def _is_wanted() -> bool:
+    """Whether it is not switched off, and nobody wants code with other checks."""
+    return os.environ.get(SWITCH) != "0" and not vars(config).get("BOUNDSCHECK")
+
+
+def find(function: Callable[..., Any], types: tuple[Any, ...]) -> tuple[Stored, Any] | None:
+    """Return the stored code of a kernel for arguments of these types, if it is current, and its LLVM module."""
+    path = Path(function.__code__.co_filename)
+    stored = index().get(key_of(f"{path.stem}.{function.__qualname__}", types))
+    if stored is None or stored.stamp != stamp(path) or not _is_wanted():
+        return None
+    try:
+        with zipfile.ZipFile(FILE) as file:
+            return stored, llvm.parse_bitcode(file.read(stored.name))
+    except (OSError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def caller_of(function: Callable[..., Any], stored: Stored, library: Any) -> Any:
+    """Return a function with the same name and arguments that calls the stored code of a kernel.
+
+    Args:
+        function: The kernel's function.
+        stored: Its code.
+        library: Its code as a library of numba.
+    """
+    names = list(inspect.signature(function).parameters)
+
+    def definition(_: Any, *arguments: Any) -> tuple[Any, Any]:
+        return signature(type_from(stored.returns), *arguments), call
+
+    def call(context: Any, builder: Any, types: Any, arguments: Any) -> Any:
+        own = context.active_code_library
+        own.add_linking_library(library)
+        for kernel, *words in stored.units:
+            unit = Unit(kernel, tuple(map(type_from, words)))
+            UNITS.reserve(unit)
+            own.units.append(unit)
+        kind = context.call_conv.get_function_type(types.return_type, types.args)
+        called = cgutils.get_or_insert_function(builder.module, kind, stored.name)
+        status, value = context.call_conv.call_function(builder, called, types.return_type, types.args, arguments)
+        with cgutils.if_unlikely(builder, status.is_error):  # no memory
+            context.call_conv.return_status_propagate(builder, status)
+        return value
+
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("_", *names)]
+    definition.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    listed = ", ".join(names)
+    caller: Any = eval(f"lambda {listed}: call({listed})", {"call": intrinsic(definition)})  # numba needs their number
+    for name in ("__module__", "__name__", "__qualname__"):
+        setattr(caller, name, getattr(function, name))
+    return caller

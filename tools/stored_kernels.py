@@ -1,0 +1,92 @@
+"""Writes ``stored.zip``: the kernels of usual work as LLVM's intermediate code (``kernels/_stored.py``).
+
+Run it after a change of kernels, after ``python -m tools.kernel_signatures``. It takes half a minute. The file belongs
+to one version of numba and one platform. Stale code in it is not used, so it must be current for a release only:
+
+    python -m tools.stored_kernels            # write it
+    python -m tools.stored_kernels --check    # fail if code is missing or stale
+"""
+
+import gc
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.callconv import CPUCallConv
+
+from mapgauge.kernels import _stored, signatures
+from mapgauge.kernels._inner import compile_inner, compile_numba_inside
+from mapgauge.kernels._stamp import stamp
+from mapgauge.kernels._type_names import in_words, type_from
+from mapgauge.kernels._units import UNITS
+from mapgauge.kernels.signatures import Compiled, kernel_named
+
+
+def key_of(one: Compiled) -> str:
+    """Return the key of a kernel in the index."""
+    return _stored.key_of(one.kernel, tuple(map(type_from, one.types)))
+
+
+def stamp_of(one: Compiled) -> str:
+    """Return the stamp of the files of a kernel."""
+    return stamp(Path(_stored.__file__).with_name(f"{one.kernel.split('.')[0]}.py"))
+
+
+def code_of(one: Compiled, name: str) -> tuple[_stored.Stored, bytes]:
+    """Return a kernel's row in the index, and its code as a function with this name."""
+    kernel, types = kernel_named(one.kernel), tuple(map(type_from, one.types))
+    options: dict[str, Any] = dict(kernel.entry.targetoptions)
+    for needless in ("nopython", "boundscheck"):
+        options.pop(needless, None)
+    inner = compile_inner(cache=False, **options)(kernel.__wrapped__)  # type: ignore[attr-defined]
+    inner.compile(types)
+    compiled = inner.overloads[types]
+    library, returned = compiled.library, compiled.signature.return_type
+    if type_from(in_words(returned)) != returned:
+        raise ValueError(f"{one.kernel} returns {returned}, which has no name")
+    module = library._get_module_for_linking().clone()
+    module.get_function(compiled.fndesc.llvm_func_name).name = name
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_strip_symbols_pass()  # names of variables, half of the size
+    passes.run(module, library._codegen._pass_builder(opt=0))
+    units = [[unit.kernel, *map(in_words, unit.types)] for unit in library.units]
+    return _stored.Stored(name, stamp_of(one), in_words(returned), units), module.as_bitcode()
+
+
+def write(kernels: list[Compiled], path: Path) -> None:
+    """Write the file."""
+    rows, codes = {}, {}
+    for number, one in enumerate(kernels):
+        name = f"stored.{one.kernel}.{number}"
+        rows[key_of(one)], codes[name] = code_of(one, name)
+    codes[_stored.INDEX] = json.dumps({"made_for": _stored.made_for(), "kernels": rows}, indent=1).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for name, code in codes.items():
+            file.writestr(name, code)
+
+
+def main() -> None:
+    """Write the file, or check it."""
+    kernels = signatures.needed_for(signatures.table())
+    if sys.argv[1:] == ["--check"]:
+        stored = _stored.index()
+        stale = [
+            one.kernel for one in kernels if key_of(one) not in stored or stored[key_of(one)].stamp != stamp_of(one)
+        ]
+        if stale:
+            sys.exit(f"missing or stale: {', '.join(stale)}. Run python -m tools.stored_kernels")
+        return
+    gc.disable()
+    compile_numba_inside()
+    # An exception would name the file of numba that it comes from, with its folder on this machine.
+    setattr(CPUCallConv, "build_excinfo_struct", lambda _, exc, given, *__: (exc, given, None))  # noqa: B010
+    UNITS.are_called = False
+    write(kernels, _stored.FILE)
+    sys.stderr.write(f"{len(kernels)} kernels, {_stored.FILE.stat().st_size / 1e6:.2f} MB\n")
+
+
+if __name__ == "__main__":
+    main()
