@@ -259,13 +259,13 @@ def grow(
     for _ in range(ROUNDS):
         solver.solve()
         prices = solver.prices()
-        worth = math.fsum([*prices.first.tolist(), *prices.second.tolist()])
+        worth = math.fsum(np.concatenate([prices.first[prices.first > 0], prices.second[prices.second > 0]]).tolist())
         stays = component.is_large and worth <= total + STAYS * (1.0 + worth)
         total = max(total, worth)
         given = half, *way.spread(prices.first, prices.second), prices.marked, prices.entry
         count = way.find(*given, more)
-        marked = component.with_blocks(prices.priced)
         if not count:
+            marked = component.with_blocks(prices.priced)
             count = kernels.network_proof.find_cells(blocks, saving, component.second, *given, marked, way.chosen, more)
         if not count or stays:
             excess, entry = np.zeros(sizes[0]), prices.entry.copy()
