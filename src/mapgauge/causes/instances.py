@@ -7,7 +7,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.assigned import Matches, assigned, know_matches
+from mapgauge.metrics.assigned import Known, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
@@ -94,7 +94,7 @@ def instances_of(
     """
     predictions, truth = data_of(results)
     protocol, cutoff = results.protocol, check_settings(results.protocol)
-    matches = results.scores.matches if truth.tokens == results.tokens else None
+    scores = results.scores if truth.tokens == results.tokens else None
     blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
     count = len(predictions.polylines)
@@ -106,8 +106,8 @@ def instances_of(
         x, y = predictions.between(block), truth.between(block)
         rows, of_truth = (slice(*side.offsets[[block.start, block.stop]]) for side in (predictions, truth))
         part = found.between(rows, of_truth)
-        mine = None if matches is None else matches.at(rows)
-        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, mine)
+        known = None if scores is None else scores.known(block)
+        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, known)
 
     def advance(done: int, _: int) -> None:
         if progress is not None:
@@ -125,7 +125,7 @@ def _write_block(
     protocol: Protocol,
     cutoff: float,
     thresholds: Thresholds,
-    matches: Matches | None,
+    known: Known | None,
 ) -> None:
     """Write the causes of a block of frames. Indices of truth start at ``offset``."""
     groups = group(x, y, protocol)
@@ -134,8 +134,8 @@ def _write_block(
     if groups.boxes:
         groups, rows = groups.of_lines()
         kept = rows
-    if matches is not None:
-        know_matches(groups, protocol, matches, predicted_rows, kept)
+    if known is not None:
+        know_matches(groups, protocol, known, predicted_rows, kept)
     costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
     mine = groups.is_prediction
     # From rows of the groups without boxes to instances of one side.

@@ -39,6 +39,37 @@ def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
     return found
 
 
+def parts_of_matches(
+    groups: Groups, truth_of: Indices, matched: Indices, cost: Floats, cutoff: float, order: float
+) -> Floats:
+    """Return the parts of PLD of groups and the mass for an assignment, up to rounding.
+
+    Args:
+        groups: The groups.
+        truth_of: The true instance of each matched prediction; -1 for others.
+        matched: The number of matched points of each prediction.
+        cost: The sum of their distances, to the power of the order.
+        cutoff: Cutoff of SOSPA in metres.
+        order: Order of PLD.
+    """
+    mine, alone = truth_of >= 0, groups.is_prediction & (truth_of < 0)
+    missed = ~groups.is_prediction
+    missed[truth_of[mine]] = False
+    x, y, half = np.flatnonzero(mine), truth_of[mine], 0.5 * groups.confidence
+    points = np.diff(groups.lines.span[:, :2].astype(np.float64), axis=1)[:, 0]
+    both, unit = points[x] + points[y], 0.5 * (cutoff if order == 1 else 1.0)  # other orders have costs in cutoffs
+    total = cost[x] + unit * (both - 2 * matched[x])
+    share = np.minimum(total / np.where(both > 0, unit * both, 1.0), 1.0) ** (1 / order)
+    weighted = np.minimum(*groups.confidence[[x, y]]) * (2 * share / (1 + share)) ** order
+    of_points = np.divide(cost[x], total, out=np.zeros(len(x)), where=total > 0)
+    columns = (
+        *((x, weighted * of_points), (x, weighted * (1 - of_points)), (x, np.abs(half[x] - half[y]))),
+        *((rows := np.flatnonzero(flags), half[rows]) for flags in (missed, alone, np.ones_like(mine))),
+    )
+    of_row = groups.side // 2
+    return np.stack([np.bincount(of_row[rows], part, len(groups.bounds)) for rows, part in columns], axis=1)
+
+
 def shared_key(cutoff: float) -> str:
     """Return the key of ``Scored`` in ``Groups.shared``."""
     return f"pld@{cutoff}"
