@@ -21,7 +21,7 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.report.causes import cause_columns
 from mapgauge.report.columns import frame_numbers
-from mapgauge.report.drawings import drawings
+from mapgauge.report.drawings import drawings, of_drawn
 from mapgauge.report.pack import pack
 from mapgauge.results.bootstrap import drawn_values
 from mapgauge.typing import Floats
@@ -85,14 +85,14 @@ def stages(results: mg.Results, folder: Path) -> None:
 
     caused = with_metrics(results, ["causes"])
     drawn = list(range(0, len(results.tokens), max(len(results.tokens) // DRAWN, 1)))[:DRAWN]
-    numbers = frame_numbers(caused)
+    some, numbers = of_drawn(caused, drawn), frame_numbers(caused)
     measured("causes of all frames", lambda: with_metrics(results, ["causes"]))
     measured("compare, one method", lambda: mg.compare([results]))
     measured("compare, two methods", lambda: mg.compare([results, results], names=["a", "b"]))
     measured("values of all frames", lambda: frame_numbers(caused))
-    measured("drawings", lambda: drawings(caused, drawn, lambda: None))
-    measured("causes of drawn instances", lambda: cause_columns(caused, drawn))
-    measured("compression", lambda: pack(numbers | drawings(caused, drawn[:1], lambda: None)))
+    measured("drawings", lambda: drawings(some, lambda: None))
+    measured("causes of drawn instances", lambda: cause_columns(some))
+    measured("compression", lambda: pack(numbers | drawings(of_drawn(caused, drawn[:1]), lambda: None)))
     for name, causes in (("whole report", None), ("whole report, --no-causes", False)):
         measured(name, partial(write_report, results, page, frames=DRAWN, causes=causes))
         row(f"{name}: size of the page, MB", f"{page.stat().st_size / 1e6:.2f}", "")

@@ -10,6 +10,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import Known, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.protocols import Protocol
+from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
 from mapgauge.scoring.score import BLOCK
 from mapgauge.scoring.threads import Progress, in_threads
@@ -48,9 +49,17 @@ class Instances(NamedTuple):
         return (self.truth_of >= 0) & (self.cause < 0)
 
 
-def data_of(results: Results) -> tuple[MapFrames, MapFrames]:
+def data_of(results: Results) -> Sides:
     """Return predictions and truth of results, or raise an error that says how to get them."""
-    data = results.data
+    return _there(results.data)
+
+
+def unsorted_data_of(results: Results) -> Sides:
+    """Return the same as ``data_of``, with the instances of a frame in any order."""
+    return _there(results.unsorted)
+
+
+def _there(data: Sides | None) -> Sides:
     if data is None:
         raise InvalidInput(
             "the causes of errors need the geometry, and these results came from a file without it",

@@ -25,7 +25,7 @@ from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.report.causes import cause_columns, described_causes, has_causes, is_first, with_causes
 from mapgauge.report.columns import column_keys, frame_numbers
-from mapgauge.report.drawings import drawings, has_shares
+from mapgauge.report.drawings import drawings, has_shares, of_drawn
 from mapgauge.report.pack import Arrays, pack
 from mapgauge.report.selection import choose
 from mapgauge.report.strips import StripData, strip_data, worst_scenes
@@ -88,7 +88,7 @@ def write_report(
     numbers = [frame_numbers(method) for method in methods]
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
     chosen = choose(metrics, comparison.names, numbers, frames, scenes=list(worst_scenes(methods).values()))
-    drawn = list(chosen) if all(method.data is not None for method in methods) else []
+    drawn = list(chosen) if all(method.unsorted is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     caused = causes is not False and all(has_causes(method) for method in methods)
     steps = count(1)
@@ -100,8 +100,9 @@ def write_report(
     arrays: Arrays = {}
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
         columns = {f"value.{key}": column for key, column in table.items()}
-        columns |= drawings(method, drawn, advance) if drawn else {}
-        columns |= cause_columns(method, drawn) if drawn and caused else {}
+        if drawn:
+            some = of_drawn(method, drawn)
+            columns |= drawings(some, advance) | (cause_columns(some) if caused else {})
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     strips = strip_data(methods, drawn)
     directory, data = pack(arrays | strips.arrays)
@@ -155,7 +156,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
 def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     """Return a sentence about the frames that the page can draw."""
     total = len(methods[0].tokens)
-    if any(method.data is None for method in methods):
+    if any(method.unsorted is None for method in methods):
         return (
             "No frame can be drawn, because the results were loaded from a file without the geometry. "
             "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "
