@@ -2,8 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock
 from typing import Generic, TypeAlias, TypeVar
 
 from mapgauge.arguments import check_workers
@@ -13,6 +15,8 @@ Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
 
 _INTERVAL = 1e-4  # seconds that a thread may keep the interpreter lock if another one waits for it
+_CHANGING = Lock()
+_before: list[float] = []  # the interval of Python, for each call that uses the shorter one
 
 
 class Beside(Generic[Outcome]):
@@ -59,17 +63,32 @@ def in_threads(
             other()
         return gathered(map(work, tasks))
     pool = ThreadPoolExecutor(threads)
-    # A thread that returns from a kernel waits for the lock. Python lets another thread keep it for 5 ms otherwise, as
-    # long as a kernel runs.
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(min(interval, _INTERVAL))
-    others = [pool.submit(other) for other in beside]
-    try:
-        return gathered(pool.map(work, tasks))
-    finally:
+    with _short_interval():
+        others = [pool.submit(other) for other in beside]
         try:
-            for running in others:
-                running.result()
+            return gathered(pool.map(work, tasks))
         finally:
-            pool.shutdown(cancel_futures=True)
-            sys.setswitchinterval(interval)
+            try:
+                for running in others:
+                    running.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _short_interval() -> Iterator[None]:
+    """Let threads change often. Calls may overlap: the last one that ends restores the interval of Python.
+
+    A thread that returns from a kernel waits for the lock. Python lets another thread keep it for 5 ms otherwise, as
+    long as a kernel runs.
+    """
+    with _CHANGING:
+        _before.append(_before[0] if _before else sys.getswitchinterval())
+        sys.setswitchinterval(min(_before[0], _INTERVAL))
+    try:
+        yield
+    finally:
+        with _CHANGING:
+            interval = _before.pop()
+            if not _before:
+                sys.setswitchinterval(interval)
