@@ -9,6 +9,7 @@ from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import Known, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
+from mapgauge.metrics.pld_of_groups import sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
@@ -156,8 +157,7 @@ def _write_block(
     out.truth_of[side[0]] = place_of_truth[found.truth_of[mine]]
     out.about[side[0]] = place_of_truth[costs.about[mine]]
     out.cause[side[0]] = costs.cause[mine]
-    points = (groups.lines.span[:, 1] - groups.lines.span[:, 0]).astype(np.float64)
-    both = points + points[found.truth_of]
-    total = found.cost + 0.5 * cutoff * (both - 2 * found.matched)
-    share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
-    out.distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
+    there, distance = np.flatnonzero(found.truth_of >= 0), np.ones(len(mine))
+    of_matches = groups, there, found.truth_of[there], found.matched[there], found.cost[there], cutoff, 1.0
+    distance[there] = sospa_of_matches(*of_matches)[1]
+    out.distance[side[0]] = distance[mine]

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.report.pack import Arrays, steps
-from mapgauge.results.assignment import Assignment, Match, match_frame
+from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
 from mapgauge.scoring.prepare import Unsorted
+from mapgauge.scoring.score import BLOCK
 from mapgauge.typing import Forward, Points
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
@@ -36,10 +37,12 @@ def drawings(results: Results, advance: Callable[[], None]) -> Arrays:
         return {}
     protocol = results.protocol
     cutoff = protocol.cutoffs[0] if protocol.cutoffs else None
-    found = []
-    for frame in range(len(results.tokens)):
-        found.append(match_frame(*results.data, frame, protocol, cutoff))
-        advance()
+    (x, y), found = results.data, []
+    for start in range(0, len(y), BLOCK):
+        block = slice(start, min(start + BLOCK, len(y)))
+        for one in match_frames(x.between(block), y.between(block), protocol, cutoff, results.scores.known(block)):
+            found.append(one)
+            advance()
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
     for side in ("predictions", "truth"):

@@ -138,7 +138,7 @@ class Scores:
             found = {name.removeprefix(prefix): block for name, block in known.items() if name.startswith(prefix)}
             return {name: block for name, block in found.items() if name != "pld" or name in metrics}
 
-        matches = arrays.get(_MATCHES)
+        matches = arrays.get(_MATCHES) if "pld" in metrics else None
         if matches is not None and (matches.dtype.kind != "i" or matches.ndim != 1):
             raise ValueError("its matches are not whole numbers")
         columns = arrays["predicted"], arrays["true"], arrays["confidence"], of(_SUMS), of(_RINGS), of(_HITS)
