@@ -92,11 +92,11 @@ def match_frames(
     ends = groups.polylines.offsets[1:] - groups.repeats
     points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
     boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
-    found = []
+    of_groups, found = groups.bounds.tolist(), []
     for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
         forward = truth.forward or predictions.forward
         one = Assignment(token, [], [], matches[f] if matches else [], [], [], forward, (counts[0], counts[1]))
-        for class_name, of_group in zip(truth.classes, groups.bounds[f * classes :].tolist(), strict=False):
+        for class_name, of_group in zip(truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True):
             for side, instances, closed, mine in (
                 (predictions, one.predictions, one.predictions_closed, slice(*of_group[:2])),
                 (truth, one.truth, one.truth_closed, slice(*of_group[1:])),
@@ -149,7 +149,8 @@ def _matches(
     for i, j, g, value in zip(x.tolist(), y.tolist(), (groups.side[x] // 2).tolist(), distance.tolist(), strict=True):
         partner = found.partner[slice(*spans[i])]
         points = np.flatnonzero(partner >= 0)
-        pairs = np.stack([points, partner[points] - spans[j][0]], axis=1)
+        pairs = np.empty((len(points), 2), np.int64)
+        pairs[:, 0], pairs[:, 1] = points, partner[points] - spans[j][0]
         frame, label = divmod(g, len(classes))
         matches[frame].append(Match(classes[label], int(place[i]), int(place[j]), value, pairs))
     return matches
