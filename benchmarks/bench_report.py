@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.report.causes import cause_columns
 from mapgauge.report.columns import frame_numbers
-from mapgauge.report.drawings import drawings
+from mapgauge.report.drawings import drawings, of_drawn
 from mapgauge.report.pack import pack
 from mapgauge.results.bootstrap import drawn_values
+from mapgauge.results.rows import MemoryRows
 from mapgauge.typing import Floats
 
 FRAMES = 6019
@@ -73,6 +75,12 @@ def bootstrap(results: mg.Results) -> None:
     row("mapgauge, with PLD", f"{1e6 * per_curve[0]:,.0f}", f"{per_curve[0] / per_curve[1]:.3f}")
 
 
+def _without_matches(results: mg.Results) -> mg.Results:
+    """Return results as of a file that has no assignment."""
+    rows = MemoryRows(results.tokens, results.rows.scenes, replace(results.scores, matches=None))
+    return replace(results, rows=rows)
+
+
 def stages(results: mg.Results, folder: Path) -> None:
     """Print the time of each stage of a report, and of the whole."""
     page = folder / "page.html"
@@ -85,14 +93,22 @@ def stages(results: mg.Results, folder: Path) -> None:
 
     caused = with_metrics(results, ["causes"])
     drawn = list(range(0, len(results.tokens), max(len(results.tokens) // DRAWN, 1)))[:DRAWN]
-    numbers = frame_numbers(caused)
-    measured("causes of all frames", lambda: with_metrics(results, ["causes"]))
+    some, numbers = of_drawn(caused, drawn), frame_numbers(caused)
+    file = folder / "run.mg"
+    sizes = []
+    for one in (_without_matches(results), results):
+        one.save(file)
+        sizes.append(file.stat().st_size)
+    loaded = replace(mg.load_results(file), sides=results.sides)
+    row("file of results: with matches / without", f"{sizes[1] / sizes[0]:.3f}", "")
+    measured("causes of all frames, assigned again", lambda: with_metrics(_without_matches(results), ["causes"]))
+    measured("causes of all frames, matches from a file", lambda: with_metrics(loaded, ["causes"]))
     measured("compare, one method", lambda: mg.compare([results]))
     measured("compare, two methods", lambda: mg.compare([results, results], names=["a", "b"]))
     measured("values of all frames", lambda: frame_numbers(caused))
-    measured("drawings", lambda: drawings(caused, drawn, lambda: None))
-    measured("causes of drawn instances", lambda: cause_columns(caused, drawn))
-    measured("compression", lambda: pack(numbers | drawings(caused, drawn[:1], lambda: None)))
+    measured("drawings", lambda: drawings(some, lambda: None))
+    measured("causes of drawn instances", lambda: cause_columns(some))
+    measured("compression", lambda: pack(numbers | drawings(of_drawn(caused, drawn[:1]), lambda: None)))
     for name, causes in (("whole report", None), ("whole report, --no-causes", False)):
         measured(name, partial(write_report, results, page, frames=DRAWN, causes=causes))
         row(f"{name}: size of the page, MB", f"{page.stat().st_size / 1e6:.2f}", "")

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.causes.felt import felt, with_metrics
+from mapgauge.frames.groups import Groups
+from mapgauge.metrics.assigned import Matches
 from mapgauge.metrics.causes import CAUSES, Thresholds
+from mapgauge.metrics.pld_of_groups import Scored, assign_groups
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +137,7 @@ def test_known_matches_save_time_and_change_nothing(monkeypatch: pytest.MonkeyPa
     whole = mg.evaluate(*mg.demo.demo_world(60), workers=2)  # more than one block
     for known in (whole, whole.of_frames(range(59, -1, -1)), whole.of_frames([7, 50])):
         assert known.scores.matches is not None
-        rows = replace(known.rows, scores=replace(known.scores, matches=None))  # type: ignore[type-var]
-        plain = replace(known, rows=rows)
+        plain = with_matches(known, None)
         for one, other in zip(mg.anatomy(known).instances or (), mg.anatomy(plain).instances or (), strict=True):
             assert np.array_equal(one, other)
         both = [with_metrics(results, ["completeness", "causes"]).scores for results in (known, plain)]
@@ -144,8 +147,56 @@ def test_known_matches_save_time_and_change_nothing(monkeypatch: pytest.MonkeyPa
     x, y = (side.at(range(59, -1, -1)) for side in whole.data)
     turned = mg.evaluate(x, y, workers=1).scores.matches
     picked = whole.of_frames(range(59, -1, -1)).scores.matches
-    assert all(np.array_equal(*pair, equal_nan=True) for pair in zip(turned or (), picked or (), strict=True))
+    for mine, its in zip(turned or (), picked or (), strict=True):
+        assert mine is not None
+        assert its is not None
+        assert np.array_equal(mine, its, equal_nan=True)
     assert np.count_nonzero((picked or turned)[0] >= 0) > 500  # type: ignore[index]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_matches_of_a_file_are_used_only_if_they_are_right(
+    order: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = mg.demo.demo_world(60)  # more than one block
+    whole = mg.evaluate(x, y, mg.protocol("paper-60x30", order=order), metrics=["pld"], workers=1)
+    whole.save(tmp_path / "run.mg")
+    loaded = mg.load_results(tmp_path / "run.mg", x, y)
+    names = ["completeness", "causes"]
+    expected = with_metrics(with_matches(whole, None), names).scores.sums
+    solved: list[Groups] = []
+
+    def assign(groups: Groups, *settings: Any) -> Scored:
+        solved.append(groups)
+        return assign_groups(groups, *settings)
+
+    monkeypatch.setattr("mapgauge.metrics.assigned.assign_groups", assign)
+
+    def check(results: mg.Results, blocks: int) -> None:
+        solved.clear()
+        found = with_metrics(results, names).scores.sums
+        assert all(np.array_equal(found[name], expected[name]) for name in expected)
+        assert len(solved) == blocks
+
+    check(loaded, 0)
+    assert loaded.scores.matches is not None
+    right = loaded.scores.matches.truth
+    pairs = np.flatnonzero((right[:-1] == 0) & (right[1:] == 1))  # of one frame and class, because both have truth
+    exchanged, fewer = right.copy(), right.copy()
+    exchanged[pairs[0]], exchanged[pairs[0] + 1] = 1, 0
+    fewer[pairs[-1]] = -1
+    for wrong in (exchanged, fewer):
+        check(with_matches(loaded, Matches(wrong, None)), 1)
+    check(with_matches(loaded, Matches(right[:-1], None)), 1)
+    # Rounded coordinates are other data, so their assignment is not taken from the file.
+    whole.save(tmp_path / "rounded.mg", geometry="rounded")
+    rounded = mg.load_results(tmp_path / "rounded.mg")
+    expected = with_metrics(with_matches(rounded, None), names).scores.sums
+    check(rounded, 2)
+
+
+def with_matches(results: mg.Results, matches: Matches | None) -> mg.Results:
+    return replace(results, rows=replace(results.rows, scores=replace(results.scores, matches=matches)))  # type: ignore[type-var]
 
 
 def test_fixing_the_only_error_brings_pld_to_zero() -> None:

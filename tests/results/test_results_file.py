@@ -188,7 +188,9 @@ def test_a_file_that_lacks_something_is_refused(array: str, tmp_path: Path) -> N
         mg.load_results(path)
 
 
-@pytest.mark.parametrize("array", ["predicted", "true", "parts", "ring_parts", "confidence", "hits/ap_chamfer"])
+@pytest.mark.parametrize(
+    "array", ["predicted", "true", "parts", "ring_parts", "confidence", "hits/ap_chamfer", "matches"]
+)
 @pytest.mark.parametrize("how", ["shorter", "flat", "text", "scalar"])
 def test_arrays_that_do_not_fit_together_are_refused(array: str, how: str, tmp_path: Path) -> None:
     path = saved(results_of(), tmp_path)
@@ -206,6 +208,24 @@ def test_arrays_that_do_not_fit_together_are_refused(array: str, how: str, tmp_p
     rewritten(path, change)
     with pytest.raises(mg.UnreadableFile, match="results.mg"):
         mg.load_results(path)
+
+
+def test_matches_without_truth_or_with_the_same_truth_are_refused(tmp_path: Path) -> None:
+    found = results_of().scores.matches
+    assert found is not None
+    first = int(np.flatnonzero(found.truth >= 0)[0])
+
+    def no_truth(arrays: dict[str, Any]) -> None:
+        arrays["matches"][first] = 99
+
+    def same_truth(arrays: dict[str, Any]) -> None:
+        arrays["matches"][arrays["matches"] >= 0] = 0
+
+    for change in (no_truth, same_truth):
+        path = saved(results_of(), tmp_path)
+        rewritten(path, change)
+        with pytest.raises(mg.UnreadableFile, match="results.mg: .*matches are not those of its truth"):
+            mg.load_results(path)
 
 
 @pytest.mark.parametrize(

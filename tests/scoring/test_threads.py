@@ -1,5 +1,6 @@
 """Work in threads: the order of outcomes, and what runs beside it."""
 
+import sys
 import threading
 
 import pytest
@@ -40,3 +41,25 @@ def test_one_worker_starts_no_thread() -> None:
     note = Beside(lambda: seen.add(threading.get_ident()))
     in_threads(lambda _: seen.add(threading.get_ident()), range(3), 1, beside=[note])
     assert seen == {threading.get_ident()}
+
+
+def test_overlapping_calls_restore_the_switch_interval_of_python() -> None:
+    before, inside = sys.getswitchinterval(), threading.Event()
+    first_ended = threading.Event()
+
+    def wait(_: int) -> None:
+        inside.set()
+        first_ended.wait(9)
+
+    late = threading.Thread(target=in_threads, args=(wait, range(2), 2))
+
+    def start_the_other(k: int) -> None:
+        if k == 0:
+            late.start()
+        assert inside.wait(9)
+
+    in_threads(start_the_other, range(2), 2)
+    assert sys.getswitchinterval() < before  # the other call still runs
+    first_ended.set()
+    late.join(9)
+    assert sys.getswitchinterval() == before

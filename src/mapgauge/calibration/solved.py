@@ -211,7 +211,7 @@ def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | Non
     if groups.boxes:
         groups, kept = groups.of_lines()
     distance, known, order = _all_distances(groups, protocol) if few else _bounds(groups, protocol)
-    if matches is not None and not few:
+    if matches is not None and matches.distance is not None and not few:
         truth_of = truth_of_matches(groups, matches, predictions, kept)
         found = np.flatnonzero(truth_of >= 0)
         pairs = _pair_of(groups, found, truth_of[found])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mapgauge.causes.instances import data_of
+from mapgauge.causes.instances import unsorted_data_of
 from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.metrics.completeness import COMPLETENESS, values_of
 from mapgauge.metrics.table import METRICS
@@ -26,7 +26,7 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     lacking = tuple(name for name in metrics if name not in results.metrics)
     if not lacking:
         return results
-    data = data_of(results)
+    data = unsorted_data_of(results)
     known = results.scores if data[1].tokens == results.tokens else None
     scores = score_frames(*data, results.protocol, lacking, (), workers=workers, known=known)
     if known is None:

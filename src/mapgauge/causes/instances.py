@@ -7,9 +7,11 @@ import numpy as np
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.groups import group
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.assigned import Matches, assigned, know_matches
+from mapgauge.metrics.assigned import Known, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
+from mapgauge.metrics.pld_of_groups import sospa_of_matches
 from mapgauge.protocols import Protocol
+from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
 from mapgauge.scoring.score import BLOCK
 from mapgauge.scoring.threads import Progress, in_threads
@@ -48,9 +50,17 @@ class Instances(NamedTuple):
         return (self.truth_of >= 0) & (self.cause < 0)
 
 
-def data_of(results: Results) -> tuple[MapFrames, MapFrames]:
+def data_of(results: Results) -> Sides:
     """Return predictions and truth of results, or raise an error that says how to get them."""
-    data = results.data
+    return _there(results.data)
+
+
+def unsorted_data_of(results: Results) -> Sides:
+    """Return the same as ``data_of``, with the instances of a frame in any order."""
+    return _there(results.unsorted)
+
+
+def _there(data: Sides | None) -> Sides:
     if data is None:
         raise InvalidInput(
             "the causes of errors need the geometry, and these results came from a file without it",
@@ -94,7 +104,7 @@ def instances_of(
     """
     predictions, truth = data_of(results)
     protocol, cutoff = results.protocol, check_settings(results.protocol)
-    matches = results.scores.matches if truth.tokens == results.tokens else None
+    scores = results.scores if truth.tokens == results.tokens else None
     blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
     count = len(predictions.polylines)
@@ -106,8 +116,8 @@ def instances_of(
         x, y = predictions.between(block), truth.between(block)
         rows, of_truth = (slice(*side.offsets[[block.start, block.stop]]) for side in (predictions, truth))
         part = found.between(rows, of_truth)
-        mine = None if matches is None else matches.at(rows)
-        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, mine)
+        known = None if scores is None else scores.known(block)
+        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, known)
 
     def advance(done: int, _: int) -> None:
         if progress is not None:
@@ -125,7 +135,7 @@ def _write_block(
     protocol: Protocol,
     cutoff: float,
     thresholds: Thresholds,
-    matches: Matches | None,
+    known: Known | None,
 ) -> None:
     """Write the causes of a block of frames. Indices of truth start at ``offset``."""
     groups = group(x, y, protocol)
@@ -134,8 +144,8 @@ def _write_block(
     if groups.boxes:
         groups, rows = groups.of_lines()
         kept = rows
-    if matches is not None:
-        know_matches(groups, protocol, matches, predicted_rows, kept)
+    if known is not None:
+        know_matches(groups, protocol, known, predicted_rows, kept)
     costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
     mine = groups.is_prediction
     # From rows of the groups without boxes to instances of one side.
@@ -147,8 +157,7 @@ def _write_block(
     out.truth_of[side[0]] = place_of_truth[found.truth_of[mine]]
     out.about[side[0]] = place_of_truth[costs.about[mine]]
     out.cause[side[0]] = costs.cause[mine]
-    points = (groups.lines.span[:, 1] - groups.lines.span[:, 0]).astype(np.float64)
-    both = points + points[found.truth_of]
-    total = found.cost + 0.5 * cutoff * (both - 2 * found.matched)
-    share = np.minimum(total / np.where(both > 0, 0.5 * cutoff * both, 1.0), 1.0)
-    out.distance[side[0]] = np.where(found.truth_of >= 0, 2 * share / (1 + share), 1.0)[mine]
+    there, distance = np.flatnonzero(found.truth_of >= 0), np.ones(len(mine))
+    of_matches = groups, there, found.truth_of[there], found.matched[there], found.cost[there], cutoff, 1.0
+    distance[there] = sospa_of_matches(*of_matches)[1]
+    out.distance[side[0]] = distance[mine]

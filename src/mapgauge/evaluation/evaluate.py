@@ -23,10 +23,10 @@ from mapgauge.results.rows import MemoryRows
 from mapgauge.results.summary import InputsOf, Summary
 from mapgauge.scoring.prepare import (
     Frames,
+    Unsorted,
     check_needs,
     check_rings,
     findings_of,
-    in_order_of_rows,
     loaded,
     prepare_to_score,
     with_scenes,
@@ -152,4 +152,4 @@ def evaluate(
         version=__version__,
         source=scores,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), partial(in_order_of_rows, x, y))
+    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), Unsorted((x, y)))

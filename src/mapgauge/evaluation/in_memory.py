@@ -51,12 +51,9 @@ def score_frames(
         return sorted_scores.at(np.argsort(order))
     blocks = _blocks(truth, metrics) or [slice(0, 0)]
 
-    matches = None if known is None else known.matches
-
     def work(block: slice) -> Scores:
         x, y = predictions.between(block), truth.between(block)
-        rows = slice(*predictions.offsets[[block.start, block.stop]])
-        return score(x, y, protocol, metrics, rings, None if matches is None else matches.at(rows))
+        return score(x, y, protocol, metrics, rings, None if known is None else known.known(block))
 
     def advance(done: int, _: int) -> None:
         if progress is not None:

@@ -5,7 +5,9 @@ hashes of the parts of a data set add up to the hash of the whole.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +18,7 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 
 HASH_BYTES = 16
+_FRAMES = 500  # that a thread hashes at once
 
 
 def content_hash(frames: MapFrames, *, tracks: bool = False, compiled: bool = False) -> int:
@@ -35,6 +38,14 @@ def content_hash(frames: MapFrames, *, tracks: bool = False, compiled: bool = Fa
     """
     if compiled:
         return _sum_of(_compiled_hashes(frames, frames.tokens, tracks))
+    if len(frames) < 2 * _FRAMES:
+        return _hash_of(frames, tracks)
+    blocks = (slice(start, start + _FRAMES) for start in range(0, len(frames), _FRAMES))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashing releases the interpreter lock
+        return added_hashes([*pool.map(lambda block: _hash_of(frames.between(block), tracks), blocks)])
+
+
+def _hash_of(frames: MapFrames, tracks: bool) -> int:
     hashes = frame_hashes(frames, tracks=tracks)
     return added_hashes([int.from_bytes(digest, "little") for digest in hashes])
 

@@ -9,12 +9,13 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +26,12 @@ from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.report.causes import cause_columns, described_causes, has_causes, is_first, with_causes
 from mapgauge.report.columns import column_keys, frame_numbers
-from mapgauge.report.drawings import drawings, has_shares
+from mapgauge.report.drawings import drawings, has_shares, of_drawn
 from mapgauge.report.pack import Arrays, pack
 from mapgauge.report.selection import choose
 from mapgauge.report.strips import StripData, strip_data, worst_scenes
 from mapgauge.report.summary import summary
-from mapgauge.results.comparison import compare
+from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
@@ -82,13 +83,36 @@ def write_report(
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
     methods, without_causes = with_causes(methods, causes)
-    comparison = compare(methods, names=names)  # raises an error for results that cannot be compared
-    first = methods[0]
-    methods = [first, *(_in_order_of(first, method) for method in methods[1:])]
-    numbers = [frame_numbers(method) for method in methods]
+    check_comparable(methods)
+    called = method_names(methods, names)
+    ordered = [methods[0], *(_in_order_of(methods[0], method) for method in methods[1:])]
+    with ThreadPoolExecutor(1) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
+        comparing = pool.submit(compare, methods, names=called)
+        explorer = _explorer(ordered, called, frames, causes, progress)
+        comparison = comparing.result()
+    about = " ".join(filter(None, [explorer.about, without_causes]))
+    page = _page(title or "mapgauge report", summary(ordered, comparison), about, explorer)
+    # File names may contain bytes that are not valid text. They are written as numeric character references.
+    save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
+
+
+class _Explorer(NamedTuple):
+    """The list of frames and the drawings."""
+
+    meta: dict[str, Any]
+    data: str  # the arrays
+    strips: StripData
+    about: str  # which frames can be drawn, in words
+
+
+def _explorer(
+    methods: Sequence[Results], names: Sequence[str], frames: int, causes: bool | None, progress: Progress | None
+) -> _Explorer:
+    """Return what the list and the drawings show. The arguments are those of ``write_report``."""
+    first, numbers = methods[0], [frame_numbers(method) for method in methods]
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
-    chosen = choose(metrics, comparison.names, numbers, frames, scenes=list(worst_scenes(methods).values()))
-    drawn = list(chosen) if all(method.data is not None for method in methods) else []
+    chosen = choose(metrics, names, numbers, frames, scenes=list(worst_scenes(methods).values()))
+    drawn = list(chosen) if all(method.unsorted is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     caused = causes is not False and all(has_causes(method) for method in methods)
     steps = count(1)
@@ -100,14 +124,15 @@ def write_report(
     arrays: Arrays = {}
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
         columns = {f"value.{key}": column for key, column in table.items()}
-        columns |= drawings(method, drawn, advance) if drawn else {}
-        columns |= cause_columns(method, drawn) if drawn and caused else {}
+        if drawn:
+            some = of_drawn(method, drawn)
+            columns |= drawings(some, advance) | (cause_columns(some) if caused else {})
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     strips = strip_data(methods, drawn)
     directory, data = pack(arrays | strips.arrays)
-    heading, colour = title or "mapgauge report", colours_of(first.class_names)
+    colour = colours_of(first.class_names)
     meta = {
-        "methods": comparison.names,
+        "methods": names,
         "classes": first.class_names,
         "colours": [colour[name] for name in first.class_names],
         "columns": column_keys(first),
@@ -125,10 +150,8 @@ def write_report(
         "arrays": directory,
         **strips.meta,
     }
-    drawing = " ".join(filter(None, [_about_drawings(methods, drawn), strips.about, without_causes]))
-    page = _page(heading, summary(methods, comparison), drawing, meta, data, strips)
-    # File names may contain bytes that are not valid text. They are written as numeric character references.
-    save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
+    about = " ".join(filter(None, [_about_drawings(methods, drawn), strips.about]))
+    return _Explorer(meta, data, strips, about)
 
 
 def _in_order_of(first: Results, method: Results) -> Results:
@@ -155,7 +178,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
 def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     """Return a sentence about the frames that the page can draw."""
     total = len(methods[0].tokens)
-    if any(method.data is None for method in methods):
+    if any(method.unsorted is None for method in methods):
         return (
             "No frame can be drawn, because the results were loaded from a file without the geometry. "
             "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "
@@ -179,20 +202,21 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     )
 
 
-def _page(heading: str, top: str, drawing: str, meta: dict[str, Any], data: str, strips: StripData) -> str:
+def _page(heading: str, top: str, about: str, explorer: _Explorer) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    scripts = (STRIP, *SCRIPTS) if strips.meta else SCRIPTS
+    strips = bool(explorer.strips.meta)
+    scripts = (STRIP, *SCRIPTS) if strips else SCRIPTS
     script = "\n" + "\n".join(_resource(f"{name}.js") for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(
         title=escape(heading),
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'",
-        style=_resource("page.css") + (_resource(f"{STRIP}.css") if strips.meta else ""),
-        strip="\n" + _resource(f"{STRIP}.html").rstrip() if strips.meta else "",
+        style=_resource("page.css") + (_resource(f"{STRIP}.css") if strips else ""),
+        strip="\n" + _resource(f"{STRIP}.html").rstrip() if strips else "",
         summary=top,
-        drawing=escape(drawing),
-        meta=json.dumps(meta).replace("<", "\\u003c"),
-        data=data,
+        drawing=escape(about),
+        meta=json.dumps(explorer.meta).replace("<", "\\u003c"),
+        data=explorer.data,
         script=script,
     )
 

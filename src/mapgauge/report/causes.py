@@ -1,7 +1,6 @@
 """Adds the causes of PLD to a report: the values of all frames, and the costs of every drawn instance."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def with_causes(methods: Sequence[Results], wanted: bool | None) -> tuple[list[R
 def has_causes(results: Results) -> bool:
     """Whether the causes of single instances can be computed: from the geometry, for PLD of order 1."""
     protocol = results.protocol
-    return PLD.name in results.metrics and protocol.order == 1 and results.data is not None
+    return PLD.name in results.metrics and protocol.order == 1 and results.unsorted is not None
 
 
 def is_pld_again(metric: Metric, metrics: Sequence[str]) -> bool:
@@ -64,17 +63,15 @@ def is_first(metric: Metric, metrics: Sequence[str]) -> bool:
     return PLD.name not in metrics or metric not in (PLD_BY_CAUSE, COMPLETENESS)
 
 
-def cause_columns(results: Results, frames: Sequence[int]) -> Arrays:
-    """Return the costs of the instances of some frames by cause, in the order of the drawings.
+def cause_columns(results: Results) -> Arrays:
+    """Return the costs of all instances by cause, in the order of the drawings. The results must have their data.
 
     An instance has few causes, so the columns have the causes that cost something, and how many each instance has.
     """
     if results.data is None:
         return {}
-    places = [results.data[1].index[results.tokens[frame]] for frame in frames]
-    x, y = (side.at(places) for side in results.data)
-    found = instances_of(replace(results, sides=(x, y)))
-    sides = {"predictions": (x, found.predicted), "truth": (y, found.true)}
+    found = instances_of(results)
+    sides = {"predictions": (results.data[0], found.predicted), "truth": (results.data[1], found.true)}
     return {
         f"{name}.{key}": column
         for name, (side, costs) in sides.items()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import METRICS, title_of
 from mapgauge.report.causes import is_first, is_pld_again
-from mapgauge.results.frame_table import frame_columns
+from mapgauge.results.frame_table import frame_arrays
 from mapgauge.results.results import Results
 from mapgauge.results.values import COUNTS, lists_of_frames
 
@@ -41,7 +41,7 @@ def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
     """
     scores, protocol, names = results.scores, results.protocol, results.class_names
     choices = [list(range(len(names))), *([c] for c in range(len(names)))]
-    found = [frame_columns(scores, results.metrics, protocol, chosen) for chosen in choices]
+    found = [frame_arrays(scores, results.metrics, protocol, chosen) for chosen in choices]
     there = (scores.predicted + scores.true > 0).T
     covered = {
         value.key: np.array([metric.covers(name, protocol) for name in names], np.bool_)

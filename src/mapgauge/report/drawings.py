@@ -1,6 +1,7 @@
 """Packs the instances and assignments of the frames that the page can draw."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,16 +9,27 @@ from numpy.typing import NDArray
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.report.pack import Arrays, steps
-from mapgauge.results.assignment import Assignment, Match, match_frame
+from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
+from mapgauge.scoring.prepare import Unsorted
+from mapgauge.scoring.score import BLOCK
 from mapgauge.typing import Forward, Points
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 
-def drawings(results: Results, frames: list[int], advance: Callable[[], None]) -> Arrays:
-    """Return the geometry of some frames of one method as columns. The results must have their data.
+def of_drawn(results: Results, frames: list[int]) -> Results:
+    """Return the results of some frames, with the data of these frames only. The results must have their data."""
+    data, some = results.unsorted, results.of_frames(frames)
+    if data is None:
+        return some
+    places = [data[1].index[token] for token in some.tokens]
+    return replace(some, sides=Unsorted((data[0].at(places), data[1].at(places))))
+
+
+def drawings(results: Results, advance: Callable[[], None]) -> Arrays:
+    """Return the geometry of all frames of one method as columns. The results must have their data.
 
     ``advance`` is called after each frame.
     """
@@ -25,18 +37,19 @@ def drawings(results: Results, frames: list[int], advance: Callable[[], None]) -
         return {}
     protocol = results.protocol
     cutoff = protocol.cutoffs[0] if protocol.cutoffs else None
-    places = [results.data[1].index[results.tokens[frame]] for frame in frames]
-    found = []
-    for place in places:
-        found.append(match_frame(*results.data, place, protocol, cutoff))
-        advance()
+    (x, y), found = results.data, []
+    for start in range(0, len(y), BLOCK):
+        block = slice(start, min(start + BLOCK, len(y)))
+        for one in match_frames(x.between(block), y.between(block), protocol, cutoff, results.scores.known(block)):
+            found.append(one)
+            advance()
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
     for side in ("predictions", "truth"):
         arrays |= {f"{side}.{key}": column for key, column in _columns(found, side, labels).items()}
     arrays |= {f"matches.{key}": column for key, column in _match_columns(found, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(found).items()}
-    return arrays | {"scale": _scale(results, frames)}
+    return arrays | {"scale": _scale(results)}
 
 
 def _x_forward(points: Points, forward: Forward | None) -> Points:
@@ -110,14 +123,14 @@ def has_shares(results: Results) -> bool:
     return PLD.name in results.metrics and results.protocol.order == 1
 
 
-def _scale(results: Results, frames: list[int]) -> NDArray[np.float32]:
+def _scale(results: Results) -> NDArray[np.float32]:
     """Return ``(frames, classes)`` factors from a cost to its share of the PLD of its class and frame (eq. 13).
 
     The factors are 1 if there are no such shares.
     """
     if not has_shares(results):
-        return np.ones((len(frames), len(results.class_names)), np.float32)
-    sums = results.scores.sums[PLD.name][0][frames]
+        return np.ones((len(results.tokens), len(results.class_names)), np.float32)
+    sums = results.scores.sums[PLD.name][0]
     total = sums[..., 5] + pld_value(sums, 1.0)
     scale: NDArray[np.float32] = np.divide(2.0, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
     return scale

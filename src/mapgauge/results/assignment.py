@@ -1,21 +1,21 @@
 """The assignment of predictions to truth in one frame, with the matched points. Figures and the report draw it."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from mapgauge import kernels
-from mapgauge.distances.sospa import align_two_lines
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.instance import Instance
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.markup.html import shortened
+from mapgauge.metrics.assigned import Known, assigned, know_matches
+from mapgauge.metrics.pld_of_groups import sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.results.frame_links import FrameLink, links_of_frame
 from mapgauge.results.notebook import assignment_html
-from mapgauge.typing import Forward, Pairs
+from mapgauge.typing import Flags, Forward, Indices, Pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,69 +63,94 @@ class Assignment:
 def match_frame(
     predictions: MapFrames, truth: MapFrames, frame: int, protocol: Protocol, cutoff: float | None
 ) -> Assignment:
-    """Return the optimal assignment of one frame, for all classes.
+    """Return the optimal assignment of one frame, for all classes. The arguments are those of ``match_frames``."""
+    part = slice(frame, frame + 1)
+    return match_frames(predictions.between(part), truth.between(part), protocol, cutoff)[0]
+
+
+def match_frames(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float | None, known: Known | None = None
+) -> list[Assignment]:
+    """Return the optimal assignment of each frame, for all classes.
 
     Args:
         predictions: Aligned with the truth.
         truth: The frames.
-        frame: Index of the frame.
         protocol: All settings.
         cutoff: SOSPA cutoff in metres. If None, nothing is matched.
+        known: What an earlier evaluation of these frames found.
     """
-    part = slice(frame, frame + 1)
-    x, y = predictions.between(part), truth.between(part)
-    groups = group(x, y, protocol)
+    groups, classes = group(predictions, truth, protocol), len(truth.classes)
+    everything, bounds, rows = groups.is_prediction, groups.bounds, np.arange(len(groups.confidence))
+    tracks = _tracks(predictions, truth, everything)
+    if groups.boxes:
+        groups, rows = groups.of_lines()
+    if known is not None:
+        know_matches(groups, protocol, known, everything, rows)
+    place = _places(groups, classes)
+    matches = [] if cutoff is None else _matches(groups, place, truth.classes, protocol, cutoff)
     ends = groups.polylines.offsets[1:] - groups.repeats
     points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
-    boxes = int(np.count_nonzero(is_box(x))), int(np.count_nonzero(is_box(y)))
-    found = Assignment(truth.tokens[frame], [], [], [], [], [], truth.forward or predictions.forward, boxes)
-    index = np.full(len(points), -1)
-    for c, (class_name, (begin, split, end)) in enumerate(zip(truth.classes, groups.bounds.tolist(), strict=True)):
-        if class_name in truth.boxes:
-            continue
-        index[begin:split] = len(found.predictions) + np.arange(split - begin)
-        index[split:end] = len(found.truth) + np.arange(end - split)
-        if cutoff is not None:
-            found.matches.extend(_matches(found, class_name, groups.pick(np.array([c])), protocol, cutoff))
-        for instances, closed, frames, rows in (
-            (found.predictions, found.predictions_closed, x, range(begin, split)),
-            (found.truth, found.truth_closed, y, range(split, end)),
-        ):
-            certain = frames.confidence is None
-            tracks = _tracks_of(frames, c)
-            instances.extend(
-                Instance(class_name, points[i], None if certain else float(groups.confidence[i]), track)
-                for i, track in zip(rows, tracks, strict=True)
-            )
-            closed.extend(groups.closed[rows.start : rows.stop].tolist())
-    if cutoff is not None:
-        found.links.extend(links_of_frame(x, y, protocol, cutoff, index))
+    boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
+    of_groups, found = groups.bounds.tolist(), []
+    for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
+        forward = truth.forward or predictions.forward
+        one = Assignment(token, [], [], matches[f] if matches else [], [], [], forward, (counts[0], counts[1]))
+        for class_name, of_group in zip(truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True):
+            for side, instances, closed, mine in (
+                (predictions, one.predictions, one.predictions_closed, slice(*of_group[:2])),
+                (truth, one.truth, one.truth_closed, slice(*of_group[1:])),
+            ):
+                count = mine.stop - mine.start
+                confidence = [None] * count if side.confidence is None else groups.confidence[mine].tolist()
+                columns = points[mine], confidence, [tracks[i] for i in rows[mine].tolist()]
+                instances.extend(Instance(class_name, *values) for values in zip(*columns, strict=True))
+                closed.extend(groups.closed[mine].tolist())
+        found.append(one)
+    if cutoff is not None and protocol.link_cost is not None and classes:
+        index = np.full(len(everything), -1)
+        index[rows] = place
+        for f, one in enumerate(found):
+            x, y = (side.between(slice(f, f + 1)) for side in (predictions, truth))
+            of_frame = slice(bounds[f * classes, 0], bounds[(f + 1) * classes - 1, 2])
+            one.links.extend(links_of_frame(x, y, protocol, cutoff, index[of_frame]))
     return found
 
 
-def _tracks_of(frames: MapFrames, label: int) -> list[str | None]:
-    """Return the tracks of the instances of one class, in the order of the file."""
-    mine = np.flatnonzero(frames.label == label)
-    if frames.track is None:
-        return [None] * len(mine)
-    return [str(track) or None for track in frames.track[mine]]
+def _tracks(predictions: MapFrames, truth: MapFrames, mine: Flags) -> list[str | None]:
+    """Return the track of each instance of the groups of both sides. ``mine`` says which are predictions."""
+    tracks = np.full(len(mine), None)
+    for side, flags in ((predictions, mine), (truth, ~mine)):
+        if side.track is not None:
+            order = np.argsort(side.frame * max(len(side.classes), 1) + side.label, kind="stable")
+            tracks[flags] = [str(track) or None for track in side.track[order]]
+    return tracks.tolist()
 
 
-def _matches(before: Assignment, class_name: str, groups: Groups, protocol: Protocol, cutoff: float) -> Iterator[Match]:
-    """Yield the matches of one class. Indices continue after the instances of the classes before it."""
-    lines, closed, (_, split, _) = groups.lines, groups.closed, groups.bounds[0].tolist()
-    pairs = kernels.interpreting.Pairs(lines, cutoff, protocol.order, groups.bounds[:1])
-    _, truth_of = kernels.interpreting.call(
-        *(kernels.pld.pld_of_lines, pairs.visits),
-        *(lines, closed, groups.confidence, split, protocol.directed, cutoff, protocol.order),
-        kernels.sospa.is_long(lines, closed),
-    )
-    starts, stops = lines.span[:, 0], lines.span[:, 1]
-    for i in np.flatnonzero(truth_of >= 0).tolist():
-        j = int(truth_of[i])
-        two = [i, split + j]
-        spans = starts[two], stops[two]
-        pair = kernels.interpreting.call(kernels.lines.index_lines, lambda: 2, lines.points, *spans)
-        alignment = align_two_lines(pair, bool(closed[two].any()), protocol.directed, cutoff, protocol.order)
-        first = len(before.predictions), len(before.truth)
-        yield Match(class_name, first[0] + i, first[1] + j, alignment.normalised, alignment.pairs)
+def _places(groups: Groups, classes: int) -> Indices:
+    """Return the index of each instance among the predictions or the truth of its frame."""
+    place, frame = np.zeros(len(groups.side), np.int64), groups.side // max(2 * classes, 1)
+    for flags in (groups.is_prediction, ~groups.is_prediction):
+        mine = frame[flags]
+        place[flags] = np.arange(len(mine)) - np.searchsorted(mine, mine)
+    return place
+
+
+def _matches(
+    groups: Groups, place: Indices, classes: Sequence[str], protocol: Protocol, cutoff: float
+) -> list[list[Match]]:
+    """Return the matches of each frame."""
+    found = assigned(groups, protocol, cutoff)
+    x = np.flatnonzero(found.truth_of >= 0)
+    y = found.truth_of[x]
+    _, distance = sospa_of_matches(groups, x, y, found.matched[x], found.cost[x], cutoff, protocol.order)
+    spans = groups.lines.span[:, :2].astype(np.int64).tolist()
+    matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
+    for i, j, g, value in zip(x.tolist(), y.tolist(), (groups.side[x] // 2).tolist(), distance.tolist(), strict=True):
+        partner = found.partner[slice(*spans[i])]
+        points = np.flatnonzero(partner >= 0)
+        pairs = np.empty((len(points), 2), np.int64)
+        pairs[:, 0], pairs[:, 1] = points, partner[points] - spans[j][0]
+        frame, label = divmod(g, len(classes))
+        matches[frame].append(Match(classes[label], int(place[i]), int(place[j]), value, pairs))
+    return matches

@@ -134,7 +134,8 @@ def compare(
     """
     if isinstance(results, Results):
         raise InvalidInput("results must be a sequence of results, got one result", remedy="Put it in a list")
-    methods = _same_frames(list(results))
+    check_comparable(results)
+    methods = [sorted_by_token(method) for method in results]
     called = method_names(methods, names)
     if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
@@ -275,8 +276,8 @@ def _notes(methods: Sequence[Results], drawn: str, units: int, count: dict[str, 
         )
 
 
-def _same_frames(methods: list[Results]) -> list[Results]:
-    """Return the results with their frames sorted by token, so that no sum depends on the order in a file."""
+def check_comparable(methods: Sequence[Results]) -> None:
+    """Refuse results that are not of the same frames, protocol and metrics."""
     if not methods:
         raise InvalidInput("no results to compare")
     first = methods[0]
@@ -294,16 +295,15 @@ def _same_frames(methods: list[Results]) -> list[Results]:
             raise InvalidInput(
                 f"results 0 and {k} differ in {lacking} frames", remedy="Evaluate both on the same truth"
             )
-    return [sorted_by_token(method) for method in methods]
 
 
 def sorted_by_token(method: Results) -> Results:
-    """Return results with their frames in the order of the tokens."""
+    """Return results with their frames sorted by token, so that no sum depends on the order in a file."""
     order = sorted(range(len(method.tokens)), key=method.tokens.__getitem__)
     return method if order == list(range(len(order))) else method.of_frames(order)
 
 
-def method_names(methods: list[Results], names: Sequence[str] | None) -> tuple[str, ...]:
+def method_names(methods: Sequence[Results], names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the methods: as given, or from their files."""
     if names is None:
         stems = [Path(method.inputs[0].name).stem for method in methods]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.keys import ValueKey
@@ -23,7 +24,19 @@ from mapgauge.typing import Floats
 def frame_columns(
     scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are None.
+    """Return what ``frame_arrays`` does as lists. Values that do not exist are None."""
+    return {
+        key: column.tolist()
+        if column.dtype.kind == "i"
+        else [None if math.isnan(value) else value for value in column.tolist()]
+        for key, column in frame_arrays(scores, metrics, protocol, classes).items()
+    }
+
+
+def frame_arrays(
+    scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
+) -> dict[str, NDArray[Any]]:
+    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are NaN.
 
     Args:
         scores: The rows.
@@ -32,21 +45,20 @@ def frame_columns(
         classes: Indices of the classes to pool.
     """
     chosen = list(classes)
-    columns: dict[str, list[Any]] = {
-        "predictions": scores.predicted[:, chosen].sum(axis=1).tolist(),
-        "truth": scores.true[:, chosen].sum(axis=1).tolist(),
+    columns: dict[str, NDArray[Any]] = {
+        "predictions": scores.predicted[:, chosen].sum(axis=1),
+        "truth": scores.true[:, chosen].sum(axis=1),
     }
     for metric, rows in lists_of_frames(metrics):
         found = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
         for value in metric.values:
-            values = found[value.key].tolist() if value.key in found else [None] * scores.frames
-            columns[value.key] = [None if value is None or math.isnan(value) else value for value in values]
+            columns[value.key] = found.get(value.key, np.full(scores.frames, np.nan))
     kept = np.isin(scores.label, chosen)
     frame = scores.frame[kept]
     for name, bits in scores.hits.items():
         for t, setting in enumerate(METRICS[name].settings(protocol)):
             number = np.bincount(frame, weights=(bits[kept] >> t) & 1, minlength=scores.frames)
-            columns[str(ValueKey(name, setting, hits=True))] = number.astype(np.int64).tolist()
+            columns[str(ValueKey(name, setting, hits=True))] = number.astype(np.int64)
     return columns
 
 

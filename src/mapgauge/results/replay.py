@@ -6,6 +6,7 @@ is compared with the content hash of the results, so other data are never taken 
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,8 +46,10 @@ def read_again(
         origin: The file of results. Relative paths are also searched for beside it.
     """
     name = str(origin or "these results")
-    x, y = (_side(side, one, what, origin, name) for side, one, what in zip(_SIDES, given, inputs, strict=True))
-    return x, y
+    sides = list(zip(_SIDES, given, inputs, strict=True))
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(_side, *sides[1], origin, name)
+        return _side(*sides[0], origin, name), reading.result()
 
 
 def recorded_paths(recorded: Input, origin: Path | None) -> list[str]:

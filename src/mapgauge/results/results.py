@@ -24,7 +24,7 @@ from mapgauge.results.rows import Rows, pick_rows
 from mapgauge.results.saving import save_results
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.values import Values
-from mapgauge.scoring.prepare import Frames, prepare
+from mapgauge.scoring.prepare import Frames, Unsorted, prepare_to_score
 from mapgauge.scoring.scores import Scores
 from mapgauge.scoring.totals import Totals
 
@@ -139,6 +139,11 @@ class Results:
         """Aligned predictions and truth; None for results from a file without the geometry."""
         return self.sides() if callable(self.sides) else self.sides
 
+    @property
+    def unsorted(self) -> Sides | None:
+        """The same as ``data``, but the instances of a frame may have any order. That saves a copy of all points."""
+        return self.sides.sides if isinstance(self.sides, Unsorted) else self.data
+
     def with_data(self, predictions: Frames | None = None, truth: Frames | None = None) -> "Results":
         """Return the same results with predictions and truth, for assignments and figures.
 
@@ -159,10 +164,10 @@ class Results:
         >>> len(mg.load_results(folder / "results.mg").with_data().assignment("a").matches)
         1
         """
-        if predictions is None and truth is None and self.data is not None:
+        if predictions is None and truth is None and self.unsorted is not None:
             return self
         x, y = read_again(self.inputs, (predictions, truth), self.origin)
-        return replace(self, sides=prepare(x, y, self.protocol, "ignore"))
+        return replace(self, sides=Unsorted(prepare_to_score(x, y, self.protocol, "ignore")))
 
     def without_data(self) -> "Results":
         """Return the same results without predictions and truth."""

@@ -78,7 +78,7 @@ def check_track_pld(results: Results) -> None:
 
 def has_tracks(results: Results) -> bool:
     """Whether both sides of the data have tracks. A side without instances needs none."""
-    sides = results.data
+    sides = results.unsorted
     return sides is not None and all(side.track is not None or not len(side.polylines) for side in sides)
 
 
@@ -114,14 +114,15 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         false: Largest number of predicted tracks that are false most of the time.
     """
     check_track_pld(results)
-    if results.data is None:
+    data = results.unsorted
+    if data is None:
         raise InvalidInput(
             f"{results.origin or 'the results'}: these results came from a file, which does not hold the geometry",
             remedy="Call with_data() to read the evaluated files again",
         )
     if not has_tracks(results):
         raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
-    protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, results.data
+    protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, data
     assert cost is not None
     frames = scene_frames(results, scene)
     places = [y.index[results.tokens[frame]] for frame in frames]

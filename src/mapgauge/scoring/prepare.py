@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -236,6 +236,17 @@ def check_times(metrics: Sequence[str], truth: MapFrames) -> None:
             f"{truth.name or 'truth'}: {of_scenes[0]} needs the order of frames, and the data set has no time stamps",
             remedy="Write the column timestamp, or use files of another format, whose order is kept",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Unsorted:
+    """Both sides, and a function that sorts them when they are needed in the order of the rows of results."""
+
+    sides: tuple[MapFrames, MapFrames]  # the instances of a frame may have any order
+
+    def __call__(self) -> tuple[MapFrames, MapFrames]:
+        """Return both sides with instances in the order of the rows."""
+        return in_order_of_rows(*self.sides)
 
 
 def in_order_of_rows(predictions: MapFrames, truth: MapFrames) -> tuple[MapFrames, MapFrames]:

@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.frames.groups import Groups, group
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import in_time
-from mapgauge.metrics.assigned import Matches, know_matches, matches_of
+from mapgauge.metrics.assigned import Known, know_matches, matches_of
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -26,7 +26,7 @@ def score(
     protocol: Protocol,
     metrics: tuple[str, ...],
     rings: tuple[float, ...],
-    matches: Matches | None = None,
+    known: Known | None = None,
 ) -> Scores:
     """Score aligned frames by some metrics.
 
@@ -36,8 +36,8 @@ def score(
         protocol: All settings.
         metrics: By name.
         rings: Bounds of rings around the ego vehicle, rising.
-        matches: The column ``Scores.matches`` of an earlier evaluation of the same frames. If None, predictions are
-            assigned if a metric needs it.
+        known: What an earlier evaluation of the same frames found. If None, predictions are assigned if a metric needs
+            it.
     """
     linked = any("links" in METRICS[name].needs for name in metrics)
     groups = group(predictions, truth, protocol, links=linked)
@@ -46,8 +46,8 @@ def score(
     shape = (len(truth), len(truth.classes))
     counts = np.diff(groups.bounds, axis=1).reshape(*shape, 2)
     mine = groups.is_prediction
-    if matches is not None and of_all:
-        know_matches(lines, protocol, matches, mine, of_lines)
+    if known is not None and of_all:
+        know_matches(lines, protocol, known, mine, of_lines)
     units = {name: _units(METRICS[name], truth) for name in metrics}
     sums, ringed = {}, {}
     bounds = list(pairwise(rings))
@@ -67,7 +67,7 @@ def score(
             bits = np.zeros(len(mine), np.uint16)
             bits[of_lines] = _hits(hit_rows, lines, protocol, units[metric.name])
             hits[metric.name] = bits[mine]
-    found = matches_of(lines, protocol, mine, of_lines) if matches is None else matches
+    found = matches_of(lines, protocol, mine, of_lines) if known is None else known.matches
     return Scores(counts[..., 0], counts[..., 1], groups.confidence[mine], sums, ringed, hits, found)
 
 

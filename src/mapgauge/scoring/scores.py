@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.metrics.assigned import Matches
+from mapgauge.metrics.assigned import Known, Matches
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -20,6 +20,7 @@ from mapgauge.typing import Confidences, Flags, Floats, Indices
 
 _SUMS, _RINGS, _HITS = "sums/", "rings/", "hits/"
 _NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # names in files
+_MATCHES = "matches"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,7 @@ class Scores:
     sums: dict[str, Floats]  # by metric: (settings, frames, classes, columns)
     rings: dict[str, Floats]  # by metric: (rings, frames, classes, columns), at the first setting
     hits: dict[str, Bits]  # by metric: (predictions,), bit t is 1 for a hit at the t-th setting
-    # Of PLD at the first cutoff; None if they are not known. They save time only and are not stored in files.
-    matches: Matches | None = None
+    matches: Matches | None = None  # of PLD at the first cutoff; None if they are not known. They only save time
 
     @property
     def frames(self) -> int:
@@ -73,6 +73,19 @@ class Scores:
             None if self.matches is None else self.matches.at(records),
         )
 
+    def known(self, frames: slice) -> Known | None:
+        """Return the matches of some frames, for the evaluation by other metrics; None if they are not known."""
+        if self.matches is None:
+            return None
+        sums = self.sums.get("pld")
+        rows = slice(*self._ends[[frames.start, frames.stop]].tolist())
+        return Known(self.matches.at(rows), None if sums is None else sums[0, frames].reshape(-1, sums.shape[-1]))
+
+    @cached_property
+    def _ends(self) -> Indices:
+        """The first prediction of each frame, and the number of predictions."""
+        return np.append(0, self.predicted.sum(axis=1).cumsum())
+
     def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
         """Return the rows of these metrics and of other metrics of the same frames, in the order of ``metrics``."""
 
@@ -96,7 +109,7 @@ class Scores:
             {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in first.sums},
             {name: np.concatenate([part.rings[name] for part in parts], axis=1) for name in first.rings},
             {name: np.concatenate([part.hits[name] for part in parts]) for name in first.hits},
-            Matches(*map(np.concatenate, zip(*matches, strict=True))) if len(matches) == len(parts) else None,
+            Matches.concatenate(matches) if len(matches) == len(parts) else None,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -108,7 +121,12 @@ class Scores:
         columns: dict[str, NDArray[Any]] = {_HITS + name: bits for name, bits in self.hits.items()}
         columns |= {"predicted": self.predicted, "true": self.true}
         columns |= {_NAMES.get(name, name): block for name, block in blocks.items()}
-        return columns | {"confidence": self.confidence}
+        columns |= {"confidence": self.confidence}
+        # Without the parts of PLD, matches of a file could not be checked.
+        if self.matches is not None and "pld" in self.sums:
+            largest = int(self.matches.truth.max(initial=0))
+            columns[_MATCHES] = self.matches.truth.astype(np.min_scalar_type(-1 - largest))
+        return columns
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]], metrics: Sequence[str]) -> "Scores":
@@ -120,7 +138,11 @@ class Scores:
             found = {name.removeprefix(prefix): block for name, block in known.items() if name.startswith(prefix)}
             return {name: block for name, block in found.items() if name != "pld" or name in metrics}
 
-        return cls(arrays["predicted"], arrays["true"], arrays["confidence"], of(_SUMS), of(_RINGS), of(_HITS))
+        matches = arrays.get(_MATCHES) if "pld" in metrics else None
+        if matches is not None and (matches.dtype.kind != "i" or matches.ndim != 1):
+            raise ValueError("its matches are not whole numbers")
+        columns = arrays["predicted"], arrays["true"], arrays["confidence"], of(_SUMS), of(_RINGS), of(_HITS)
+        return cls(*columns, None if matches is None else Matches(matches.astype(np.int64), None))
 
     def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
         """Raise ``ValueError`` for inconsistent columns, which a damaged file may have.
@@ -154,6 +176,19 @@ class Scores:
         expected += [(bits, (records,), np.uint16) for bits in self.hits.values()]
         if any(column.shape != size or column.dtype != kind for column, size, kind in expected):
             raise ValueError("its columns do not fit together")
+        if self.matches is not None:
+            self._check_matches(self.matches.truth)
+
+    def _check_matches(self, truth: Indices) -> None:
+        """Raise ``ValueError`` for matches with no truth, or with truth that has another match."""
+        if len(truth) != len(self.confidence):
+            raise ValueError("its matches are not those of its predictions")
+        mine = np.flatnonzero(truth >= 0)
+        group = self.frame[mine] * self.true.shape[1] + self.label[mine]
+        first = np.append(0, self.true.cumsum())
+        instances = first[group] + truth[mine]
+        if (instances >= first[group + 1]).any() or (np.bincount(instances) > 1).any():
+            raise ValueError("its matches are not those of its truth")
 
 
 def _pld_columns() -> tuple[str, ...]:
