@@ -36,6 +36,7 @@ EACH = 8  # of them
 STRETCHES = 8  # stretches beyond the cutoff of each block that are added at once
 STAYS = 1e-5  # the last round raises the total by no more than this share
 ALL = 10_000  # pairs of points up to which everything that pays is added
+ALL_OF_RINGS = 1500  # the same with rings on the second side, where very much seems to pay
 PROOFS = 4  # how often pairs without a valid price are added
 LARGE = 40  # how many of them there may be
 LOOKS = 2000  # pairs that are looked at to complete the prices, or the number of near pairs if that is larger
@@ -62,7 +63,7 @@ class Component:
     @property
     def is_large(self) -> bool:
         """Whether there are too many cells to add all that pays."""
-        return self.cells > ALL
+        return self.cells > (ALL_OF_RINGS if self.has_rings else ALL)
 
     @property
     def second(self) -> int:
