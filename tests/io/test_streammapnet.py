@@ -113,7 +113,7 @@ FAULTS = {
     "no results": (change(["results"], ...), "none of the known formats|no key .results."),
     "results a number": (change(["results"], 5), "known formats|results is not an object"),
     "frame a list": (change(["results", "t1"], [1]), r'results\["t1"\] is a list, expected a dictionary'),
-    "no scores": (change([*T0, "scores"], ...), r'results\["t0"\] has no .scores.'),
+    "no scores": (change([*T0, "scores"], ...), r'results\["t0"\] has no .scores.\. Give each polyline a score'),
     "scores a number": (change([*T0, "scores"], 1), r'results\["t0"\].scores is 1, expected a list'),
     "fewer scores": (change([*T0, "scores"], [0.5]), r'results\["t0"\] has 2 vectors, 1 scores, 2 labels'),
     "fewer labels": (change([*T0, "labels"], [0]), r'results\["t0"\] has 2 vectors, 2 scores, 1 labels'),

@@ -11,6 +11,7 @@ from mapgauge.files.errors import MakeError
 from mapgauge.typing import Points
 
 T = TypeVar("T")
+_REMEDIES = {"scores": "Give each polyline a score. It can be 1 for all if the method has no confidences"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class ValueChecker:
         if not isinstance(value, dict):
             raise self.error(f"{where} is {short(value)}, expected a dictionary with {key!r}")
         if key not in value:
-            raise self.error(f"{where} has no {key!r}")
+            raise self.error(f"{where} has no {key!r}", remedy=_REMEDIES.get(key))
         return value[key]
 
     def sequence(self, value: Any, where: str) -> Sequence[Any]:
