@@ -13,7 +13,7 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.results.bootstrap import _mean, drawn_values, units_with_class
+from mapgauge.results.bootstrap import drawn_values, mean_over_classes, units_with_class
 from mapgauge.results.intervals import Estimate
 
 PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
@@ -189,7 +189,7 @@ def test_equal_confidences_are_one_step_in_every_sample() -> None:
 
 
 def test_a_mean_over_no_classes_is_nan() -> None:
-    mean = _mean([np.array([0.5, np.nan, np.nan]), np.array([1.0, 0.25, np.nan])])
+    mean = mean_over_classes([np.array([0.5, np.nan, np.nan]), np.array([1.0, 0.25, np.nan])])
     assert mean[:2].tolist() == [0.75, 0.25]
     assert np.isnan(mean[2])
 

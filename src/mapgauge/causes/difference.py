@@ -5,6 +5,7 @@ import numpy as np
 from mapgauge.causes.anatomy import sums_by_cause
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, normalised_costs
+from mapgauge.results.bootstrap import draw, mean_over_classes
 from mapgauge.results.comparison import LEVEL, SAMPLES, draws_of, sorted_by_token, units_by_class
 from mapgauge.results.intervals import Difference, difference
 from mapgauge.results.results import Results
@@ -42,14 +43,10 @@ def compare_causes(
             "the results come from different settings or frames and cannot be compared",
             remedy="Evaluate both with the same protocol and truth",
         )
-    scenes = first.scenes or second.scenes
-    owner = first if first.scenes is not None else second
-    scene_of = dict(zip(owner.tokens, scenes or owner.tokens, strict=True))
-    units = {unit: k for k, unit in enumerate(sorted(set(scene_of.values())))}
-    draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
-    weights = np.concatenate([np.ones((1, len(units))), draws.astype(np.float64)])  # the first sample is all units
     methods = [sorted_by_token(method) for method in (first, second)]
-    unit_of_frame = np.array([units[scene_of[token]] for token in methods[0].tokens], np.int64)
+    drawn = draw(methods, samples, seed)
+    unit_of_frame = drawn.unit_of_frame
+    weights = np.concatenate([np.ones((1, drawn.units)), drawn.weights])  # the first sample is all units
     parts = [_drawn(method, unit_of_frame, weights) for method in methods]
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
     count = units_by_class(unit_of_frame, methods)
@@ -76,20 +73,10 @@ def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str
     drawn = np.einsum("su,uck->sck", weights, of_unit)
     parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
     parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
-    there = [
-        (c, name)
+    found = {
+        name: parts[:, c]
         for c, name in enumerate(method.class_names)
         if PLD_BY_CAUSE.covers(name, method.protocol) and name not in method.without_value
-    ]
-    columns = [c for c, _ in there]
-    return {name: parts[:, c] for c, name in there} | {"mean": _mean(parts[:, columns])}
-
-
-def _mean(parts: Floats) -> Floats:
-    """Return the mean over classes. Each sample averages over the classes that have a value in it."""
-    there = np.isfinite(parts)
-    number = there.sum(axis=1)
-    mean: Floats = np.divide(
-        np.where(there, parts, 0.0).sum(axis=1), number, out=np.full(number.shape, np.nan), where=number > 0
-    )
-    return mean
+    }
+    nothing = np.full(parts.shape[::2], np.nan)
+    return found | {"mean": mean_over_classes(list(found.values()) or [nothing])}

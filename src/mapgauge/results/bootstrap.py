@@ -5,6 +5,7 @@ weight.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,30 @@ from mapgauge.results.results import Results
 from mapgauge.results.sampled_precision import precisions
 from mapgauge.scoring.threads import in_threads
 from mapgauge.typing import Floats, Indices
+
+
+class Drawn(NamedTuple):
+    """What the samples of a comparison draw."""
+
+    kind: str  # "scene", or "frame" if the scenes are not known
+    unit_of_frame: Indices  # (frames,): the scene or frame that each frame belongs to
+    weights: Floats  # (samples, units): how often each unit was drawn
+
+    @property
+    def units(self) -> int:
+        """Number of scenes or frames."""
+        return int(self.weights.shape[1])
+
+
+def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
+    """Draw scenes, or frames if the scenes are not known. The methods must have the same tokens in the same order."""
+    known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
+    scenes = next(known, None) or methods[0].scenes  # those in the data before those in the tokens
+    keys = methods[0].tokens if scenes is None else scenes
+    units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
+    draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
+    unit_of_frame = np.array([units[key] for key in keys], np.int64)
+    return Drawn("frame" if scenes is None else "scene", unit_of_frame, draws.astype(np.float64))
 
 
 def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
@@ -54,7 +79,7 @@ def _means(results: Results, found: dict[str, dict[str, Floats]]) -> dict[str, F
             if metric.absent is not None:
                 columns = [np.where(np.isnan(column), metric.absent, column) for column in columns]
                 columns += [np.full_like(columns[0], metric.absent)] * (len(mine) - len(there))
-            mean[key] = _mean(columns)
+            mean[key] = mean_over_classes(columns)
         if isinstance(metric.rows, CombinedRows):
             mean[metric.main.key] = metric.rows.of_means(mean)
     return mean
@@ -67,12 +92,12 @@ def units_with_class(results: Results, unit_of_frame: Indices) -> dict[str, NDAr
     return dict(zip(results.class_names, there.T, strict=True))
 
 
-def _mean(columns: Sequence[Floats]) -> Floats:
+def mean_over_classes(columns: Sequence[Floats]) -> Floats:
     """Return the mean over classes. Each sample averages over the classes that have a value in it."""
     stacked = np.stack(columns)
     there = np.isfinite(stacked)
     total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
-    mean: Floats = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+    mean: Floats = np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
     return mean
 
 

@@ -20,7 +20,7 @@ from mapgauge.metrics.causes import PLD_BY_CAUSE
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import value_named
-from mapgauge.results.bootstrap import drawn_values, units_with_class
+from mapgauge.results.bootstrap import draw, drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
@@ -143,13 +143,9 @@ def compare(
         raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
     if correction not in CORRECTIONS:
         raise InvalidInput(f"correction must be 'none' or 'holm', got {correction!r}")
-    known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
-    scenes = next(known, None) or methods[0].scenes  # those in the data before those in the tokens
-    keys = methods[0].tokens if scenes is None else scenes
-    units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
-    unit_of_frame = np.array([units[key] for key in keys], np.int64)
-    draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
-    columns = [drawn_values(method, unit_of_frame, draws.astype(np.float64)) for method in methods]
+    drawn = draw(methods, samples, seed)
+    unit_of_frame = drawn.unit_of_frame
+    columns = [drawn_values(method, unit_of_frame, drawn.weights) for method in methods]
     values = [_numbers(method.classes | {"mean": method.mean}) for method in methods]
     counts = [units_by_class(unit_of_frame, [method]) for method in methods]
     estimates = tuple(
@@ -175,9 +171,8 @@ def compare(
         }
     if correction == "holm":
         differences = _corrected(differences, level)
-    drawn = "frame" if scenes is None else "scene"
-    notes = tuple(_notes(methods, drawn, len(units), units_by_class(unit_of_frame, methods)))
-    return Comparison(called, estimates, differences, drawn, len(units), samples, level, notes, correction)
+    notes = tuple(_notes(methods, drawn.kind, drawn.units, units_by_class(unit_of_frame, methods)))
+    return Comparison(called, estimates, differences, drawn.kind, drawn.units, samples, level, notes, correction)
 
 
 def _numbers(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
