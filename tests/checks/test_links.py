@@ -1,11 +1,13 @@
-"""Checks of links: rows of matrices in another order, transposed matrices, and links of one side only."""
+"""Checks of links: matrices that are transposed or sorted in another way, links that lanes cannot have."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
+from mapgauge.checks import links
 from mapgauge.frames.links import Links
 from mapgauge.typing import Indices
 
@@ -26,8 +28,22 @@ def predicted(frames: mg.MapFrames, weight: float = 0.25) -> mg.MapFrames:
     size = np.diff(frames.offsets)[0]
     pairs = [(a, b) for a in range(len(frames.label)) for b in range(len(frames.label)) if a // size == b // size]
     scores = [weight if pair in linked else 0.01 for pair in pairs]
-    links = Links.of([a for a, _ in pairs], [b for _, b in pairs], weight=scores)
-    return replace(frames.with_confidence(0.5), links=links)
+    made = Links.of([a for a, _ in pairs], [b for _, b in pairs], weight=scores)
+    return replace(frames.with_confidence(0.5), links=made)
+
+
+def codes_of(frames: mg.MapFrames) -> list[str]:
+    """The findings about the links of one side."""
+    return [finding.code for finding in links.of_side("truth", frames)]
+
+
+def with_links(frames: mg.MapFrames, source: Iterable[int], target: Iterable[int]) -> mg.MapFrames:
+    """The frames with these links, whose weight is 1, in addition to the others."""
+    found = {(a, b): weight for a, b, weight, _ in frames.links or ()} | dict.fromkeys(
+        zip(source, target, strict=True), 1.0
+    )
+    pairs = np.array(list(found))
+    return replace(frames, links=Links.of(pairs[:, 0], pairs[:, 1], weight=list(found.values())))
 
 
 def moved(frames: mg.MapFrames, order: Indices) -> mg.MapFrames:
@@ -40,7 +56,7 @@ def moved(frames: mg.MapFrames, order: Indices) -> mg.MapFrames:
 def test_links_between_lanes_that_meet_are_no_finding() -> None:
     truth = roads()
     for noise in (0.0, 0.5):
-        assert not {"links-far-apart", "links-reversed"} & codes(predicted(roads(noise=noise)), truth)
+        assert not [code for code in codes(predicted(roads(noise=noise)), truth) if code.startswith("links")]
 
 
 def test_rows_in_the_order_of_ids_are_found_on_both_sides() -> None:
@@ -58,8 +74,64 @@ def test_a_transposed_matrix_is_found() -> None:
     truth = roads()
     assert truth.links is not None
     turned = replace(truth, links=Links.of(truth.links.target, truth.links.source))
-    assert one("links-reversed", predicted(turned), truth).count == 36
+    finding = one("links-reversed", predicted(turned), truth)
+    assert (finding.level, finding.count) == ("error", 36)
+    assert "Transpose the matrix" in finding.for_shell()
+    assert one("links-reversed", predicted(truth), turned).message.startswith("truth: 36 of 36 links (100 %)")
     assert none("links-far-apart", predicted(turned), truth)
+
+
+def test_two_transposed_links_are_enough_if_the_lanes_meet() -> None:
+    lanes = [[[0, 0], [3, 0]], [[3, 0], [6, 0]], [[6, 0], [9, 0]]]
+    frames = mg.MapFrames.of({"a": {"centerline": lanes}})
+    assert codes_of(replace(frames, links=Links.of([1, 2], [0, 1]))) == ["links-reversed"]
+    assert codes_of(replace(frames, links=Links.of([0, 1], [1, 2]))) == []
+
+
+def test_a_transposed_matrix_of_a_poor_method_is_found() -> None:
+    truth = roads(20)
+    assert truth.links is not None
+    turned = replace(roads(20, noise=3.0), links=Links.of(truth.links.target, truth.links.source))
+    assert codes_of(predicted(turned)) == ["links-reversed"]
+    assert codes_of(predicted(roads(20, noise=3.0))) == []
+
+
+def test_lanes_that_lead_into_themselves_are_found_unless_they_are_rings() -> None:
+    truth = roads()
+    one_lane = with_links(truth, [5], [5])
+    assert codes_of(one_lane) == ["links-to-self"]
+    assert "1 of 48 lanes (2.08 %) lead into themselves" in next(links.of_side("truth", one_lane)).message
+    everywhere = with_links(predicted(truth), range(48), range(48))
+    assert codes_of(everywhere) == ["links-to-self"]
+    assert codes_of(with_links(predicted(truth), range(5), range(5))) == []
+    ring = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [9, 0], [9, 9], [0, 0]]]}})
+    assert codes_of(replace(ring, links=Links.of([0], [0]))) == []
+
+
+def test_a_matrix_of_ones_has_more_links_than_lanes_can_have() -> None:
+    truth, ones = roads(), predicted(roads(), 1.0)
+    assert ones.links is not None
+    ones = replace(ones, links=Links.of(ones.links.source, ones.links.target))
+    finding = one("links-too-many", ones, truth)
+    assert (finding.level, finding.count) == ("warning", 3 * 16 * 15)
+    assert "predictions: 720 links between 48 lanes, 15 per lane on average" in finding.message
+    assert one("links-too-many", predicted(truth), replace(ones, confidence=None)).level == "error"
+
+
+def test_links_in_both_directions_are_found() -> None:
+    truth = roads()
+    assert truth.links is not None
+    both = with_links(truth, truth.links.target, truth.links.source)
+    assert codes_of(both) == ["links-both-ways"]
+    assert codes_of(predicted(both)) == ["links-both-ways"]
+
+
+def test_equal_scores_of_links_are_found_if_lanes_have_probabilities() -> None:
+    certain = replace(roads(), confidence=np.linspace(0.1, 0.9, 48))
+    assert codes_of(certain) == ["links-equal"]
+    assert "scores of all 36 links are 1" in next(links.of_side("predictions", certain)).message
+    for confidence in (np.ones(48), np.arange(48) % 2.0):
+        assert codes_of(replace(certain, confidence=confidence)) == []
 
 
 def test_far_links_of_lanes_that_do_not_meet_are_the_fault_of_the_lanes() -> None:

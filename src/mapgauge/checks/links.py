@@ -1,4 +1,4 @@
-"""Checks of links: whether the lanes that they join meet, and whether both sides have links."""
+"""Checks of links: whether lanes can have them, whether the lanes meet, and whether both sides have links."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -8,17 +8,25 @@ import numpy as np
 from mapgauge.checks.context import Context, examples, percent
 from mapgauge.checks.neighbours import evenly
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.link_findings import link_findings
-from mapgauge.frames.links import SUCCESSOR
+from mapgauge.frames.links import SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.typing import Indices, Points
+from mapgauge.typing import Flags, Indices, Points
 
 _FRAMES = 256  # at most this many frames are used
-_ENOUGH = 10  # fewer links or fewer lanes that meet say nothing
+_ENOUGH = 10  # fewer links or fewer lanes that meet say nothing about lanes that do not meet exactly
+_FEW = 2  # links that meet within _NEAR say something
 _FAR = 5.0  # metres between the end of a lane and the start of its successor
 _NEAR = 1.0  # metres between lanes that meet
 _SHARE = 0.5  # share of the links, or of the lanes that meet, that makes it a finding
+_DECISIVE = 0.2  # share of the links that meet in one direction only; the links of a poor method are far from all ends
+_LINK = 0.5  # a score above it is a link
+_ABOVE = np.nextafter(_LINK, 1)  # the least such score
+_MOST = 5  # successors of a lane, as a mean over all lanes
+_SELF = 0.25  # share of predicted lanes that lead into themselves; single false links are normal
+
+_ROWS = "row i and column j of the matrix say that lane i leads into lane j"
 
 
 def one_side_only(context: Context) -> Iterator[Finding]:
@@ -28,15 +36,16 @@ def one_side_only(context: Context) -> Iterator[Finding]:
 
 
 def ends(context: Context) -> Iterator[Finding]:
-    """Find links of either side that do not join lanes that meet."""
+    """Find links of either side that lanes cannot have."""
     for name, side in context.sides:
         yield from of_side(name, side)
 
 
 def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
-    """Find links to successors that start far from the end of their lane, although other lanes meet.
+    """Find links to successors that lanes cannot have, and links that do not join lanes that meet.
 
-    This happens if the rows of a matrix follow ids instead of the list of lanes, or if the matrix is transposed.
+    Predictions may have a score for every pair of lanes. Scores above 0.5 count as links, and the strongest scores tell
+    which lanes a method links.
 
     Args:
         name: The name of the side in messages.
@@ -45,46 +54,119 @@ def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     if side.links is None or not len(side.links):
         return
     side = side.at(evenly(range(len(side)), _FRAMES))
-    source, target = _strongest(side)
-    if len(source) < _ENOUGH:
+    assert side.links is not None
+    links = side.links.of_kind(SUCCESSOR)
+    if not len(links):
         return
-    start, end = (side.polylines.coords[side.polylines.offsets[:-1], :2], _last_points(side))
+    crowded = list(_too_many(name, side, links))
+    yield from crowded
+    if crowded:
+        return
+    yield from _equal_scores(name, side, links)
+    strong = _strongest(links)
+    yield from _to_themselves(name, side, links, links.weight[strong].min(initial=_ABOVE))
+    yield from _directions(name, side, links.source[strong], links.target[strong])
+
+
+def _too_many(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
+    """Find more links than lanes can have: of two lanes, one leads into the other at most."""
+    joined = (links.weight > _LINK) & (links.source != links.target)
+    count = int(np.count_nonzero(joined))
+    lanes = np.bincount(side.frame[_lanes(side, links)], minlength=len(side))
+    total, pairs = int(lanes.sum()), int((lanes * (lanes - 1) // 2).sum())
+    if count < _ENOUGH or count <= min(pairs, _MOST * total):
+        return
+    text = (
+        f"{name}: {count} links between {total} lanes, {count / total:.3g} per lane on average, which is more than "
+        "lanes can have"
+    )
+    remedy = Remedy.of(f"Write links only between lanes that meet: {_ROWS}")
+    where = examples(side, links.source[joined])
+    yield Finding("error" if side.confidence is None else "warning", "links-too-many", text, count, where, remedy)
+
+
+def _equal_scores(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
+    """Find predicted links whose scores are all the same, or 0, although the lanes have probabilities."""
+    if side.confidence is None or len(links) < _ENOUGH or np.ptp(links.weight) > 0:
+        return
+    confidence = side.confidence[_lanes(side, links)]
+    if not (np.ptp(confidence) > 0 and ((confidence > 0) & (confidence < 1)).any()):
+        return
+    text = f"{name}: the scores of all {len(links)} links are {links.weight[0]:g}, and lanes have different confidences"
+    remedy = Remedy.of("Save the scores of links before a threshold is applied. Scores of lane graphs use them")
+    yield Finding("warning", "links-equal", text, len(links), remedy=remedy)
+
+
+def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> Iterator[Finding]:
+    """Find lanes that lead into themselves. A lane that ends where it starts may."""
+    own = links.source[(links.source == links.target) & (links.weight >= least)]
+    start, end = _end_points(side)
+    own = own[np.linalg.norm(end[own] - start[own], axis=1) > _NEAR]
+    lanes = len(_lanes(side, links))
+    if not len(own) or (side.confidence is not None and len(own) <= _SELF * lanes):
+        return
+    text = f"{name}: {len(own)} of {lanes} lanes ({percent(len(own), lanes)}) lead into themselves"
+    remedy = Remedy.of("Set the diagonal of the matrix to 0")
+    yield Finding("warning", "links-to-self", text, len(own), examples(side, own), remedy)
+
+
+def _directions(name: str, side: MapFrames, source: Indices, target: Indices) -> Iterator[Finding]:
+    """Find links that lead both ways, that lead backwards, or whose lanes do not meet although other lanes do."""
+    start, end = _end_points(side)
     gap = np.linalg.norm(end[source] - start[target], axis=1)
-    far = np.flatnonzero(gap > _FAR)
-    if len(far) < _SHARE * len(gap):
-        return
-    share = f"{len(far)} of {len(gap)} links ({percent(len(far), len(gap))})"
     back = np.linalg.norm(start[source] - end[target], axis=1)
-    if np.count_nonzero(back[far] < _FAR) > _SHARE * len(far):
-        text = f"{name}: {share} lead from the start of a lane to the end of another, not from end to start"
-        remedy = Remedy.of("Transpose the matrix: row i and column j say that lane i leads into lane j")
-        yield Finding("warning", "links-reversed", text, len(far), examples(side, source[far]), remedy)
+    reach, share = (_FAR, _DECISIVE) if len(gap) >= _ENOUGH else (_NEAR, _SHARE)
+    forwards, backwards = ((one < reach) & (one + _NEAR < other) for one, other in ((gap, back), (back, gap)))
+    width = len(side.label)
+    doubled = np.isin(source * width + target, target * width + source) & (forwards | backwards)
+
+    def finding(level: Level, code: str, some: Flags, text: str, remedy: str) -> Finding:
+        count = int(np.count_nonzero(some))
+        text = f"{name}: {count} of {len(gap)} links ({percent(count, len(gap))}) {text}"
+        return Finding(level, code, text, count, examples(side, source[some]), Remedy.of(remedy))
+
+    if np.count_nonzero(doubled) > max(_SHARE * len(gap), _FEW - 1):
+        text = "have a link in the other direction, although two lanes cannot lead into each other"
+        yield finding(
+            "warning", "links-both-ways", doubled, text, f"Write links in the direction of traffic only: {_ROWS}"
+        )
+        return
+    if np.count_nonzero(backwards) > max(share * len(gap), 3 * np.count_nonzero(forwards), _FEW - 1):
+        text = "lead from the start of a lane to the end of another, not from end to start"
+        remedy = f"Transpose the matrix: {_ROWS}. If the lanes run against the traffic, reverse their points"
+        yield finding("error", "links-reversed", backwards, text, remedy)
+        return
+    far = gap > _FAR
+    if len(gap) < _ENOUGH or np.count_nonzero(far) < _SHARE * len(gap):
         return
     meeting = _meeting(side, np.union1d(source, target), start, end)
-    linked = np.count_nonzero((gap < _NEAR) & (source != target))
+    linked = np.count_nonzero(gap < _NEAR)
     if meeting < _ENOUGH or linked > _SHARE * meeting:
         return
     text = (
-        f"{name}: {share} lead to a lane that starts more than {_FAR:g} m from the end of the first, and "
-        f"{meeting - linked} of {meeting} pairs of lanes that meet have no link"
+        f"lead to a lane that starts more than {_FAR:g} m from the end of the first, and {meeting - linked} of "
+        f"{meeting} pairs of lanes that meet have no link"
     )
-    remedy = Remedy.of("Sort the rows and columns of the matrix as the list of lanes, not by id")
-    yield Finding("warning", "links-far-apart", text, len(far), examples(side, source[far]), remedy)
+    remedy = "Sort the rows and columns of the matrix as the list of lanes, not by id"
+    yield finding("warning", "links-far-apart", far, text, remedy)
 
 
-def _strongest(side: MapFrames) -> tuple[Indices, Indices]:
-    """Return the links to successors with the largest weights, about one for two lanes. All scores may be small."""
-    assert side.links is not None
-    links = side.links.of_kind(SUCCESSOR)
-    most = (len(np.unique(links.source)) + 1) // 2
-    least = np.partition(links.weight, -most)[-most] if most else 0.0
-    strong = links.weight >= least
-    return links.source[strong], links.target[strong]
+def _strongest(links: Links) -> Flags:
+    """Return which links to other lanes have the largest weights, about one for two lanes. All scores may be small."""
+    others = links.source != links.target
+    most = (len(np.unique(links.source[others])) + 1) // 2
+    return others & (links.weight >= np.partition(links.weight[others], -most)[-most]) if most else others
 
 
-def _last_points(side: MapFrames) -> Points:
-    last: Points = side.polylines.coords[side.polylines.offsets[1:] - 1, :2]
-    return last
+def _lanes(side: MapFrames, links: Links) -> Indices:
+    """Return all instances of the classes that are linked."""
+    return np.flatnonzero(np.isin(side.label, side.label[links.source]))
+
+
+def _end_points(side: MapFrames) -> tuple[Points, Points]:
+    """Return the first and the last point of each instance, without heights."""
+    coords, offsets = side.polylines.coords, side.polylines.offsets
+    return coords[offsets[:-1], :2], coords[offsets[1:] - 1, :2]
 
 
 def _meeting(side: MapFrames, lanes: Indices, start: Points, end: Points) -> int:
