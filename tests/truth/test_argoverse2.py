@@ -348,6 +348,12 @@ def doubled_key(log: Path) -> None:
     map_of(log).write_text(text.replace('"left_lane_boundary":', '"left_lane_boundary": [], "left_lane_boundary":', 1))
 
 
+def segment_twice(log: Path) -> None:
+    content = json.loads(map_of(log).read_text())
+    content["lane_segments"]["999"] = content["lane_segments"]["100"]
+    map_of(log).write_text(json.dumps(content))
+
+
 def change_poses(log: Path, change: Callable[[pa.Table], pa.Table]) -> None:
     path = log / "city_SE3_egovehicle.feather"
     feather.write_feather(change(feather.read_table(path)), path)
@@ -375,6 +381,11 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "lane without a boundary": (without_key, r"left_lane_boundary.*lane_segments"),
     "text for a number": (text_for_number, r"Expected `float`, got `str`.*drivable_areas"),
     "doubled key": (doubled_key, r'\$\.lane_segments\["\d+"\]: the key "left_lane_boundary" occurs twice'),
+    "a lane segment twice": (segment_twice, "lane segment 100 occurs twice, under the keys 100 and 999"),
+    "two poses at one time": (
+        set_column("timestamp_ns", [5] * POSES),
+        "two different poses at the time 5, expected one",
+    ),
     "no poses": (lambda log: (log / "city_SE3_egovehicle.feather").unlink(), "egovehicle.feather: no such file"),
     "not a table of poses": (
         lambda log: (log / "city_SE3_egovehicle.feather").write_text("what?"),
@@ -411,6 +422,13 @@ def test_a_damaged_log_is_refused_with_its_path(name: str, tmp_path: Path) -> No
     with pytest.raises(mg.UnreadableFile, match=message) as caught:
         argoverse2(tmp_path)
     assert str(caught.value).startswith(str(log))
+
+
+def test_a_log_in_two_splits_is_refused(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        town().write(tmp_path / split, DRIVE)
+    with pytest.raises(mg.UnreadableFile, match=f"log {LOG} is in train and in val, expected it once"):
+        argoverse2(tmp_path)
 
 
 def test_without_pyarrow_it_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

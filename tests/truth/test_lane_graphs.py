@@ -223,6 +223,15 @@ def test_paths_that_end_elsewhere_and_lanes_without_path_are_counted(tmp_path: P
     assert found["lanes-left-out"] == (1, ("9",))
 
 
+def test_a_lane_that_occurs_twice_in_a_map_of_nuscenes_counts_once(tmp_path: Path, nuscenes_root: Path) -> None:
+    made = city()
+    made.map["lane_connector"] += made.map["lane_connector"]
+    frames = truth("nuscenes", written(made, tmp_path), centerlines=True)
+    assert frames.counts == truth("nuscenes", nuscenes_root, centerlines=True).counts
+    assert frames.findings[-1].code == "records-repeated"
+    assert frames.findings[-1].examples[0].startswith("lane_connector ")
+
+
 def truth(dataset: str, root: Path, **settings: Any) -> mg.MapFrames:
     if dataset == "argoverse2":
         return mg.truth.argoverse2(root, **settings)

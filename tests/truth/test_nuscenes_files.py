@@ -1,6 +1,7 @@
 """Reading of the tables and maps of nuScenes, and errors about missing and damaged files."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,15 +132,58 @@ def test_frames_without_map_are_kept_and_counted(root: Path) -> None:
     assert frames["scene-0916-10"] == []
 
 
-def test_a_scene_away_from_the_map_and_a_scene_without_samples_are_no_error(tmp_path: Path) -> None:
+def test_a_scene_away_from_the_map_and_a_scene_without_samples_are_found(tmp_path: Path) -> None:
     city = town()
     city.scene("scene-0001", [(5000, 0, 0), (5010, 0, 0)])
     city.scene("scene-0002", [])
     root = city.write(tmp_path)
     frames = cut(root, scenes=["scene-0001", "scene-0002"], parts=tmp_path / "parts")
     assert (len(frames), len(frames.polylines)) == (2, 0)
-    assert [finding.code for finding in frames.findings] == ["empty-frames"]
+    assert [finding.code for finding in frames.findings] == ["scenes-empty", "empty-frames"]
+    assert "sample.json: 1 of 2 selected scenes have no samples (scene-0002)" in str(frames.findings[0])
     assert_equal(frames, cut(root, scenes=["scene-0001", "scene-0002"], parts=tmp_path / "parts"))
+
+
+def test_copies_of_records_count_once_and_are_found(town_root: Path, root: Path) -> None:
+    for table in ("scene", "sample", "log", "sample_data", "ego_pose"):
+        edit(root / MINI / f"{table}.json", lambda records: records.extend(records[:3]))
+    edit(root / MAP, lambda content: [content[layer].append(content[layer][0]) for layer in ("road_divider", "node")])
+    frames = cut(root)
+    assert_equal(cut(town_root), frames)
+    tables, of_map = frames.findings
+    assert {tables.code, of_map.code} == {"records-repeated"}
+    assert tables.examples == ("scene token-scene-0103", "scene token-scene-0916", "log log")
+    assert of_map.message == f"{PLACE}: 2 records are copies of other records and were left out"
+    assert of_map.examples == ("node node-0", "road_divider middle-west")
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "message"),
+    [
+        ("sample", {"timestamp": 7}, "sample.json: sample scene-0103-0 occurs twice, with different content"),
+        ("ego_pose", {"translation": [1, 2, 3]}, "ego_pose scene-0103-0-lidar-samples occurs twice"),
+        ("scene", {"token": "other"}, "scene-0103 is the name of two scenes, token-scene-0103 and other"),
+        ("sample_data", {"ego_pose_token": "other"}, "sample scene-0103-0 has two keyframes of LIDAR_TOP, with the"),
+    ],
+)
+def test_different_records_of_the_same_thing_are_refused(
+    root: Path, table: str, change: dict[str, Any], message: str
+) -> None:
+    edit(root / MINI / f"{table}.json", lambda records: records.append(records[0] | change))
+    with pytest.raises(UnreadableFile, match=re.escape(message)):
+        cut(root)
+
+
+def test_different_lines_with_the_same_token_are_refused(root: Path) -> None:
+    edit(root / MAP, lambda content: content["line"].append(content["line"][0] | {"node_tokens": ["node-1", "node-0"]}))
+    with pytest.raises(UnreadableFile, match="line line-middle-west occurs twice, with different content"):
+        cut(root)
+
+
+def test_a_polygon_without_holes_is_refused(root: Path) -> None:
+    edit(root / MAP, lambda content: content["polygon"][0].pop("holes"))
+    with pytest.raises(UnreadableFile, match=r"polygon polygon-west has no field holes.* Download version 1\.3"):
+        cut(root)
 
 
 def test_polygons_that_cross_themselves_are_repaired_and_counted_once_for_all_scenes(root: Path) -> None:

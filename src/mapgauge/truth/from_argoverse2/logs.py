@@ -66,8 +66,13 @@ def _poses(table: Any, path: Path) -> Poses:
                 f"with {table[name].null_count} missing values"
             )
         columns.append(values)
-    times, first = np.unique(columns[0].astype(np.int64), return_index=True)
-    numbers = np.column_stack([column.astype(np.float64) for column in columns[1:]])[first]
+    times, first, place = np.unique(columns[0].astype(np.int64), return_index=True, return_inverse=True)
+    numbers = np.column_stack([column.astype(np.float64) for column in columns[1:]])
+    again = np.flatnonzero(first[place] != np.arange(len(place)))
+    differ = again[(numbers[again] != numbers[first[place[again]]]).any(axis=1)]
+    if len(differ):
+        raise UnreadableFile(f"{path}: two different poses at the time {columns[0][differ[0]]}, expected one")
+    numbers = numbers[first]
     made = motions(numbers[:, :4], numbers[:, 4:], f"{path}: pose")
     made[:, :3, :3] = _rotations(numbers[:, :4])
     return Poses(times, made)

@@ -1,6 +1,6 @@
 """Reads the scenes and frames of Argoverse 2: a log is a scene, and a LiDAR sweep is a frame."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +40,14 @@ class Argoverse2:
                 f"{root}: expected a folder of logs, found a single log", remedy="Pass the folder that contains the log"
             )
         self.folders = {name: root / name for name in FOLDERS if (root / name).is_dir()}
-        self.logs: Mapping[str, Path] = {
-            log.name: log for folder in self.folders.values() or (root,) for log in _logs(folder, bool(self.folders))
-        }
+        self.logs: dict[str, Path] = {}
+        for log in (log for folder in self.folders.values() or (root,) for log in _logs(folder, bool(self.folders))):
+            first = self.logs.setdefault(log.name, log)
+            if first != log:
+                raise UnreadableFile(
+                    f"{root}: log {log.name} is in {first.parent.name} and in {log.parent.name}, expected it once",
+                    remedy="Remove the folder of the wrong split",
+                )
         if not self.logs:
             raise UnreadableFile(
                 f"{root}: no logs found. Expected folders {', '.join(FOLDERS)} with logs, or logs. A log is a folder "

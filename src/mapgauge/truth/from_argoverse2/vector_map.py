@@ -1,7 +1,9 @@
 """Reads the vector map of an Argoverse 2 log, ``log_map_archive_*.json``."""
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -12,6 +14,15 @@ from mapgauge.typing import Points
 
 ARCHIVE = "log_map_archive_*.json"
 UNPAINTED = ("NONE", "UNKNOWN")
+
+
+class HasId(Protocol):
+    """An element of a map."""
+
+    id: int
+
+
+E = TypeVar("E", bound=HasId)
 
 
 class Point(msgspec.Struct, gc=False):
@@ -106,17 +117,27 @@ def map_of(log: Path) -> Path:
     return path
 
 
+def elements_of(layer: Mapping[str, E], path: Path, kind: str) -> list[E]:
+    """Return the elements of a layer of a map, whose ids must differ."""
+    ids = Counter(one.id for one in layer.values())
+    twice = [name for name, count in ids.items() if count > 1]
+    if twice:
+        keys = " and ".join(key for key, one in layer.items() if one.id == twice[0])
+        raise UnreadableFile(f"{path}: {kind} {twice[0]} occurs twice, under the keys {keys}")
+    return list(layer.values())
+
+
 def read_vector_map(log: Path) -> VectorMap:
     """Read the map of a log."""
     path = map_of(log)
     content = read_json(path, _Map, "a vector map of Argoverse 2")
     return VectorMap(
         log.name,
-        tuple(_lane(one, path) for one in content.lane_segments.values()),
-        tuple(_crossing(one, path) for one in content.pedestrian_crossings.values()),
+        tuple(_lane(one, path) for one in elements_of(content.lane_segments, path, "lane segment")),
+        tuple(_crossing(one, path) for one in elements_of(content.pedestrian_crossings, path, "pedestrian crossing")),
         tuple(
             Outline(one.id, points_of(one.area_boundary, path, f"drivable area {one.id}"))
-            for one in content.drivable_areas.values()
+            for one in elements_of(content.drivable_areas, path, "drivable area")
         ),
     )
 

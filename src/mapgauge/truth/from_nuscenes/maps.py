@@ -17,6 +17,7 @@ from mapgauge.truth.cutting.ring_places import RingPlaces
 from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, skipped_polygons
 from mapgauge.truth.from_nuscenes.per_frame import MapElements
+from mapgauge.truth.from_nuscenes.tables import by_token, repeated_records
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
@@ -43,7 +44,7 @@ class _Hole(msgspec.Struct):
 class _Polygon(msgspec.Struct):
     token: str
     exterior_node_tokens: list[str]
-    holes: list[_Hole] = []
+    holes: list[_Hole] | None = None
 
 
 class _Element(msgspec.Struct):
@@ -88,9 +89,10 @@ class _MapReader:
 
     def __init__(self, path: Path, location: str, content: _Map) -> None:
         self.path, self.location, self.content = path, location, content
-        self.nodes = {node.token: (node.x, node.y) for node in content.node}
-        self.lines = {line.token: line for line in content.line}
-        self.polygons = {polygon.token: polygon for polygon in content.polygon}
+        self.repeated: list[str] = []
+        self.nodes = by_token(content.node, path, "node", self.repeated)
+        self.lines = by_token(content.line, path, "line", self.repeated)
+        self.polygons = by_token(content.polygon, path, "polygon", self.repeated)
         self.left_out: list[str] = []
         self.repaired: list[str] = []
         self.skipped: list[str] = []
@@ -136,6 +138,11 @@ class _MapReader:
             if len(np.unique(outline, axis=0)) < 3:
                 self.left_out.append(token)
                 continue
+            if polygon.holes is None:
+                raise self.error(
+                    f"{where} has no field holes, expected a list, which is empty if there are none",
+                    remedy=f"Download version {VERSION} of the map expansion",
+                )
             holes = [self.points(hole.node_tokens, where) for hole in polygon.holes]
             rings = [hole for hole in holes if len(np.unique(hole, axis=0)) > 2]
             polygons.append(shapely_module().Polygon(outline, rings))
@@ -151,7 +158,7 @@ class _MapReader:
     def shapes(self, names: tuple[str, ...], kind: str, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
         """Yield the token of each element of some map layers, and the line or polygon that it refers to."""
         for name in names:
-            for element in getattr(self.content, name):
+            for element in by_token(getattr(self.content, name), self.path, name, self.repeated).values():
                 token = getattr(element, f"{kind}_token")
                 if token not in known:
                     raise self.error(f"{name} {element.token} refers to a missing {kind}, {token}")
@@ -160,7 +167,7 @@ class _MapReader:
     def points(self, tokens: list[str], where: str) -> Points:
         """Return the coordinates of nodes."""
         try:
-            points = np.array([self.nodes[token] for token in tokens], np.float64).reshape(-1, 2)
+            points = np.array([(node.x, node.y) for node in map(self.nodes.__getitem__, tokens)]).reshape(-1, 2)
         except KeyError as error:
             raise self.error(f"{where} refers to a missing node, {error.args[0]}") from None
         if not np.isfinite(points).all():
@@ -178,9 +185,10 @@ class _MapReader:
             )
             remedy = Remedy.of(f"Download version {VERSION} of the map expansion")
             found.append(Finding("warning", "map-version", text, remedy=remedy))
+        found += repeated_records(self.location, self.repeated)
         skipped = skipped_polygons(self.location, self.skipped)
         return [*found, *skipped, *map_findings(self.location, self.repaired, self.left_out)]
 
-    def error(self, text: str) -> UnreadableFile:
+    def error(self, text: str, *, remedy: str | None = None) -> UnreadableFile:
         """Return an error about this file."""
-        return UnreadableFile(f"{self.path}: {text}")
+        return UnreadableFile(f"{self.path}: {text}", remedy=remedy)

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.geometry.poses import level, motions
-from mapgauge.truth.datasets import Cutter, Frame, Scene
+from mapgauge.truth.datasets import EXAMPLES, Cutter, Frame, Scene
 from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.from_nuscenes.rotations import heading, matrices_of, quaternion_of
-from mapgauge.truth.from_nuscenes.tables import find_records, read_table
+from mapgauge.truth.from_nuscenes.tables import R, by_token, find_records, read_table, repeated_records
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import Selection, check_scenes
 from mapgauge.truth.splits import MISLOCATED, choose_split, split_named
@@ -65,13 +64,6 @@ class _Pose(msgspec.Struct):
     rotation: tuple[float, float, float, float]
 
 
-class _Record(Protocol):
-    token: str
-
-
-R = TypeVar("R", bound=_Record)
-
-
 class NuScenes:
     """The selected scenes of one version of nuScenes, and their maps."""
 
@@ -83,6 +75,7 @@ class NuScenes:
         self.tables = root / version
         self.about = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
+        self._repeated: list[str] = []  # names of records that occur more than once
         self._maps: dict[str, Cutter] = {}
         self._reading = threading.Lock()
         if not self.tables.is_dir():
@@ -98,7 +91,12 @@ class NuScenes:
     def scenes(self) -> Sequence[Scene]:
         """Return the selected scenes, with the poses of their keyframes."""
         records = self._table("scene", _Scene)
-        names = self._wanted([record.name for record in records])
+        by_name = {record.name: record for record in records}
+        for record in records:
+            if by_name[record.name] is not record:
+                tokens = f"{record.token} and {by_name[record.name].token}"
+                raise UnreadableFile(f"{self._path('scene')}: {record.name} is the name of two scenes, {tokens}")
+        names = self._wanted(list(by_name))
         location = {log.token: log.location for log in self._table("log", _Log)}
         by_token = {record.token: record for record in records if record.name in names}
         samples: dict[str, list[_Sample]] = {token: [] for token in by_token}
@@ -114,8 +112,17 @@ class NuScenes:
                 raise UnreadableFile(f"{self._path('log')}: log {record.log_token} of {record.name} not found")
             frames = tuple(Frame(one.token, one.timestamp, *poses[one.token]) for one in chosen[token])
             found[record.name] = Scene(record.name, frames, location[record.log_token])
+        self.findings += tuple(repeated_records(str(self.tables), self._repeated))
         scenes = [found[name] for name in names]
-        return [scene for scene in scenes if scene.frames] if self.selection.tokens is not None else scenes
+        if self.selection.tokens is not None:
+            return [scene for scene in scenes if scene.frames]
+        empty = [scene.name for scene in scenes if not scene.frames]
+        if empty:
+            text = f"{self._path('sample')}: {len(empty)} of {len(scenes)} selected scenes have no samples"
+            remedy = Remedy.of("Check that the file was copied completely and belongs to this version")
+            found_empty = Finding("warning", "scenes-empty", text, len(empty), tuple(empty[:EXAMPLES]), remedy)
+            self.findings += (found_empty,)
+        return scenes
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return the map of a scene. Each map is read once."""
@@ -143,7 +150,7 @@ class NuScenes:
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:
             text = f"{len(skipped)} scenes of the split {split} are left out because their localisation is wrong"
-            self.findings = (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
+            self.findings += (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
         return [name for name in names if name not in MISLOCATED]
 
     def _poses(self, samples: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], float]]:
@@ -163,16 +170,22 @@ class NuScenes:
             )
         wanted = set(samples)
 
+        path = self._path("sample_data")
+
         def keyframes(sweeps: Iterable[_Sweep]) -> dict[str, _Sweep]:
-            return {
-                sweep.sample_token: sweep
-                for sweep in sweeps
-                if sweep.is_key_frame and sweep.calibrated_sensor_token in mounted and sweep.sample_token in wanted
-            }
+            found: dict[str, _Sweep] = {}
+            for sweep in sweeps:
+                if sweep.is_key_frame and sweep.calibrated_sensor_token in mounted and sweep.sample_token in wanted:
+                    first = found.setdefault(sweep.sample_token, sweep)
+                    if first != sweep:
+                        poses = f"{first.ego_pose_token} and {sweep.ego_pose_token}"
+                        raise UnreadableFile(
+                            f"{path}: sample {sweep.sample_token} has two keyframes of {LIDAR}, with the poses {poses}"
+                        )
+            return found
 
         # The files of keyframes are in a folder of their own, so the search need not decode other records.
         pattern = rb'"filename"\s*:\s*"samples/' + LIDAR.encode() + b"/"
-        path = self._path("sample_data")
         sweeps = keyframes(find_records(path, _Sweep, pattern, None, lambda some: len(keyframes(some)) == len(wanted)))
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
@@ -196,7 +209,7 @@ class NuScenes:
         path = self._path("ego_pose")
         names = {token.encode() for token in tokens}
         found = find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, lambda some: len(some) >= len(tokens))
-        at = {pose.token: pose for pose in found}
+        at = by_token(found, path, "ego_pose", self._repeated)
         lacking = sorted(tokens - at.keys())
         if lacking:
             raise UnreadableFile(f"{path}: {len(lacking)} poses of frames not found ({lacking[0]}, ...)")
@@ -206,7 +219,8 @@ class NuScenes:
         return self.tables / f"{table}.json"
 
     def _table(self, table: str, record: type[R]) -> list[R]:
-        return read_table(self._path(table), record)
+        path = self._path(table)
+        return list(by_token(read_table(path, record), path, table, self._repeated).values())
 
 
 def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.float64]:

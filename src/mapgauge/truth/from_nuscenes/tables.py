@@ -8,9 +8,9 @@ takes more time and memory.
 
 import mmap
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -18,9 +18,20 @@ from mapgauge.decoding import decoder_of
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.json_documents import keys_are_unique
+from mapgauge.frames.findings import Finding
+from mapgauge.truth.datasets import EXAMPLES
 from mapgauge.truth.json_files import read_json
 
 T = TypeVar("T")
+
+
+class HasToken(Protocol):
+    """A record with a name of its own."""
+
+    token: str
+
+
+R = TypeVar("R", bound=HasToken)
 
 
 def read_table(path: Path, record: type[T]) -> list[T]:
@@ -29,6 +40,38 @@ def read_table(path: Path, record: type[T]) -> list[T]:
         return read_json(path, list[record], "a table of nuScenes")  # type: ignore[valid-type]
     except FileNotFoundError as error:
         raise _missing(path) from error
+
+
+def by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) -> dict[str, R]:
+    """Return records by their tokens. Copies of a record are left out.
+
+    Args:
+        records: All records of a table, or of a layer of a map.
+        path: The file.
+        table: The name of the table or layer.
+        repeated: Receives the names of records that occur again.
+
+    Raises:
+        UnreadableFile: Different records have the same token.
+    """
+    found: dict[str, R] = {}
+    for record in records:
+        first = found.setdefault(record.token, record)
+        if first is record:
+            continue
+        if first != record:
+            raise UnreadableFile(
+                f"{path}: {table} {record.token} occurs twice, with different content",
+                remedy="Check that the file was not put together from several versions",
+            )
+        repeated.append(f"{table} {record.token}")
+    return found
+
+
+def repeated_records(where: str, names: Sequence[str]) -> list[Finding]:
+    """Return the finding about records that occur more than once, given their names."""
+    text = f"{where}: {len(names)} records are copies of other records and were left out"
+    return [Finding("warning", "records-repeated", text, len(names), tuple(names[:EXAMPLES]))] if names else []
 
 
 def find_records(

@@ -15,7 +15,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.truth.datasets import EXAMPLES
-from mapgauge.truth.from_argoverse2.vector_map import Point, map_of, points_of
+from mapgauge.truth.from_argoverse2.vector_map import Point, elements_of, map_of, points_of
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.lane_graphs.graph import RESOLUTION, Lane, LaneGraph
 from mapgauge.typing import Points
@@ -42,7 +42,8 @@ def read_lane_graph(log: Path) -> LaneGraph:
     """Read the lanes of a log, with height."""
     path = map_of(log)
     lanes, left_out = [], []
-    for segment in read_json(path, _Map, "a vector map of Argoverse 2").lane_segments.values():
+    segments = read_json(path, _Map, "a vector map of Argoverse 2").lane_segments
+    for segment in elements_of(segments, path, "lane segment"):
         points = _centreline(segment, path)
         if len(points) < 2:
             left_out.append(f"{segment.id}")

@@ -9,7 +9,7 @@ from mapgauge.errors import UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.datasets import EXAMPLES
 from mapgauge.truth.from_nuscenes.maps import FOLDER, VERSION
-from mapgauge.truth.from_nuscenes.tables import read_table
+from mapgauge.truth.from_nuscenes.tables import by_token, read_table, repeated_records
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.lane_graphs.arclines import ArclinePath, path_points
 from mapgauge.truth.lane_graphs.argoverse2 import left_out_findings
@@ -76,7 +76,9 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
     path = root / FOLDER / f"{location}.json"
     layers = _layers(path)
     lanes, left_out, apart = [], [], []
-    for record, connector in (*((one, False) for one in layers.lane), *((one, True) for one in layers.lane_connector)):
+    repeated: list[str] = []
+    known = [by_token(getattr(layers, name), path, name, repeated) for name in ("lane", "lane_connector")]
+    for record, connector in ((one, bool(k)) for k in (0, 1) for one in known[k].values()):
         paths = layers.arcline_path_3.get(record.token, [])
         for k, part in enumerate(paths):
             if part.fault():
@@ -98,7 +100,7 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
                 lane_type=record.lane_type,
             )
         )
-    findings = left_out_findings(location, left_out)
+    findings = [*repeated_records(location, repeated), *left_out_findings(location, left_out)]
     if apart:
         text = f"{location}: {len(apart)} lanes have a path that ends more than {LARGEST_GAP} m from its stated end"
         findings.append(Finding("warning", "lane-path-ends", text, len(apart), tuple(apart[:EXAMPLES])))
