@@ -77,7 +77,7 @@ def test_a_fault_of_mapgauge_is_written_to_a_file(call: Run, tmp_path: Path, mon
     assert (done.returncode, done.stdout) == (70, "")
     told = re.fullmatch(
         r"mapgauge: unexpected error: ZeroDivisionError: a \? fault\. This is a bug in mapgauge\. "
-        r"Please open an issue and attach (.+)\n",
+        r"To report it, keep (.+)\n",
         done.stderr,
     )
     assert told is not None, done.stderr
@@ -87,7 +87,7 @@ def test_a_fault_of_mapgauge_is_written_to_a_file(call: Run, tmp_path: Path, mon
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     done = call("inspect", "good.json")
     assert done.returncode == 70
-    assert "Please open an issue with the command" in done.stderr
+    assert "To report it, keep the command and its input" in done.stderr
 
 
 def test_an_error_of_the_system_is_one_line(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ def _of_system(error: OSError) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    """Write the traceback of a bug to a file, and say how to report it."""
+    """Write the traceback of a bug to a file, and say what a report needs."""
     import platform
     import tempfile
     import traceback
@@ -169,9 +169,9 @@ def _unexpected(error: Exception) -> int:
         with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError:
-        _fail(f"unexpected error: {what}. This is a bug in mapgauge. Please open an issue with the command")
+        _fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep the command and its input")
         return UNEXPECTED
-    _fail(f"unexpected error: {what}. This is a bug in mapgauge. Please open an issue and attach {path}")
+    _fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {path}")
     return UNEXPECTED
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from mapgauge.decoding import decode_json
 from mapgauge.dependencies import pyarrow_modules
-from mapgauge.errors import UnreadableFile
+from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.json_documents import refuse_doubled_keys
 from mapgauge.frames.findings import Finding
@@ -119,7 +119,10 @@ def _check(error: MakeError, schema: Any) -> None:
         raise error(
             f"no column {', '.join(missing)}; expected at least {', '.join(REQUIRED)}, "
             f"got {', '.join(schema.names) or 'none'}",
-            remedy="docs/how-to/bring-your-own-data.md shows how to make such a file",
+            remedy=Remedy(
+                'Make such a file with mg.write(mg.MapFrames.of(...), "map.parquet")',
+                "Make such a file from one of another format with: mapgauge convert FILE map.parquet",
+            ),
         )
     for name in COLUMNS:
         times = schema.names.count(name)

@@ -1,0 +1,77 @@
+"""What mapgauge tells those who installed it: extras and options that exist, and nothing that only a clone has."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+from mapgauge.cli.inputs import _KEYS
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "mapgauge"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PAGES = [
+    page.read_text("utf-8")
+    for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md")))
+]
+OF_A_CLONE = re.compile(
+    r"\b(docs|tests|benchmarks|examples|tools)/|\.md\b|Makefile|\bmake (test|docs|demo|fuzz|bench)\b"
+)
+ADDRESS = re.compile(r"\b(open|file|report) an?( public)?\s+issue|issue tracker", re.I)
+
+
+def messages(pattern: re.Pattern[str]) -> list[str]:
+    """The texts in the source that match, without docstrings. Those of the command line are its help, and count."""
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        if not pattern.search(text):
+            continue
+        tree = ast.parse(text)
+        documents = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and isinstance(node.body[0], ast.Expr)
+        }
+        is_help = SOURCE / "cli" in path.parents
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and pattern.search(node.value):
+                found += [node.value] if is_help or id(node) not in documents else []
+    return found
+
+
+def test_the_first_page_lists_every_extra_and_those_in_all() -> None:
+    listed = re.search(r"The extras are (.+?)\. `all` includes the first eight\.", PAGES[0], re.S)
+    assert listed is not None
+    names = re.findall(r"`(\w+)`", listed[1].replace("(the same as `links`)", ""))
+    assert sorted([*names, "all"]) == sorted(EXTRAS)
+    assert EXTRAS["tracks"] == ["mapgauge[links]"]
+    included = {package for name in re.findall(r"\w+", EXTRAS["all"][0])[1:] for package in EXTRAS[name]}
+    assert [name for name in names if name != "tracks" and set(EXTRAS[name]) <= included] == [
+        name for name in names[:8] if name != "tracks"
+    ]
+
+
+def test_extras_in_messages_and_on_pages_exist() -> None:
+    sources = [path.read_text("utf-8") for path in SOURCE.rglob("*.py")]
+    named = {name for text in sources for name in re.findall(r'\brequire\("[^"]*", "[^"]*", "(\w+)"\)', text)}
+    assert {"links", "parquet", "truth"} <= named
+    for text in [*sources, *PAGES]:
+        named |= {name for found in re.findall(r"mapgauge\[([a-z,]+)\]", text) for name in found.split(",")}
+    assert named - {"example"} <= set(EXTRAS)
+
+
+def test_messages_do_not_name_what_only_a_clone_has() -> None:
+    assert messages(OF_A_CLONE) == []
+
+
+def test_nobody_is_sent_to_an_address_that_is_not_given() -> None:
+    assert "urls" not in PROJECT, "there is an address now, which messages and pages can name"
+    assert [*messages(ADDRESS), *(found[0] for page in PAGES for found in ADDRESS.finditer(page))] == []
+
+
+def test_the_page_of_the_command_line_lists_every_option_of_a_file() -> None:
+    page = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+    table = page.partition("| option of a file |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `(\w+)", table, re.M)) == sorted(_KEYS)
