@@ -130,7 +130,7 @@ def test_equal_scores_of_links_are_found_if_lanes_have_probabilities() -> None:
     certain = replace(roads(), confidence=np.linspace(0.1, 0.9, 48))
     assert codes_of(certain) == ["links-equal"]
     assert "scores of all 36 links are 1" in next(links.of_side("predictions", certain)).message
-    for confidence in (np.ones(48), np.arange(48) % 2.0):
+    for confidence in (np.ones(48), np.arange(48.0) % 2):
         assert codes_of(replace(certain, confidence=confidence)) == []
 
 
@@ -145,5 +145,14 @@ def test_links_of_one_side_are_noted() -> None:
     assert "predictions: no links between lanes, and truth has 36" in one("links-one-side", without, truth).message
     assert none("links-one-side", predicted(truth), truth)
     assert none("links-one-side", without, replace(truth, links=None))
-    results = mg.evaluate(without, truth, mg.protocol("paper-60x30", classes=None))
-    assert "links-one-side" not in {finding.code for finding in results.findings}
+
+
+def test_an_evaluation_reports_links_only_if_a_metric_uses_them() -> None:
+    truth = roads()
+    assert truth.links is not None
+    turned = predicted(replace(truth, links=Links.of(truth.links.target, truth.links.source)))
+    for wrong, code in ((turned, "links-reversed"), (with_links(turned, range(48), range(48)), "links-to-self")):
+        for metrics, told in ((["pld"], False), (["pld", "lane_graph_pld"], True)):
+            protocol = mg.protocol("paper-60x30", classes=None, link_cost=0.1)
+            results = mg.evaluate(wrong, truth, protocol, metrics=metrics)
+            assert (code in {finding.code for finding in results.findings}) is told

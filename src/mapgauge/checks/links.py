@@ -125,13 +125,13 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
         text = f"{name}: {count} of {len(gap)} links ({percent(count, len(gap))}) {text}"
         return Finding(level, code, text, count, examples(side, source[some]), Remedy.of(remedy))
 
-    if np.count_nonzero(doubled) > max(_SHARE * len(gap), _FEW - 1):
+    if int(doubled.sum()) > max(_SHARE * len(gap), _FEW - 1):
         text = "have a link in the other direction, although two lanes cannot lead into each other"
         yield finding(
             "warning", "links-both-ways", doubled, text, f"Write links in the direction of traffic only: {_ROWS}"
         )
         return
-    if np.count_nonzero(backwards) > max(share * len(gap), 3 * np.count_nonzero(forwards), _FEW - 1):
+    if int(backwards.sum()) > max(share * len(gap), 3 * int(forwards.sum()), _FEW - 1):
         text = "lead from the start of a lane to the end of another, not from end to start"
         remedy = f"Transpose the matrix: {_ROWS}. If the lanes run against the traffic, reverse their points"
         yield finding("error", "links-reversed", backwards, text, remedy)
@@ -153,9 +153,10 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
 
 def _strongest(links: Links) -> Flags:
     """Return which links to other lanes have the largest weights, about one for two lanes. All scores may be small."""
-    others = links.source != links.target
+    others: Flags = links.source != links.target
     most = (len(np.unique(links.source[others])) + 1) // 2
-    return others & (links.weight >= np.partition(links.weight[others], -most)[-most]) if most else others
+    least = np.partition(links.weight[others], -most)[-most] if most else 0.0
+    return others & (links.weight >= least)
 
 
 def _lanes(side: MapFrames, links: Links) -> Indices:

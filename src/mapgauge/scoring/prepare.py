@@ -98,8 +98,8 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
-    So are links that one side lacks, unless a metric uses them, and equal confidences if no metric uses them, as those
-    of graphs, which have none.
+    So are findings about links, unless a metric uses links, and equal confidences if no metric uses them, as those of
+    graphs, which have none.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
@@ -108,7 +108,7 @@ def findings_of(
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}
     if not any("links" in METRICS[name].needs for name in metrics):
-        unused.add("links-one-side")
+        unused |= {finding.code for finding in found if finding.code.startswith("links-")}
     found = tuple(finding for finding in found if finding.code not in unused)
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
