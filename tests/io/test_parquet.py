@@ -279,7 +279,7 @@ def test_a_pose_may_stand_in_all_rows_of_a_frame(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["token", "class", "geometry"])
 def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
-    refused(save(tmp_path / "file", **{name: None}), f"no column {name}; expected at least .*bring-your-own-data")
+    refused(save(tmp_path / "file", **{name: None}), f"no column {name}; expected at least .*mg.write")
 
 
 @pytest.mark.parametrize(

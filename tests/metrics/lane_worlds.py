@@ -140,6 +140,7 @@ def write_pickles(folder: Path, good: str, poor: str, truth: str) -> Path:
     def keyed(document: Document, member: str) -> dict[Any, Any]:
         for frame in document.values():
             frame.pop("area")
+            np.fill_diagonal(frame["topology_lclc"], 0)  # no lane leads into itself
             lists = (frame["lane_centerline"], frame["traffic_element"])
             for number, one in enumerate(one for some in lists for one in some):
                 one |= {"id": number} | ({"category": 1} if "attribute" in one else {})

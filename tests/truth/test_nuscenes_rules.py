@@ -188,8 +188,8 @@ def test_crossings_around_a_corner_are_one_for_maptr_only(city: City, tmp_path: 
 
 def test_a_square_of_crossings_has_a_hole_for_maptr(city: City, tmp_path: Path) -> None:
     for name, sides in (
-        ("south", (-6, -6, 6, -4)),
-        ("north", (-6, 4, 6, 6)),
+        ("below", (-6, -6, 6, -4)),
+        ("above", (-6, 4, 6, 6)),
         ("west", (-6, -6, -4, 6)),
         ("east", (4, -6, 6, 6)),
     ):
