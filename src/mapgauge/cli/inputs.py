@@ -14,7 +14,8 @@ from mapgauge.cli.parsing import GivenPath, refuse, valid
 
 _KEY = "[A-Za-z][A-Za-z0-9_-]*"
 # Values have no slash, so a comma in the name of a folder is no item. Only tracks= is a path, up to the next item.
-_ITEM = rf",(?:(?!tracks=){_KEY}(?:=[^,/\\]*)?|tracks=(?:(?!,{_KEY}(?:[=,]|$)).)*)"
+_PLAIN = rf"(?!tracks=){_KEY}(?:=[^,/\\]*)?"
+_ITEM = rf",(?:{_PLAIN}|tracks=(?:(?!,tracks=|,{_PLAIN}(?:,|$)).)*)"
 _OPTIONS = re.compile(rf"(?:{_ITEM})+$")
 
 

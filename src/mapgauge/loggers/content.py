@@ -108,7 +108,9 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
         yield Picture("histogram", "PLD of the frames", partial(histogram, results, names=names))
     # The first metric with values of single frames ranks them, as in the report.
     first = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
-    if not worst or first is None or results.data is None or not results.protocol.cutoffs:
+    if not worst or first is None or results.mean[first.main.key] is None:
+        return
+    if results.data is None or not results.protocol.cutoffs:
         return
     key, there = first.main.key, list[dict[str, Any]]()
     with attempt("worst frames"):

@@ -59,6 +59,8 @@ def log_tensorboard(
                 write_report(results, Path(folder) / file)
                 note = f"\n\nThe report is {file}, in the folder of this run."
         with attempt("table"):
-            text = "\n".join(f"    {line}" for line in results.table().splitlines())  # indented text is code in Markdown
+            text = "\n".join(
+                f"    {line}" for line in results.table().splitlines()
+            )  # indented text is code in Markdown
             writer.add_text(f"{prefix}results", text + note, step)
             writer.flush()

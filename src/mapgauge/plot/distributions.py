@@ -172,7 +172,7 @@ def _column(results: Results, value: str, name: str) -> Floats:
     rows = results.frames(sort="token")
     known = [key for key in rows[0] if key not in ("token", "scene") and any(row[key] is not None for row in rows)]
     if value not in known:
-        raise InvalidInput(f"{name}: value {value!r} not found in any frame; available: {', '.join(known)}")
+        raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}")
     return np.array([row[value] for row in rows if row[value] is not None], np.float64)
 
 
