@@ -441,7 +441,10 @@ def test_a_class_without_hits_has_an_average_precision_and_no_curve() -> None:
     results = mg.evaluate(far, truth, mg.protocol("paper-60x30", classes=["divider", "boundary"]))
     (axes,) = plot.precision_recall(results, threshold=0.5).axes
     assert [len(line.get_xdata()) for line in axes.lines] == [2, 0]  # type: ignore[arg-type]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["divider 1.000", "boundary 0.000"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [  # type: ignore[union-attr]
+        "divider 1.000",
+        "boundary 0.000",
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -454,14 +457,15 @@ def lanes() -> list[mg.Results]:
 def test_figures_of_hits_have_only_the_classes_of_the_metric(lanes: list[mg.Results]) -> None:
     one = lanes[0]
     axes = plot.precision_recall(one, metric="det_l").axes
-    shown = [text.get_text() for text in axes[0].get_legend().get_texts()]
+    shown = [text.get_text() for text in axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
     assert shown == [f"centerline {one.classes['centerline']['det_l@1.0']:.3f}"]
     assert legend(plot.calibration(one, metric="det_l", threshold=1.0)) == ["centerline", "calibrated"]
     (alone,) = plot.calibration(one, metric="det_l", threshold=1.0).axes
     (pooled,) = plot.calibration(lanes, metric="det_l", threshold=1.0, names=NAMES).axes
     assert len(alone.lines) == 2  # the diagonal and the lanes
     assert pooled.lines[1].get_ydata() == pytest.approx(alone.lines[1].get_ydata())  # boxes are no misses of det_l
-    assert plot.precision_recall(one).axes[0].get_title() == "DET_l@1.0 m"  # the first of the results
+    for draw in (plot.precision_recall, plot.calibration):
+        assert draw(one).axes[0].get_title() == "DET_l@1.0 m"  # the first of the results
 
 
 def test_a_histogram_leaves_out_frames_without_a_value(lanes: list[mg.Results]) -> None:
@@ -486,6 +490,9 @@ def test_the_legend_of_given_axes_is_below_their_label(methods: list[mg.Results]
         axes = figure.subplots()
         draw(ax=axes)
         FigureCanvasAgg(figure).draw()
-        label, below = axes.xaxis.label.get_window_extent(), axes.get_legend().get_window_extent()
+        listed = axes.get_legend()
+        assert listed is not None
+        label, below = axes.xaxis.label.get_window_extent(), listed.get_window_extent()
         assert 0 <= below.y0 < below.y1 <= label.y0 + 1
-    assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == NAMES  # what the line styles mean
+        names = [text.get_text() for text in listed.get_texts()]
+    assert names[-2:] == NAMES  # what the line styles mean

@@ -109,7 +109,9 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
     from mapgauge.metrics.table import METRICS, hit_metrics
 
     one, how = methods[0], cast("Style", style)
-    shared = [key for key in one.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)]
+    shared = [
+        key for key in one.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
+    ]
     has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
     found: dict[str, Figure] = {}
     if has_pld and one.protocol.order == 1:

@@ -105,7 +105,7 @@ def _styles(methods: Mapping[str, Results]) -> list[Line2D]:
 def calibration(
     results: Results | Sequence[Results],
     *,
-    metric: str = "ap_chamfer",
+    metric: str | None = None,
     threshold: float | None = None,
     bins: int = BINS,
     names: Sequence[str] | None = None,
@@ -221,9 +221,7 @@ def _labels(results: Results, metric: str) -> dict[str, int]:
     }
 
 
-def _predictions(
-    results: Results, metric: str, labels: Sequence[int], place: int
-) -> tuple[Floats, NDArray[np.bool_]]:
+def _predictions(results: Results, metric: str, labels: Sequence[int], place: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the confidence of the predictions that count in some classes, and whether they hit."""
     scores = results.scores
     mine = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])

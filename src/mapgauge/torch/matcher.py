@@ -127,7 +127,9 @@ def _check_keys(name: str, given: Any, *keys: str) -> None:
         raise InvalidInput(f"{name} must be a mapping with {' and '.join(keys)}, got {type(given).__name__}")
     lacking = [key for key in keys if key not in given]
     if lacking:
-        raise InvalidInput(f"{name} has no {' and no '.join(lacking)}; available: {', '.join(map(str, given)) or 'none'}")
+        raise InvalidInput(
+            f"{name} has no {' and no '.join(lacking)}; available: {', '.join(map(str, given)) or 'none'}"
+        )
 
 
 def _cheapest(cost: Any) -> tuple[Any, Any]:
