@@ -72,6 +72,7 @@ def test_a_crop_follows_the_axes_of_the_files(call: Run) -> None:
         ("rotate=-90", {"rotate": -90.0}),
         ("rename=a:b,rename=c:d", {"rename": {"a": "b", "c": "d"}}),
         ("certain,planar,unshrink", {"certain": True, "planar": True, "unshrink": True}),
+        ("tracks=/data/a,b=c/x=1,y.pkl,degenerate=drop", {"tracks": "/data/a,b=c/x=1,y.pkl", "degenerate": "drop"}),
         ("format=maptr,degenerate=drop", {"format": "maptr", "degenerate": "drop"}),
         ("forward=y,confidence=0.25,name=A b", {"forward": "y", "confidence": 0.25, "name": "A b"}),
     ],

@@ -64,7 +64,7 @@ def test_a_report_without_its_files_says_so(call: Run, world: Path, tmp_path: Pa
     done = call("report", "results.mg", "-o", "page.html", cwd=tmp_path)
     assert done.returncode == 0
     assert "frames are not drawn: good.json: no such file" in done.stderr
-    assert "Give --predictions and --truth" in done.stderr
+    assert "to report as --predictions and --truth" in done.stderr
     given = call("report", "results.mg", "-o", "drawn.html", "--predictions", "moved.json", cwd=tmp_path)
     assert given.stderr == "mapgauge: report in drawn.html\n"
     assert (tmp_path / "drawn.html").stat().st_size > (tmp_path / "page.html").stat().st_size

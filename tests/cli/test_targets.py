@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,11 @@ def test_a_format_that_cannot_be_written_is_refused_before_a_file_is_read(
     done = call(*command.split(), cwd=place)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
+
+
+def test_results_that_name_a_file_with_a_null_character_have_a_report(call: Run, place: Path) -> None:
+    lines = replace(mg.read(place / "truth.geojson"), name="a\0b.geojson", history=None)
+    mg.evaluate(lines.with_confidence(1), lines).save(place / "odd.mg")
+    done = call("report", "odd.mg", "-o", "page.html", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "frames are not drawn: a?b.geojson: no such file" in done.stderr

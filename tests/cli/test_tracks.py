@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,25 @@ def test_the_shell_reads_truth_with_its_ids(call: Run) -> None:
     assert "demo_gt_tracks.pklx: no such file" in lost.stderr
     done = call("inspect", PARITY / "demo_gt_tracks.pkl")
     assert "tracks=demo_gt_tracks.pkl" in done.stderr
+
+
+def test_ids_are_found_in_another_folder_and_from_another_folder(call: Run, tmp_path: Path) -> None:
+    (tmp_path / "ids").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    for file, place in (
+        ("demo_gt_tracks.pkl", "ids/x.pkl"),
+        ("tmp_gts_demo_60x30.pkl", "truth.pkl"),
+        ("pos_predictions_good.pkl", "good.pkl"),
+    ):
+        shutil.copy(PARITY / file, tmp_path / place)
+    ids = tmp_path / "ids" / "x.pkl"
+    for k, tracks in enumerate(("ids/x.pkl", str(ids))):
+        options = ("--metrics", "track_pld", "--switch-cost", "0.5", "-o", f"{k}.mg")
+        done = call("evaluate", "good.pkl", f"truth.pkl,tracks={tracks}", *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for k in range(2):
+        drawn = call("plot", "strip", f"../{k}.mg", "-o", "strip.png", cwd=tmp_path / "elsewhere")
+        assert drawn.returncode == 0, drawn.stderr
 
 
 def test_openlane_has_ids_in_the_truth_and_gets_ids_for_predictions(call: Run, tmp_path: Path) -> None:

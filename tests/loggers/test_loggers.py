@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from tests.metrics.lane_worlds import both, world
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -164,3 +165,47 @@ def test_wrong_arguments_are_refused_before_something_is_logged(results: mg.Resu
         log_tensorboard([results], Writer(tmp_path))  # type: ignore[arg-type]
     with pytest.raises(mg.InvalidInput, match="worst"):
         log_tensorboard(results, Writer(tmp_path), worst=-1)
+
+
+class Failing(Writer):
+    """A writer that cannot write one scalar and no text."""
+
+    def add_scalar(self, name: str, *_: Any) -> None:
+        if name == "pld/mean":
+            raise OSError(28, "No space left on device")
+        super().add_scalar(name)
+
+    def add_text(self, name: str, *_: Any) -> None:
+        raise ConnectionError("no server")
+
+
+def test_what_cannot_be_logged_is_named_in_one_warning(
+    results: mg.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mapgauge.loggers.content.parts", lambda *_, **__: 1 / 0)
+    writer = Failing(tmp_path)
+    with pytest.warns(RuntimeWarning) as said:
+        log_tensorboard(results, writer, worst=1, report=False)
+    (one,) = said
+    assert str(one.message) == (
+        "mapgauge did not log pld/mean (OSError: [Errno 28] No space left on device), parts (ZeroDivisionError: "
+        "division by zero), table (ConnectionError: no server)"
+    )
+    assert one.filename == __file__
+    assert {"pld/divider", "histogram", "worst/1"} <= set(writer.names)
+
+
+def test_a_value_whose_name_is_taken_is_left_out(tmp_path: Path) -> None:
+    lines = mg.MapFrames.of({"a": {"kerb": [[[0, 0], [9, 0]]], "kerb/missed": [[[0, 5], [9, 5]]]}})
+    settings = mg.protocol("paper-60x30", classes=["kerb", "kerb/missed"])
+    writer = Writer(tmp_path)
+    with pytest.warns(RuntimeWarning, match="did not log pld/kerb/missed .*Rename the class 'kerb/missed'"):
+        log_tensorboard(mg.evaluate(lines.with_confidence(0.5), lines, settings), writer, worst=0, report=False)
+    assert {"pld/mean", "pld/kerb", "pld/kerb/missed", "ap_chamfer/kerb/missed"} <= set(writer.names)
+
+
+@pytest.mark.parametrize("protocol", ["openlanev2-v1.1", "graph"])
+def test_results_of_lanes_are_logged_without_a_warning(tmp_path: Path, protocol: str) -> None:
+    writer = Writer(tmp_path)
+    log_tensorboard(mg.evaluate(*both(world(7, "1.1")), protocol), writer, report=False)
+    assert ("precision_recall/det_l" in writer.names) == (protocol != "graph")

@@ -1,13 +1,18 @@
 """Bars and lines have the values of the results, under the right names."""
 
+import itertools
 import math
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle, StepPatch
 from matplotlib.text import Text
+from tests.metrics.lane_worlds import both, world
 
 import mapgauge as mg
 from mapgauge import plot
@@ -425,3 +430,69 @@ def test_slides_have_larger_text_and_lines(good: mg.Results) -> None:
 def test_figures_show_themselves_in_a_notebook(good: mg.Results) -> None:
     figure = plot.parts(good)
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+
+
+def test_a_class_without_hits_has_an_average_precision_and_no_curve() -> None:
+    lines = {"divider": [[[0, 0], [9, 0]]], "boundary": [[[0, 9], [9, 9]]]}
+    truth = mg.MapFrames.of({"a": lines})
+    far = mg.MapFrames.of(
+        {"a": lines | {"boundary": [[[0, -9], [9, -9]]]}}, confidence={"a": {"divider": [0.9], "boundary": [0.8]}}
+    )
+    results = mg.evaluate(far, truth, mg.protocol("paper-60x30", classes=["divider", "boundary"]))
+    (axes,) = plot.precision_recall(results, threshold=0.5).axes
+    assert [len(line.get_xdata()) for line in axes.lines] == [2, 0]  # type: ignore[arg-type]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [  # type: ignore[union-attr]
+        "divider 1.000",
+        "boundary 0.000",
+    ]
+
+
+@pytest.fixture(scope="module")
+def lanes() -> list[mg.Results]:
+    """Lanes and traffic elements by two submissions. The first frame has no truth."""
+    predictions, truth = both(world(7, "1.1", 8))
+    return [mg.evaluate(one, truth, "openlanev2-v1.1") for one in (predictions, predictions.filter(0.5))]
+
+
+def test_figures_of_hits_have_only_the_classes_of_the_metric(lanes: list[mg.Results]) -> None:
+    one = lanes[0]
+    axes = plot.precision_recall(one, metric="det_l").axes
+    shown = [text.get_text() for text in axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
+    assert shown == [f"centerline {one.classes['centerline']['det_l@1.0']:.3f}"]
+    assert legend(plot.calibration(one, metric="det_l", threshold=1.0)) == ["centerline", "calibrated"]
+    (alone,) = plot.calibration(one, metric="det_l", threshold=1.0).axes
+    (pooled,) = plot.calibration(lanes, metric="det_l", threshold=1.0, names=NAMES).axes
+    assert len(alone.lines) == 2  # the diagonal and the lanes
+    assert pooled.lines[1].get_ydata() == pytest.approx(alone.lines[1].get_ydata())  # boxes are no misses of det_l
+    for draw in (plot.precision_recall, plot.calibration):
+        assert draw(one).axes[0].get_title() == "DET_l@1.0 m"  # the first of the results
+
+
+def test_a_histogram_leaves_out_frames_without_a_value(lanes: list[mg.Results]) -> None:
+    rows = [row["top_ll"] for row in lanes[0].frames()]
+    there = [value for value in rows if value is not None]
+    assert 0 < len(there) < len(rows)
+    (text,) = legend(plot.histogram(lanes[0], value="top_ll", names=["one"]))
+    assert text == f"one, median {np.median(there):.3g} of {len(there)} frames"
+    (axes,) = plot.histogram(lanes[0], value="top_ll").axes
+    assert axes.patches[0].get_data().values.sum() == len(there)  # type: ignore[attr-defined]
+
+
+def test_the_legend_of_given_axes_is_below_their_label(methods: list[mg.Results]) -> None:
+    draws: list[Any] = [
+        partial(plot.parts, methods[0]),
+        partial(plot.histogram, methods, names=NAMES),
+        partial(plot.calibration, methods[0], threshold=1.0),
+        partial(plot.precision_recall, methods, names=NAMES, threshold=1.0),
+    ]
+    for draw, height in itertools.product(draws, (2.0, 7.0)):
+        figure = Figure(figsize=(5, height), layout="constrained")
+        axes = figure.subplots()
+        draw(ax=axes)
+        FigureCanvasAgg(figure).draw()
+        listed = axes.get_legend()
+        assert listed is not None
+        label, below = axes.xaxis.label.get_window_extent(), listed.get_window_extent()
+        assert 0 <= below.y0 < below.y1 <= label.y0 + 1
+        names = [text.get_text() for text in listed.get_texts()]
+    assert names[-2:] == NAMES  # what the line styles mean

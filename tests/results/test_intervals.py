@@ -96,6 +96,8 @@ def test_intervals_and_verdicts_in_words() -> None:
     same = Difference(-0.012, -0.03, 0.006, False, 0.2)
     assert str(same) == "-0.012 [-0.030, +0.006] (cannot be told apart)"
     assert Difference(0.012, 0.004, 0.021, True, 0.01).verdict == "told apart"
+    assert str(Estimate(math.nan, math.nan, math.nan)) == "-"
+    assert str(Difference(math.nan, math.nan, math.nan, None, math.nan)) == "- (no value to compare)"
     assert bracket(0.1, math.inf) == bracket(-math.inf, 0.1) == bracket(math.nan, 0.1) == "[-]"
 
 

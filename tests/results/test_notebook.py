@@ -97,6 +97,12 @@ def test_html_has_the_values_of_the_tables() -> None:
     assert str(comparison.estimates[0]["mean"]["detection"]) in Reader(comparison._repr_html_()).text
     causes, sure = mg.anatomy(results), mg.confidence(results)
     assert f"{causes.classes['divider']['under_confident']:.3f}" in Reader(causes._repr_html_()).text
+    one = mg.pld([[[0, 0], [9, 0]]], [[[0, 1], [9, 1]]], confidence=[0.75])
+    assert "confidence0.15625" in Reader(one._repr_html_()).text
+    study = mg.sweep(*demo_world(4, predictions=10), cutoffs=[1.5, 0.5])
+    assert f"{study.rows[1]['pld']:.3f}" in Reader(study._repr_html_()).text
+    assert "ped_crossing, divider, boundary" in Reader(results.protocol._repr_html_()).text
+    assert "SOSPA (m)1" in Reader(mg.sospa_align([[0, 0], [9, 0]], [[0, 0.5], [9, 0.5]])._repr_html_()).text
     price = sure.classes["divider"].price
     assert price is not None
     text = Reader(sure._repr_html_()).text
@@ -108,6 +114,8 @@ def test_odd_things_have_html_too() -> None:
     results = mg.evaluate(empty.with_confidence(0.5), empty)
     things: list[Any] = [empty, mg.MapFrames.of({}), results, results.assignment("a"), mg.compare([results])]
     things += [mg.anatomy(results), mg.confidence(results)]
+    line = [[0, 0], [9, 0]]
+    things += [mg.pld([line], [line], order=2), mg.sospa_align(line, line), mg.protocol("graph")]
     for thing in things:
         Reader(thing._repr_html_())
     of_order_2 = mg.evaluate(*demo_world(2, predictions=5), mg.protocol("paper-60x30", order=2))

@@ -127,6 +127,10 @@ def test_the_matcher_refuses_what_it_cannot_match() -> None:
         SospaMatcher()({"pred_logits": logits, "pred_points": points}, [{**target, "points": lines(3, 2, 3, 2)}])
     with pytest.raises(mg.InvalidInput, match="one entry per item of the batch, 1, got 2"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points}, [target, target])
+    with pytest.raises(mg.InvalidInput, match="outputs has no pred_points; available: pred_logits"):
+        SospaMatcher()({"pred_logits": logits}, [target])
+    with pytest.raises(mg.InvalidInput, match=r"targets\[0\] has no labels; available: points"):
+        SospaMatcher()({"pred_logits": logits, "pred_points": points}, [{"points": target["points"]}])
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def cutoff_of(results: Results, cutoff: float | None) -> float:
     if cutoff is None and not results.protocol.cutoffs:
         raise InvalidInput(
             f"the protocol {results.protocol.name} has no cutoff",
-            remedy=Remedy("Pass cutoff= in metres", "Pass --cutoff in metres"),
+            remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
         )
     return results.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
 

@@ -192,15 +192,10 @@ def _finite(value: float) -> float | None:
 
 def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
     from mapgauge.metrics.table import title_of
-    from mapgauge.results.intervals import bracket
 
     for (first, second), found in comparison.differences.items():
         rows = [
-            [
-                title_of(key),
-                f"{(value := found[class_name][key]).value:+.3f} {bracket(value.low, value.high, '+.3f')}",
-                value.verdict,
-            ]
+            [title_of(key), (value := found[class_name][key]).numbers, value.verdict]
             for key in keys
             if key in found[class_name]
         ]

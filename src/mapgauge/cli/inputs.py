@@ -12,7 +12,10 @@ from typing import Any
 
 from mapgauge.cli.parsing import GivenPath, refuse, valid
 
-_ITEM = r",[A-Za-z][A-Za-z0-9_-]*(?:=[^,/\\]*)?"  # values have no slash, so a comma in the name of a folder is no item
+_KEY = "[A-Za-z][A-Za-z0-9_-]*"
+# Values have no slash, so a comma in the name of a folder is no item. Only tracks= is a path, up to the next item.
+_PLAIN = rf"(?!tracks=){_KEY}(?:=[^,/\\]*)?"
+_ITEM = rf",(?:{_PLAIN}|tracks=(?:(?!,tracks=|,{_PLAIN}(?:,|$)).)*)"
 _OPTIONS = re.compile(rf"(?:{_ITEM})+$")
 
 
@@ -60,9 +63,9 @@ def _exists(text: str) -> bool:
 
 def _parse(file: str, text: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for item in text[1:].split(","):
-        key, equals, value = item.partition("=")
-        where = f"{file},{item}"
+    for item in re.findall(_ITEM, text):
+        key, equals, value = item[1:].partition("=")
+        where = f"{file}{item}"
         if key not in _KEYS:
             known = ", ".join(key if key in _FLAGS else f"{key}=" for key in _KEYS)
             refuse(where, f"the file has no option {key!r}. Options of a file: {known}")

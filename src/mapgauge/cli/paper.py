@@ -106,10 +106,13 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
     """Return the figures that the results have values for, by file."""
     from mapgauge import plot
     from mapgauge.metrics.pld import PLD
-    from mapgauge.metrics.table import hit_metrics
+    from mapgauge.metrics.table import METRICS, hit_metrics
 
     one, how = methods[0], cast("Style", style)
-    has_pld, hits = PLD.name in one.metrics, [metric.name for metric, _ in hit_metrics(one.metrics)]
+    shared = [
+        key for key in one.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
+    ]
+    has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
     found: dict[str, Figure] = {}
     if has_pld and one.protocol.order == 1:
         found["parts.pdf"] = plot.parts(methods, names=names, style=how)

@@ -56,7 +56,7 @@ def plot(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="Metric that decides what a hit is (pr; calibration, also pld). Default: ap_chamfer.",
+            help="Metric that decides what a hit is (pr; calibration, also pld). Default: the first AP of the results.",
             show_default=False,
         ),
     ] = None,

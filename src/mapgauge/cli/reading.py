@@ -144,8 +144,9 @@ class Reading:
         if asked:  # options of the command are for all files that have them
             able = _options_of_format(path, how["format"])
             special |= {key: value for key, value in asked.items() if key in able}
-        if "tracks" in how:  # a file beside this one: options have no slashes
-            special["tracks"] = Path(path).with_name(how["tracks"])
+        if "tracks" in how:  # a bare name is a file beside this one
+            tracks = Path(how["tracks"])
+            special["tracks"] = tracks if len(tracks.parts) > 1 else path.parent / tracks
         special["workers"] = self.workers
         frames = read(opened or place(path), how["format"], degenerate=how["degenerate"], **special)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions

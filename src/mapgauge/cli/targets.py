@@ -176,7 +176,9 @@ def _stems(names: Sequence[str]) -> list[str]:
 
 
 def _local(path: Path | None) -> Path | None:
-    """Return the path of an input on this machine; None for other URLs."""
+    """Return the path of an input on this machine; None for other URLs, and for a name that no file can have."""
+    if path is None or "\0" in str(path):
+        return None
     url = getattr(path, "url", None)
     if url is None:
         return path

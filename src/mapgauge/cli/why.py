@@ -187,15 +187,9 @@ def show_difference(first: str, second: str, found: "Mapping[str, Difference]", 
         found: Differences by cause, and for ``"pld"``.
         class_name: Their class, or ``"mean"``.
     """
-    from mapgauge.results.intervals import bracket
-
     causes = sorted((key for key in found if key != "pld"), key=lambda key: -abs(found[key].value))
     rows = [
-        [
-            "PLD" if key == "pld" else key.replace("_", " "),
-            f"{(value := found[key]).value:+.3f} {bracket(value.low, value.high, '+.3f')}",
-            value.verdict,
-        ]
+        ["PLD" if key == "pld" else key.replace("_", " "), found[key].numbers, found[key].verdict]
         for key in [*causes, "pld"]
         if abs(found[key].value) > 0 or key == "pld"
     ]

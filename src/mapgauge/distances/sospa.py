@@ -12,6 +12,7 @@ from mapgauge.arguments import check_closed, check_flag
 from mapgauge.distances.pack import as_lines, check_sospa_arguments, pack_pair, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.markup.html import facts
 from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ class Alignment:
     unmatched_y: NDArray[np.int64]  # the same for y
     shift: int  # y is read from its shift-th point, counted in the direction of reading
     reversed: bool  # y is read from its end to its start
+
+    def _repr_html_(self) -> str:
+        counts = {name: len(getattr(self, name)) for name in ("pairs", "unmatched_x", "unmatched_y")}
+        values = {name: getattr(self, name) for name in ("normalised", "matched_points", "shift", "reversed")}
+        return facts("Alignment of two polylines", {"SOSPA (m)": self.value, **values, **counts})
 
 
 def sospa(

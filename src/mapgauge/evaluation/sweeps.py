@@ -10,6 +10,8 @@ import numpy as np
 from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.evaluate import evaluate
+from mapgauge.markup.html import block, line
+from mapgauge.markup.html import table as html_table
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
@@ -37,6 +39,13 @@ class Sweep:
 
     def table(self) -> str:
         """Return the rows as text."""
+        return text_table(*self._cells())
+
+    def _repr_html_(self) -> str:
+        return block(line(f"Sweep of {len(self.rows)} settings, means over classes"), html_table(*self._cells()))
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the table."""
         rows = self.rows
         keys = [key for key in rows[0] if key not in ("region", "spacing", "count", "cutoff")]
         body = [
@@ -48,7 +57,7 @@ class Sweep:
             ]
             for row in rows
         ]
-        return text_table(["region", "sampling", "cutoff", *keys], body)
+        return ["region", "sampling", "cutoff", *keys], body
 
 
 def sampling_of(row: dict[str, Any]) -> str:

@@ -1,11 +1,16 @@
-"""What all loggers log: scalars, pictures of curves, pictures of the worst frames, and the report."""
+"""What all loggers log: scalars, pictures of curves, pictures of the worst frames, and the report.
+
+Wrong arguments are refused before anything is logged. What fails later becomes a warning.
+"""
 
 import io
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mapgauge.arguments import check_whole
 from mapgauge.dependencies import require
@@ -14,7 +19,7 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.plot import frame, histogram, parts, precision_recall, ranges
 from mapgauge.report import write_report
-from mapgauge.results.flat import flat
+from mapgauge.results.flat import named_values
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 
@@ -22,14 +27,47 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESOLUTION = 150  # dots per inch
+MOST, LONGEST = 5, 200  # things that a warning names, and letters of the error of each
+
+Attempt: TypeAlias = Callable[[str], AbstractContextManager[None]]
 
 
 class Picture(NamedTuple):
-    """A figure with the name under which it is logged."""
+    """A picture with the name under which it is logged. It is drawn when it is needed."""
 
     name: str  # "parts", "precision_recall/ap_chamfer", "worst/1"
     caption: str
-    figure: "Figure"
+    draw: "Callable[[], Figure]"
+
+    def image(self) -> Any:
+        """Draw it as a Pillow image. Pillow comes with matplotlib."""
+        images = require("PIL.Image", "drawing figures", "plot")
+        buffer = io.BytesIO()
+        self.draw().savefig(buffer, format="png", dpi=RESOLUTION)
+        with images.open(buffer) as image:
+            return image.convert("RGB")
+
+
+@contextmanager
+def attempts() -> Iterator[Attempt]:
+    """Yield a function for the context in which one thing is logged.
+
+    An exception in such a context ends it, and one warning at the end names all that was not logged: a picture or a
+    server that fails must not end a training.
+    """
+    failed: list[str] = []
+
+    @contextmanager
+    def attempt(what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # of the drawing, of a disk or of any client of a logger
+            failed.append(f"{what} ({type(error).__name__}: {' '.join(str(error).split())[:LONGEST]})")
+
+    yield attempt
+    if failed:
+        more = f" and {len(failed) - MOST} more" if len(failed) > MOST else ""
+        warnings.warn(f"mapgauge did not log {', '.join(failed[:MOST])}{more}", RuntimeWarning, stacklevel=4)
 
 
 def check_arguments(results: Results, worst: int) -> None:
@@ -39,51 +77,51 @@ def check_arguments(results: Results, worst: int) -> None:
     check_whole("worst", worst, 0)
 
 
-def scalars_of(results: Results, prefix: str) -> dict[str, float]:
-    """Return all values by their keys, as ``mapgauge.results.flat`` names them, after the prefix."""
-    return {f"{prefix}{key}": value for key, value in flat(results).items()}
+def scalars_of(results: Results, attempt: Attempt, name_of: Callable[[str], str]) -> dict[str, float]:
+    """Return all values by the names that a logger has for the keys of ``mapgauge.results.flat``."""
+    found: dict[str, float] = {}
+    for key, value, class_name in named_values(results):
+        name = name_of(key)
+        with attempt(key):
+            if name in found:
+                raise InvalidInput(f"two values have the name {name!r}", remedy=f"Rename the class {class_name!r}")
+            found[name] = value
+    return found
 
 
-def curves_of(results: Results) -> Iterator[Picture]:
-    """Yield precision over recall, the parts of PLD, PLD over the distance from the ego, and PLD over frames."""
-    if _is_empty(results):
-        return
+def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Picture]:
+    """Yield precision over recall, the parts of PLD, PLD over the distance and over frames, and the worst frames.
+
+    Results without geometry and protocols without a cutoff have no pictures of frames.
+    """
+    names = ["results"]
     for metric, _ in hit_metrics(results.metrics):
-        figure = precision_recall(results, metric=metric.name, names=["results"])
-        yield Picture(f"precision_recall/{metric.name}", f"precision over recall, {metric.title}", figure)
-    if PLD.name in results.metrics:
+        if results.mean[metric.main.key] is not None:
+            about = f"precision over recall, {metric.title}"
+            draw: Callable[[], Figure] = partial(precision_recall, results, metric=metric.name, names=names)
+            yield Picture(f"precision_recall/{metric.name}", about, draw)
+    if PLD.name in results.metrics and results.mean[PLD.main.key] is not None:
         if results.protocol.order == 1:
-            yield Picture("parts", "the parts of PLD", parts(results, names=["results"]))
+            yield Picture("parts", "the parts of PLD", partial(parts, results, names=names))
         if results.ranges:
-            yield Picture("ranges", "PLD over the distance from the ego", ranges(results, names=["results"]))
-        yield Picture("histogram", "PLD of the frames", histogram(results, names=["results"]))
-
-
-def worst_of(results: Results, count: int) -> Iterator[Picture]:
-    """Yield pictures of the worst frames, the worst first. Results without geometry have none."""
+            yield Picture("ranges", "PLD over the distance from the ego", partial(ranges, results, names=names))
+        yield Picture("histogram", "PLD of the frames", partial(histogram, results, names=names))
     # The first metric with values of single frames ranks them, as in the report.
-    metric = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
-    if not count or metric is None or results.data is None or _is_empty(results):
+    first = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
+    if not worst or first is None or results.mean[first.main.key] is None:
         return
-    key = metric.main.key
-    there = [row for row in results.frames(sort=key) if row[key] is not None]
-    for k, row in enumerate(there[:count], 1):
-        token = row["token"]
-        figure = frame(results.assignment(token), values={key: row[key]}, title=token, region=results.protocol.region)
-        yield Picture(f"worst/{k}", f"{token}: {metric.title} {row[key]:.3f}", figure)
+    if results.data is None or not results.protocol.cutoffs:
+        return
+    key, there = first.main.key, list[dict[str, Any]]()
+    with attempt("worst frames"):
+        there = [row for row in results.frames(sort=key) if row[key] is not None]
+    for k, row in enumerate(there[:worst], 1):
+        yield Picture(f"worst/{k}", f"{row['token']}: {first.title} {row[key]:.3f}", partial(_frame, results, row, key))
 
 
-def _is_empty(results: Results) -> bool:
-    return len(results.without_value) == len(results.class_names)
-
-
-def image_of(figure: "Figure") -> Any:
-    """Return a figure as a Pillow image. Pillow comes with matplotlib."""
-    images = require("PIL.Image", "drawing figures", "plot")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=RESOLUTION)
-    with images.open(buffer) as image:
-        return image.convert("RGB")
+def _frame(results: Results, row: dict[str, Any], key: str) -> "Figure":
+    token, region = row["token"], results.protocol.region
+    return frame(results.assignment(token), values={key: row[key]}, title=token, region=region)
 
 
 @contextmanager

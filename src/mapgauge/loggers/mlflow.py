@@ -5,8 +5,7 @@ from typing import Any
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.loggers.content import check_arguments, curves_of, image_of, report_file, worst_of
-from mapgauge.results.flat import flat
+from mapgauge.loggers.content import attempts, check_arguments, pictures_of, report_file, scalars_of
 from mapgauge.results.results import Results
 
 MOST = 1000  # metrics of one request; a server refuses more
@@ -43,32 +42,25 @@ def log_mlflow(
         if run is None:
             raise InvalidInput("there is no active run of MLflow", remedy="Call mlflow.start_run() first")
         run_id = run.info.run_id
-    metrics = _accepted(flat(results), prefix)
-    for start in range(0, len(metrics), MOST):
-        some = dict(list(metrics.items())[start : start + MOST])
-        mlflow.log_metrics(some, step=step, run_id=run_id)
     folder = "mapgauge" if step is None else f"mapgauge/step-{step}"
-    client = mlflow.MlflowClient()
-    for picture in (*curves_of(results), *worst_of(results, worst)):
-        client.log_image(run_id, image_of(picture.figure), f"{folder}/{picture.name}.png")
-    if report:
-        with report_file(results) as path:
-            client.log_artifact(run_id, str(path), folder)
+    with attempts() as attempt:
+        metrics = list(scalars_of(results, attempt, lambda key: _accepted(key, prefix)).items())
+        for start in range(0, len(metrics), MOST):
+            with attempt(f"{metrics[start][0]} and others"):
+                mlflow.log_metrics(dict(metrics[start : start + MOST]), step=step, run_id=run_id)
+        for picture in pictures_of(results, worst, attempt):
+            with attempt(picture.name):
+                mlflow.MlflowClient().log_image(run_id, picture.image(), f"{folder}/{picture.name}.png")
+        if report:
+            with attempt("report"), report_file(results) as path:
+                mlflow.MlflowClient().log_artifact(run_id, str(path), folder)
 
 
-def _accepted(scalars: dict[str, float], prefix: str) -> dict[str, float]:
-    """Return scalars with names that MLflow accepts.
+def _accepted(key: str, prefix: str) -> str:
+    """Return a name that MLflow accepts.
 
     Its file store has a file for each metric and a folder for each slash. So there is only one slash after the prefix:
     ``pld/mean`` and ``pld/mean/missed`` could not both be stored.
     """
-    accepted: dict[str, float] = {}
-    for key, value in scalars.items():
-        metric, _, rest = key.partition("/")
-        name = REFUSED.sub("_", f"{prefix}{metric}/{rest.replace('/', '.')}")
-        if name in accepted:
-            raise InvalidInput(
-                f"two values have the name {name!r} in MLflow, one of them {key!r}", remedy="Rename a class"
-            )
-        accepted[name] = value
-    return accepted
+    metric, _, rest = key.partition("/")
+    return REFUSED.sub("_", f"{prefix}{metric}/{rest.replace('/', '.')}")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.loggers.content import check_arguments, curves_of, image_of, scalars_of, worst_of
+from mapgauge.loggers.content import attempts, check_arguments, pictures_of, scalars_of
 from mapgauge.report import write_report
 from mapgauge.results.results import Results
 
@@ -45,15 +45,22 @@ def log_tensorboard(
     folder = next((getattr(writer, name) for name in ("log_dir", "logdir") if getattr(writer, name, None)), None)
     if report and folder is None:
         raise InvalidInput("writer: it has no folder for the report", remedy="Pass report=False")
-    for key, value in scalars_of(results, prefix).items():
-        writer.add_scalar(key, value, step)
-    for picture in (*curves_of(results), *worst_of(results, worst)):
-        pixels = np.asarray(image_of(picture.figure))
-        writer.add_image(prefix + picture.name, pixels, step, dataformats="HWC")
-    text = "\n".join(f"    {line}" for line in results.table().splitlines())  # indented text is code in Markdown
-    if report and folder is not None:
-        name = "mapgauge-report.html" if step is None else f"mapgauge-report-{step}.html"
-        write_report(results, Path(folder) / name)
-        text += f"\n\nThe report is {name}, in the folder of this run."
-    writer.add_text(f"{prefix}results", text, step)
-    writer.flush()
+    with attempts() as attempt:
+        for name, value in scalars_of(results, attempt, prefix.__add__).items():
+            with attempt(name):
+                writer.add_scalar(name, value, step)
+        for picture in pictures_of(results, worst, attempt):
+            with attempt(picture.name):
+                writer.add_image(prefix + picture.name, np.asarray(picture.image()), step, dataformats="HWC")
+        note = ""
+        if report and folder is not None:
+            with attempt("report"):
+                file = "mapgauge-report.html" if step is None else f"mapgauge-report-{step}.html"
+                write_report(results, Path(folder) / file)
+                note = f"\n\nThe report is {file}, in the folder of this run."
+        with attempt("table"):
+            text = "\n".join(
+                f"    {line}" for line in results.table().splitlines()
+            )  # indented text is code in Markdown
+            writer.add_text(f"{prefix}results", text + note, step)
+            writer.flush()

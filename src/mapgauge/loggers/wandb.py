@@ -4,7 +4,7 @@ from typing import Any
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.loggers.content import check_arguments, curves_of, image_of, report_file, scalars_of, worst_of
+from mapgauge.loggers.content import attempts, check_arguments, pictures_of, report_file, scalars_of
 from mapgauge.results.results import Results
 
 
@@ -35,12 +35,15 @@ def log_wandb(
     run = wandb.run if run is None else run
     if run is None:
         raise InvalidInput("there is no run of Weights & Biases", remedy="Call wandb.init() first, or pass run=")
-    content: dict[str, Any] = dict(scalars_of(results, prefix))
-    for picture in (*curves_of(results), *worst_of(results, worst)):
-        content[prefix + picture.name] = wandb.Image(image_of(picture.figure), caption=picture.caption)
-    run.log(content, step=step)
-    if report:
-        with report_file(results) as path:
-            artifact = wandb.Artifact(f"mapgauge-report-{run.id}", type="report")
-            artifact.add_file(str(path))
-            run.log_artifact(artifact)
+    with attempts() as attempt:
+        content: dict[str, Any] = dict(scalars_of(results, attempt, prefix.__add__))
+        for picture in pictures_of(results, worst, attempt):
+            with attempt(picture.name):
+                content[prefix + picture.name] = wandb.Image(picture.image(), caption=picture.caption)
+        with attempt("values and pictures"):
+            run.log(content, step=step)
+        if report:
+            with attempt("report"), report_file(results) as path:
+                artifact = wandb.Artifact(f"mapgauge-report-{run.id}", type="report")
+                artifact.add_file(str(path))
+                run.log_artifact(artifact)

@@ -36,19 +36,35 @@ def cell(content: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
-    """Return a table. The first cell of each row is its head, and is aligned to the left."""
+    """Return a table. The first cell of each row is its head, and is aligned to the left. The header can be empty."""
     top = "".join(f"<th{_left(k)}>{cell(text)}</th>" for k, text in enumerate(header))
+    head = f"<thead><tr>{top}</tr></thead>" if top else ""
     body = "".join(
         "<tr>" + "".join(f"<{_tag(k)}{_left(k)}>{cell(text)}</{_tag(k)}>" for k, text in enumerate(row)) + "</tr>"
         for row in rows
     )
-    return Html(f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>")
+    return Html(f"<table>{head}<tbody>{body}</tbody></table>")
 
 
 def legend(colours: Mapping[str, str]) -> Html:
     """Return names with a square of their colour."""
     entries = (f'<span style="color:{colour}">&#9632;</span> {cell(name)}' for name, colour in colours.items())
     return Html(f"<div>{'&ensp;'.join(entries)}</div>")
+
+
+def facts(title: str, about: Mapping[str, object]) -> str:
+    """Return a title, and a table with a row for each name and its value.
+
+    >>> "<td>0.25, 1</td>" in facts("Protocol", {"cutoffs": (0.25, 1.0)})
+    True
+    """
+    return block(line(title), table([], [[name, _text(value)] for name, value in about.items()]))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_text, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def line(text: str) -> Html:

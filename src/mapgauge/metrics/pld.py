@@ -13,6 +13,7 @@ from mapgauge.distances.pack import as_lines, check_sospa_arguments, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.markup.html import facts
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld_of_groups import assign_groups
 from mapgauge.protocols import Protocol
@@ -168,6 +169,12 @@ class PldResult:
     def detection_by_instances(self) -> float:
         """Detection by instances, as in eq. 11 of the paper: confidence, missed and false."""
         return float(added(self.normalised_parts[2:]))
+
+    def _repr_html_(self) -> str:
+        parts = self.normalised_parts if self.order == 1 else self.parts
+        matches = {} if self.assignment is None else {"matched instances": len(self.assignment)}
+        title = f"PLD {self.normalised:.3f} (cutoff {self.cutoff:g} m, order {self.order:g})"
+        return facts(title, {**parts._asdict(), "PLD, not normalised": self.value, "mass": self.mass, **matches})
 
     def __add__(self, other: object) -> "PldResult":
         """Pool two results: add their parts and masses."""

@@ -13,6 +13,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 
 from mapgauge.errors import InvalidInput
 from mapgauge.plot.style import INK, look, shortened, width_of
@@ -40,12 +41,14 @@ class Canvas(NamedTuple):
     own: bool  # whether the figure is new; the size and the other axes of a given one are not changed
 
     def legend(self, handles: Sequence[Artist], most: int = 4) -> None:
-        """Add a legend of at most ``most`` columns: below a new figure, or in given axes."""
-        if not self.own:
-            self.axes[-1].legend(handles=list(handles), fontsize=look().small, frameon=False)
-            return
+        """Add a legend of at most ``most`` columns: below a new figure, or below the last of the given axes."""
         width, height = self.figure.get_size_inches()
+        if not self.own:
+            width *= self.axes[-1].get_position().width
         columns = columns_of(handles, width, most)
+        if not self.own:
+            list_below(self.axes[-1], columns)
+            return
         rows = max(map(len, columns))
         self.figure.set_size_inches(width, height + (rows - 1) * 1.45 * look().small / 72)  # the chart keeps its height
         self.figure.legend(
@@ -79,6 +82,23 @@ class Canvas(NamedTuple):
             drawn = [artist for axes in self.axes for artist in (*axes.lines, *axes.patches)]
             _thicken([*drawn, *(handle for legend in legends for handle in _handles(legend))])
         return self.figure
+
+
+def list_below(axes: Axes, columns: Sequence[Sequence[Artist]]) -> None:
+    """Add a legend below axes and their label, however high the axes are."""
+    lower = (10 + 1.3 * (look().small + look().normal)) / 72  # inches: ticks, their labels and the label of the axis
+    axes.legend(
+        handles=list(chain(*columns)),
+        ncols=len(columns),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=axes.transAxes + ScaledTranslation(0, -lower, axes.figure.dpi_scale_trans),
+        borderaxespad=0,
+        fontsize=look().small,
+        frameon=False,
+        labelspacing=0.3,
+        handlelength=1.6,
+    )
 
 
 def canvas(

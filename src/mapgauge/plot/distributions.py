@@ -138,7 +138,8 @@ def histogram(
     Args:
         results: From ``evaluate``; one for each method.
         value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
-            ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0.
+            ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0. Frames without a value are
+            left out, and the legend says how many are drawn.
         names: Names of the methods; None uses the file names.
         title: Title above the figure.
         style: ``"paper"`` or ``"slides"``, which is larger.
@@ -153,7 +154,8 @@ def histogram(
     for (name, column), colour, line in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
         counts = np.histogram(column, edges)[0]
         middle = float(np.median(column))
-        label = f"{name}, median {middle:.3g}"
+        some = "" if len(column) == len(methods[name].tokens) else f" of {len(column)} frames"
+        label = f"{name}, median {middle:.3g}{some}"
         axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
         outlines.append(axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=line, label=label))
         axes.axvline(middle, color=colour, linewidth=0.8, linestyle=line)
@@ -166,12 +168,12 @@ def histogram(
 
 
 def _column(results: Results, value: str, name: str) -> Floats:
-    """Return one number for each frame."""
+    """Return the numbers of the frames that have one."""
     rows = results.frames(sort="token")
-    known = [key for key, example in rows[0].items() if isinstance(example, int | float)]
+    known = [key for key in rows[0] if key not in ("token", "scene") and any(row[key] is not None for row in rows)]
     if value not in known:
         raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}")
-    return np.array([row[value] for row in rows], np.float64)
+    return np.array([row[value] for row in rows if row[value] is not None], np.float64)
 
 
 def _edges(values: Floats) -> Floats:

@@ -5,19 +5,19 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from mapgauge.arguments import check_whole
 from mapgauge.display.colours import COLOURS, colours_of
+from mapgauge.display.tables import number
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
-from mapgauge.plot.canvas import Canvas, GivenAxes, canvas
+from mapgauge.plot.canvas import GivenAxes, canvas, list_below
 from mapgauge.plot.style import INK, MARKERS, PALE, STYLES, Style, dress, look, need, several, styled, word_of
 from mapgauge.plot.thresholds import reliability_figure
 from mapgauge.results.results import Results
@@ -31,7 +31,7 @@ BINS = 10  # of confidence
 def precision_recall(
     results: Results | Sequence[Results],
     *,
-    metric: str = "ap_chamfer",
+    metric: str | None = None,
     threshold: float | None = None,
     names: Sequence[str] | None = None,
     title: str | None = None,
@@ -47,7 +47,7 @@ def precision_recall(
 
     Args:
         results: From ``evaluate``; one for each method.
-        metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``.
+        metric: An average precision, such as ``"ap_chamfer"`` or ``"det_l"``; None uses the first of the results.
         threshold: A threshold of the protocol; None draws a panel for each threshold.
         names: Names of the methods; None uses the file names.
         title: Title above the figure.
@@ -55,23 +55,24 @@ def precision_recall(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = several(results, names)
-    panels = _thresholds(methods, metric, threshold)
-    classes = list(dict.fromkeys(name for method in methods.values() for name in method.class_names))
+    metric, panels = _thresholds(methods, metric, threshold)
+    labels = {name: _labels(method, metric) for name, method in methods.items()}
+    classes = list(dict.fromkeys(class_name for there in labels.values() for class_name in there))
     colours = colours_of(classes)
     width = look().column if len(panels) == 1 else look().page
     height = (HEIGHT + LINE * len(classes)) * look().room
     sheet = canvas(width, height, len(panels), ax=ax, share=True)
+    styles = _styles(methods)
     for axes, value in zip(sheet.axes, panels, strict=True):
         areas: dict[str, list[str]] = {}
         for (name, method), line in zip(methods.items(), cycle(STYLES), strict=False):
-            for label, class_name in enumerate(method.class_names):
-                if class_name in method.without_value:
-                    areas.setdefault(class_name, []).append("-")
+            for class_name in classes:
+                label = labels[name].get(class_name)
+                found = None if label is None else method.classes[class_name][str(ValueKey(metric, value))]
+                areas.setdefault(class_name, []).append(number(found))
+                if label is None:
                     continue
                 x, y = _steps(method, metric, label, METRICS[metric].settings(method.protocol).index(value))
-                areas.setdefault(class_name, []).append(
-                    f"{method.classes[class_name][str(ValueKey(metric, value))]:.3f}"
-                )
                 look_of: dict[str, Any] = {"linestyle": line, "linewidth": 1.1, "drawstyle": "steps-pre"}
                 label_of = f"{word_of(class_name)}, {name}"
                 axes.plot(x, y, color=colours[class_name], label=label_of, **look_of)
@@ -79,46 +80,32 @@ def precision_recall(
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
         axes.set_title(_panel_title(metric, value), fontsize=look().normal, color=INK, pad=3)
-        _list_areas(axes, {name: found for name, found in areas.items() if set(found) != {"-"}}, colours)
-    if len(methods) > 1:
-        _explain_styles(sheet, methods)
+        handles = [
+            Line2D([], [], color=colours[name], linewidth=1.1, label=f"{word_of(name)} {' | '.join(found)}")
+            for name, found in areas.items()
+        ]
+        explained = not sheet.own and axes is sheet.axes[-1]  # given axes have no legend for all panels
+        list_below(axes, [[*handles, *(styles if explained else [])]])
+    if sheet.own and styles:
+        sheet.legend(styles, 3)
     sheet.entitle(title)
     return sheet.finished()
 
 
-def _list_areas(axes: Axes, areas: Mapping[str, Sequence[str]], colours: Mapping[str, str]) -> None:
-    """List the classes below a panel, with their average precision by each method."""
-    handles = [
-        Line2D([], [], color=colours[name], linewidth=1.1, label=f"{word_of(name)} {' | '.join(found)}")
-        for name, found in areas.items()
-    ]
-    axes.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.2),
-        fontsize=look().small,
-        frameon=False,
-        labelspacing=0.3,
-        handlelength=1.6,
-    )
-
-
-def _explain_styles(sheet: Canvas, methods: Mapping[str, Results]) -> None:
-    """Add one legend for all panels, with the line style of each method."""
+def _styles(methods: Mapping[str, Results]) -> list[Line2D]:
+    """Return the line style of each of several methods, for a legend."""
     looks: list[dict[str, Any]] = [{"linestyle": line} for line in STYLES]
-    handles = [
+    return [
         Line2D([], [], color=INK, linewidth=1.1, label=name, **line)
-        for name, line in zip(methods, cycle(looks), strict=False)
+        for name, line in zip(methods if len(methods) > 1 else (), cycle(looks), strict=False)
     ]
-    if sheet.own:  # given axes keep the legend that lists the classes
-        sheet.legend(handles, 3)
 
 
 @styled
 def calibration(
     results: Results | Sequence[Results],
     *,
-    metric: str = "ap_chamfer",
+    metric: str | None = None,
     threshold: float | None = None,
     bins: int = BINS,
     names: Sequence[str] | None = None,
@@ -135,9 +122,9 @@ def calibration(
 
     Args:
         results: From ``evaluate``; one for each method.
-        metric: ``"ap_chamfer"``, ``"ap_frechet"`` or ``"ap_sospa"``, which decides what a hit is. With ``"pld"``, a hit
-            is a prediction that PLD assigns at a normalised SOSPA of at most 0.5, and a second panel has the mean of
-            1 - SOSPA. This needs results with their data.
+        metric: An average precision, which decides what a hit is; None uses the first of the results. With ``"pld"``,
+            a hit is a prediction that PLD assigns at a normalised SOSPA of at most 0.5, and a second panel has the
+            mean of 1 - SOSPA. This needs results with their data.
         threshold: A threshold of the protocol; None draws a panel for each threshold.
         bins: Number of bins of confidence.
         names: Names of the methods; None uses the file names.
@@ -151,22 +138,24 @@ def calibration(
         if threshold is not None:
             raise InvalidInput(f"threshold: {metric} has none, got {threshold!r}")
         return reliability_figure(methods, count, title, ax)
-    panels = _thresholds(methods, metric, threshold)
+    metric, panels = _thresholds(methods, metric, threshold)
     (only, *more) = methods.values()
-    lines: list[tuple[str, Results, int | None, str]]
+    lines: list[tuple[str, Results, list[int], str]]
     if more:
-        lines = [(name, method, None, c) for (name, method), c in zip(methods.items(), cycle(COLOURS), strict=False)]
+        lines = [
+            (name, method, list(_labels(method, metric).values()), colour)
+            for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
+        ]
     else:
         colours = colours_of(only.class_names)
-        there = [(k, name) for k, name in enumerate(only.class_names) if name not in only.without_value]
-        lines = [(word_of(name), only, k, colours[name]) for k, name in there]
+        lines = [(word_of(name), only, [label], colours[name]) for name, label in _labels(only, metric).items()]
     width = look().column if len(panels) == 1 else look().page
     sheet = canvas(width, (HEIGHT + 0.3) * look().room, len(panels), ax=ax, share=True)
     for axes, value in zip(sheet.axes, panels, strict=True):
         axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
-        for (name, method, label, colour), marker in zip(lines, cycle(MARKERS), strict=False):
+        for (name, method, labels, colour), marker in zip(lines, cycle(MARKERS), strict=False):
             place = METRICS[metric].settings(method.protocol).index(value)
-            confidence, hits = _predictions(method, metric, label, place)
+            confidence, hits = _predictions(method, metric, labels, place)
             at, share, counts = reliability(confidence, hits, count)
             axes.plot(at, share, color=colour, linewidth=0.8, zorder=2)
             sizes = 60 * look().pen ** 2 * counts / max(counts.max(initial=0), 1)
@@ -201,34 +190,48 @@ def _panel_title(metric: str, value: float) -> str:
     return word_of(str(ValueKey(metric, value))) + unit
 
 
-def _thresholds(methods: Mapping[str, Results], metric: str, threshold: float | None) -> tuple[float, ...]:
-    """Return the thresholds to draw. All methods must have them."""
+def _thresholds(
+    methods: Mapping[str, Results], metric: str | None, threshold: float | None
+) -> tuple[str, tuple[float, ...]]:
+    """Return the metric and the thresholds to draw. All methods must have them."""
     known = [row.name for row, _ in hit_metrics(tuple(METRICS))]
+    if metric is None:
+        there = [row.name for row, _ in hit_metrics(next(iter(methods.values())).metrics)]
+        metric = next(iter(there), known[0])  # an error names what is missing
     if metric not in known:
         raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}")
     need(metric, methods.items())
     first = METRICS[metric].settings(next(iter(methods.values())).protocol)
     wanted = first if threshold is None else (threshold,)
     for name, method in methods.items():
-        there = METRICS[metric].settings(method.protocol)
-        lacking = [value for value in wanted if value not in there]
+        able = METRICS[metric].settings(method.protocol)
+        lacking = [value for value in wanted if value not in able]
         if lacking:
-            has = ", ".join(f"{value:g}" for value in there)
+            has = ", ".join(f"{value:g}" for value in able)
             raise InvalidInput(f"{name}: {metric} has no threshold {lacking[0]!r}; available: {has}")
-    return tuple(float(value) for value in wanted)
+    return metric, tuple(float(value) for value in wanted)
 
 
-def _predictions(results: Results, metric: str, label: int | None, place: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the confidence of the predictions of a class, or of all, and whether they hit."""
+def _labels(results: Results, metric: str) -> dict[str, int]:
+    """Return the labels of the classes that the metric covers and that have predictions or truth, by name."""
+    return {
+        name: label
+        for label, name in enumerate(results.class_names)
+        if METRICS[metric].covers(name, results.protocol) and name not in results.without_value
+    }
+
+
+def _predictions(results: Results, metric: str, labels: Sequence[int], place: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the confidence of the predictions that count in some classes, and whether they hit."""
     scores = results.scores
-    mine = slice(None) if label is None else scores.counted(label, results.protocol)
+    mine = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])
     return scores.confidence[mine], ((scores.hits[metric][mine] >> place) & 1).astype(np.bool_)
 
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
-    """Return recall from 0 on and the highest precision from there on; both are empty without predictions."""
-    confidence, hits = _predictions(results, metric, label, place)
-    if not len(confidence):
+    """Return recall from 0 on and the highest precision from there on; both are empty without hits."""
+    confidence, hits = _predictions(results, metric, [label], place)
+    if not hits.any():
         return np.empty(0), np.empty(0)
     levels = np.sort(confidence[hits])[::-1]
     number = len(confidence) - np.searchsorted(np.sort(confidence), levels)

@@ -16,7 +16,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.metrics.table import title_of, value_named
+from mapgauge.metrics.table import METRICS, title_of, value_named
 from mapgauge.results.comparison import method_names
 from mapgauge.results.results import Results
 
@@ -129,7 +129,7 @@ def legend_names(methods: list[Results], names: Sequence[str] | None) -> list[st
 
 
 def need(metric: str, methods: Iterable[tuple[str, Results]]) -> None:
-    """Refuse results that lack a metric, or that have no value because they are empty."""
+    """Refuse results that lack a metric, or that have no value of it because its classes are empty."""
     for name, method in methods:
         if metric not in method.metrics:
             raise InvalidInput(
@@ -141,6 +141,8 @@ def need(metric: str, methods: Iterable[tuple[str, Results]]) -> None:
             )
         if len(method.without_value) == len(method.class_names):
             raise InvalidInput(f"{name}: these results have neither predictions nor truth")
+        if method.mean[METRICS[metric].main.key] is None:
+            raise InvalidInput(f"{name}: these results have no value of {metric}: no class of it has any instance")
 
 
 def round_step(least: float) -> float:

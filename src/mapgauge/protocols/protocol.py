@@ -24,6 +24,7 @@ from mapgauge.arguments import (
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.markup.html import facts
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -188,6 +189,11 @@ class Protocol:
         """
         how = "as is" if self.count is None else f"N = {self.count}"
         return how if self.spacing is None else f"{self.spacing:g} m"
+
+    def _repr_html_(self) -> str:
+        given = {key: value for key, value in self.to_dict().items() if key not in ("name", "about")}
+        there = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
+        return facts(f"Protocol {self.name}" + (f": {self.about}" if self.about else ""), there)
 
     def replace(self, **settings: Any) -> "Protocol":
         """Return a copy with some settings changed.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from math import isnan
 from typing import Any
 
 from mapgauge.display.tables import number
@@ -122,13 +123,13 @@ def _keys(results: Results, metric: Metric) -> list[str]:
 
 def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
     """Return a value with its interval, if it has one."""
-    if found is None:
+    if found is None or isnan(found.value):
         return number((results.mean if name == "mean" else results.classes[name]).get(key))
     return f"{found.value:.3f} <small>{bracket(found.low, found.high)}</small>"
 
 
 def _difference(found: Difference | None) -> str:
-    if found is None:
+    if found is None or isnan(found.value):
         return number(None)
     unsure = "" if found.told_apart else f'<br><em class="unsure">{found.verdict}</em>'
     return f"{found.value:+.3f} <small>{bracket(found.low, found.high, '+.3f')}</small>{unsure}"

@@ -1,5 +1,7 @@
 """Converts results to one flat dictionary of floats, as loggers expect it."""
 
+from collections.abc import Iterator
+
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.table import flat_key
 from mapgauge.results.results import Results
@@ -27,15 +29,19 @@ def flat(results: Results) -> dict[str, float]:
     (0.5, 0.5, 1.0)
     """
     found: dict[str, float] = {}
+    for name, value, class_name in named_values(results):
+        if name in found:  # a slash in the name of a class can look like a part or a setting
+            raise InvalidInput(
+                f"two values have the key {name!r}, one of them of the class {class_name!r}",
+                remedy="Rename the class, without a slash",
+            )
+        found[name] = value
+    return found
+
+
+def named_values(results: Results) -> Iterator[tuple[str, float, str]]:
+    """Yield the key, the value and the class of each value. A key can occur twice."""
     for class_name, values in [("mean", results.mean), *results.classes.items()]:
         for key, value in values.items():
-            if value is None or key in COUNTS:
-                continue
-            name = flat_key(key, class_name)
-            if name in found:  # a slash in the name of a class can look like a part or a setting
-                raise InvalidInput(
-                    f"two values have the key {name!r}, one of them of the class {class_name!r}",
-                    remedy="Rename the class, without a slash",
-                )
-            found[name] = float(value)
-    return found
+            if value is not None and key not in COUNTS:
+                yield flat_key(key, class_name), float(value), class_name

@@ -29,8 +29,8 @@ class Estimate(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        """As ``0.790 [0.771, 0.812]``, or ``0.790 [-]`` without an interval."""
-        return f"{self.value:.3f} {bracket(self.low, self.high)}"
+        """As ``0.790 [0.771, 0.812]``, ``0.790 [-]`` without an interval, or ``-`` without a value."""
+        return _with_interval(self.value, self.low, self.high, ".3f")
 
 
 class Difference(NamedTuple):
@@ -45,14 +45,24 @@ class Difference(NamedTuple):
     @property
     def verdict(self) -> str:
         """The verdict in words."""
+        if math.isnan(self.value):
+            return "no value to compare"
         if self.told_apart is None:
             return "too few scenes to tell"
         return "told apart" if self.told_apart else "cannot be told apart"
 
+    @property
+    def numbers(self) -> str:
+        """The difference and its interval, as ``+0.012 [+0.004, +0.021]``; a dash if there is none."""
+        return _with_interval(self.value, self.low, self.high, "+.3f")
+
     def __str__(self) -> str:
         """As ``+0.012 [+0.004, +0.021]``, with the verdict if the methods are not told apart."""
-        plain = f"{self.value:+.3f} {bracket(self.low, self.high, '+.3f')}"
-        return plain if self.told_apart else f"{plain} ({self.verdict})"
+        return self.numbers if self.told_apart else f"{self.numbers} ({self.verdict})"
+
+
+def _with_interval(value: float, low: float, high: float, form: str) -> str:
+    return "-" if math.isnan(value) else f"{value:{form}} {bracket(low, high, form)}"
 
 
 def bracket(low: float, high: float, form: str = ".3f") -> str:

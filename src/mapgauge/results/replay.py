@@ -24,7 +24,8 @@ _SIDES = ("predictions", "truth")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
-    "Give --predictions and --truth to report, or the files of predictions and truth to show, why or confidence",
+    "Run the command where the files are, or evaluate with --with-geometry. Else give the files: to report as "
+    "--predictions and --truth, to show, why and confidence in place of the results",
 )
 
 
@@ -57,8 +58,12 @@ def recorded_paths(recorded: Input, origin: Path | None) -> list[str]:
     path = recorded.name
     if recorded.history:
         path = str(recorded.history[0].arguments.get("path", path))
-    if not path or is_url(path) or origin is None or Path(path).is_absolute():
-        return [path] if path else []
+    return _places(path, origin) if path else []
+
+
+def _places(path: str, origin: Path | None) -> list[str]:
+    if is_url(path) or origin is None or Path(path).is_absolute():
+        return [path]
     return list(dict.fromkeys([path, os.fspath(origin.parent / path)]))
 
 
@@ -81,7 +86,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
         raise UnreadableFile(f"{paths[0]}: no such file{beside}", remedy=_GIVE)
     for way in _ways(recorded, there):
         try:
-            frames = _read(way)
+            frames = _read(way, origin)
         except MapgaugeError as error:
             failed.append(error)
             continue
@@ -101,7 +106,7 @@ def _ways(recorded: Input, paths: list[str]) -> Iterator[_Way]:
     yield from (_Way(path, None) for path in paths)
 
 
-def _read(way: _Way) -> MapFrames:
+def _read(way: _Way, origin: Path | None) -> MapFrames:
     if way.steps is None:
         # The evaluated data had no degenerate instances, or they were dropped. Dropping them gives the same content.
         return read(way.path, degenerate="drop")
@@ -117,6 +122,9 @@ def _read(way: _Way) -> MapFrames:
     options = arguments["options"]
     if any(name in ("path", "format", "classes", "degenerate") for name in options):
         raise InvalidInput(f"the step {READ} has an option twice")
+    if isinstance(tracks := options.get("tracks"), str):
+        places = _places(tracks, origin)
+        options = options | {"tracks": next(filter(is_plain_file, places), tracks)}
     frames = read(way.path, arguments["format"], classes=classes, degenerate=arguments["degenerate"], **options)
     return replay(frames, tuple(steps))
 

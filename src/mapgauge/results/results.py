@@ -258,7 +258,7 @@ class Results:
         if cutoff is None and not self.protocol.cutoffs:
             raise InvalidInput(
                 f"the protocol {self.protocol.name} has no cutoff",
-                remedy=Remedy("Pass cutoff= in metres", "Pass --cutoff in metres"),
+                remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
             )
         length = self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
         return match_frame(*data, data[1].index[token], self.protocol, length)

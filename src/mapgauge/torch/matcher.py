@@ -69,6 +69,9 @@ class SospaMatcher(torch.nn.Module):
             Two tensors int64 on the CPU for each item: queries in increasing order, and their true lines. With more
             true lines than queries, every query has a line.
         """
+        _check_keys("outputs", outputs, "pred_logits", "pred_points")
+        for number, target in enumerate(targets):
+            _check_keys(f"targets[{number}]", target, "labels", "points")
         points, logits = outputs["pred_points"], outputs["pred_logits"]
         if points.ndim != 4 or logits.ndim != 3 or points.shape[:2] != logits.shape[:2]:
             raise InvalidInput(
@@ -116,6 +119,17 @@ class SospaMatcher(torch.nn.Module):
             if name in target:
                 flags[number, : len(target["labels"])] = target[name]
         return flags
+
+
+def _check_keys(name: str, given: Any, *keys: str) -> None:
+    """Refuse anything but a mapping with some keys."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{name} must be a mapping with {' and '.join(keys)}, got {type(given).__name__}")
+    lacking = [key for key in keys if key not in given]
+    if lacking:
+        raise InvalidInput(
+            f"{name} has no {' and no '.join(lacking)}; available: {', '.join(map(str, given)) or 'none'}"
+        )
 
 
 def _cheapest(cost: Any) -> tuple[Any, Any]:
