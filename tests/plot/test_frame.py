@@ -263,7 +263,7 @@ def test_a_map_far_from_the_origin_fills_the_view_without_a_car() -> None:
     assert 595 < left < 596 < 604 < right < 605  # x to the right, y up, a small margin
     assert 2036 < bottom < 2037 < 2040 < top < 2041
     assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.patches)) == ("x (m)", "y (m)", 0)
-    legend = axes.figure.legends[0]  # type: ignore[union-attr]
+    legend = axes.figure.legends[0]
     assert "ego" not in [text.get_text() for text in legend.get_texts()]
 
 

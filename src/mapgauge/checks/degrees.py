@@ -12,7 +12,7 @@ from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.survey import survey
-from mapgauge.typing import Points
+from mapgauge.typing import Floats, Indices, Points
 
 ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
 _LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
@@ -61,7 +61,7 @@ def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
     return Finding("error", "coordinates-world", text, count, remedy=remedy)
 
 
-def _lines(side: MapFrames) -> tuple[Points, Points, Points]:
+def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:
     """Return centre, length of the diagonal and frame of the lines that are longer than 0."""
     found = survey(side.polylines)
     low, high = found.low[:, :2], found.high[:, :2]

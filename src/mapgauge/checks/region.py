@@ -140,8 +140,8 @@ def _fits(extent: Extent, size: Points, least: float = _COVERED) -> bool:
 def _touching(side: MapFrames, bounds: Bounds) -> Flags:
     """Return which instances have a box that meets the bounds."""
     low, high, _ = survey(side.polylines)
-    touching: Flags = ((low[:, :2] <= bounds[2:]) & (high[:, :2] >= bounds[:2])).all(axis=1)
-    return touching
+    x_min, y_min, x_max, y_max = bounds
+    return (low[:, 0] <= x_max) & (low[:, 1] <= y_max) & (high[:, 0] >= x_min) & (high[:, 1] >= y_min)
 
 
 def _beyond(side: MapFrames, bounds: Bounds, margin: float) -> Indices:
