@@ -167,7 +167,7 @@ def test_a_polyline_is_anything_array_like(line: object) -> None:
 def test_shapely_geometries_of_all_kinds() -> None:
     ring = [[0, 0], [2, 0], [2, 2], [0, 2]]
     turned = [[2, 2], [0, 2], [0, 0], [2, 0]]
-    polygon = shapely.Polygon(ring, holes=[[[0.5, 0.5], [1, 0.5], [1, 1]]])
+    polygon = shapely.Polygon(ring)
     assert mg.sospa(polygon, shapely.LinearRing(turned), closed=True) == 0
     assert mg.sospa(polygon, turned, closed=True) == 0
     assert mg.sospa(polygon, shapely.LinearRing(turned), closed="auto") == 0
@@ -175,6 +175,11 @@ def test_shapely_geometries_of_all_kinds() -> None:
     assert mg.sospa(shapely.LineString([[0, 0, 5], [1, 0, 5]]), [[0, 0, 5], [1, 0, 5]]) == 0
     assert mg.sospa_matrix(shapely.MultiLineString([LINE, ring]), [LINE]).shape == (2, 1)
     assert mg.pld([polygon], [turned], closed=True).value == 0
+    holed = shapely.Polygon(ring, holes=[[[0.5, 0.5], [1, 0.5], [1, 1]]])
+    with pytest.raises(mg.InvalidInput, match=r"a, area\[0\] is a Polygon with a hole, expected one ring. Pass its"):
+        mg.MapFrames.of({"a": {"area": [holed]}})
+    with pytest.raises(mg.InvalidInput, match=r"x is a Polygon with a hole"):
+        mg.sospa(holed, ring)
 
 
 def test_empty_polylines_and_sets() -> None:

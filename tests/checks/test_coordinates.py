@@ -128,6 +128,15 @@ def test_longitude_and_latitude_are_an_error(predictions: mg.MapFrames, truth: m
 def test_world_coordinates_on_both_sides_are_a_note(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     away = (743.0, 2231.0)
     assert one("coordinates-world", placed(predictions, 1, away), placed(truth, 1, away)).level == "note"
+    assert codes(placed(predictions, 1, away), placed(truth, 1, away), region=(60, 30)) == set()
+
+
+def test_a_map_that_is_cropped_away_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    x, y = (placed(side, 1, (743.0, 2231.0)) for side in (predictions, truth))
+    found = mg.evaluate(x, y, mg.protocol("paper-60x30", crop=True), metrics=["pld"]).findings
+    (_, finding) = (finding for finding in found if finding.level == "error")
+    assert finding.message == "truth: all 88 instances lie outside the region, so nothing is left to compare"
+    assert finding.for_shell().endswith("or leave out --crop")
 
 
 @pytest.mark.parametrize("shift", [(1.0, 0.0), (30.0, 15.0)], ids=["LiDAR", "corner"])

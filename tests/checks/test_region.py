@@ -55,6 +55,20 @@ def test_a_region_that_the_truth_does_not_fill_is_a_warning(predictions: mg.MapF
     assert none("region-not-covered", predictions, truth, region=(64, 32))
 
 
+@pytest.mark.parametrize("name", ["paper", "streammapnet"])
+@pytest.mark.parametrize(("forward", "degrees"), [("x", 0), ("y", 90)])
+def test_the_protocol_of_the_region_that_both_sides_fill_is_named(
+    predictions: mg.MapFrames, truth: mg.MapFrames, name: str, forward: mg.typing.Forward, degrees: float
+) -> None:
+    x, y = (placed(side, 5 / 3).rotate(degrees).with_forward(forward) for side in (predictions, truth))
+    found = mg.evaluate(x, y, f"{name}-60x30").findings
+    (finding,) = (finding for finding in found if finding.level == "warning")
+    assert (finding.code, finding.for_shell().split(". ")[-1]) == ("region-left", f"Use --protocol {name}-100x50")
+    assert all(found.level == "note" for found in mg.evaluate(x, y, f"{name}-100x50").findings)
+    cropped = mg.evaluate(x, y, mg.protocol(f"{name}-60x30", crop=True)).findings
+    assert all(found.level == "note" for found in cropped)
+
+
 def test_a_prediction_far_away_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = with_line(predictions, [[0, 0], [1e6, 0]])
     finding = one("instances-far-away", odd, truth)

@@ -24,6 +24,16 @@ def test_inspect_says_what_is_in_a_file(call: Run) -> None:
     assert "2 scenes, 38 tracks, time stamps, poses" in done.stdout
 
 
+def test_inspect_finds_longitude_and_latitude(call: Run, world: Path, tmp_path: Path) -> None:
+    truth = mg.read(world / "truth.geojson")
+    coords = 9e-6 * truth.polylines.coords + (-80.19, 25.79)
+    path = tmp_path / "degrees.geojson"
+    mg.write(replace(truth, polylines=mg.Polylines(coords, truth.polylines.offsets)), path)
+    done = call("inspect", path, "--fail-on", "error")
+    assert done.returncode == 1
+    assert "error: truth: the coordinates look like longitude and latitude" in done.stdout + done.stderr
+
+
 def test_inspect_in_json_has_the_documented_keys(call: Run, world: Path) -> None:
     found = json.loads(call("inspect", "good.json", "--json").stdout)
     assert set(found) == {

@@ -440,3 +440,58 @@ def test_flipped_bytes_end_in_an_error_or_in_frames(tmp_path: Path, rng: np.rand
         except mg.UnreadableFile as error:
             outcomes.add(type(error))
     assert outcomes == {mg.MapFrames, mg.UnreadableFile}
+
+
+def declared(path: Path, crs: object, *, extension: bool = False) -> Path:
+    """Save a file whose column geometry declares a reference system."""
+    table = pq.read_table(save(path))
+    if extension:
+        about = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": json.dumps({"crs": crs})}
+        table = table.set_column(2, table.schema.field("geometry").with_metadata(about), table["geometry"])
+    else:
+        geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": {"crs": crs}}}
+        table = table.replace_schema_metadata({"geo": json.dumps(geo)})
+    pq.write_table(table, path)
+    return path
+
+
+def system(kind: str, unit: object, **members: object) -> dict[str, object]:
+    """Return a reference system as PROJJSON."""
+    axes = [{"name": name, "unit": unit} for name in ("first", "second")]
+    return {"type": kind, "coordinate_system": {"axis": axes}} | members
+
+
+GEOGRAPHIC = system("GeographicCRS", "degree", id={"authority": "OGC", "code": "CRS84"})
+FOOT = {"type": "LinearUnit", "name": "US survey foot", "conversion_factor": 0.304800609601219}
+
+
+@pytest.mark.parametrize("extension", [False, True])
+@pytest.mark.parametrize(
+    ("crs", "message"),
+    [
+        (GEOGRAPHIC, "is longitude and latitude, expected metres. Project"),
+        (system("CompoundCRS", None, components=[GEOGRAPHIC, {}]), "is longitude and latitude"),
+        ('GEOGCRS["WGS 84",ID["EPSG",4326]]', "is longitude and latitude"),
+        ("OGC:CRS84", "is longitude and latitude"),
+        (system("ProjectedCRS", FOOT, base_crs=GEOGRAPHIC), "has the unit US survey foot, expected metres. Project"),
+    ],
+)
+def test_a_reference_system_without_metres_is_refused(
+    tmp_path: Path, crs: object, message: str, extension: bool
+) -> None:
+    path = declared(tmp_path / "file.parquet", crs, extension=extension)
+    refused(path, f"the reference system of the column geometry {message}")
+
+
+@pytest.mark.parametrize(
+    "crs", [None, system("ProjectedCRS", "metre", base_crs=GEOGRAPHIC), system("EngineeringCRS", "metre"), "EPSG:32632"]
+)
+@pytest.mark.parametrize("extension", [False, True])
+def test_a_reference_system_in_metres_is_read(tmp_path: Path, crs: object, extension: bool) -> None:
+    assert len(mg.read(declared(tmp_path / "file.parquet", crs, extension=extension))) == 2
+
+
+def test_broken_geographic_metadata_are_refused(tmp_path: Path) -> None:
+    path = declared(tmp_path / "file.parquet", None)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({"geo": "[1]"}), path)
+    refused(path, "broken Parquet: the metadata 'geo' are invalid")

@@ -255,6 +255,18 @@ def test_what_lies_outside_the_region_has_no_number() -> None:
     assert texts(plot.frame(assigned(), region=(-30, -15, -10, 15)).axes[0]) == []
 
 
+def test_a_map_far_from_the_origin_fills_the_view_without_a_car() -> None:
+    here = assigned()
+    away = [line._replace(points=line.points + np.array([600.0, 2040.0])) for line in here.truth]
+    (axes,) = plot.frame(replace(here, truth=away, predictions=[], matches=[]), region=(60, 30)).axes
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert 595 < left < 596 < 604 < right < 605  # x to the right, y up, a small margin
+    assert 2036 < bottom < 2037 < 2040 < top < 2041
+    assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.patches)) == ("x (m)", "y (m)", 0)
+    legend = axes.figure.legends[0]
+    assert "ego" not in [text.get_text() for text in legend.get_texts()]
+
+
 def test_polygons_are_closed_and_open_lines_are_not() -> None:
     corner = np.array([[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]])
     ring = mg.resample(corner, spacing=0.5)[:-1]

@@ -314,11 +314,24 @@ def test_methods_with_their_frames_in_another_order_are_put_in_that_of_the_first
 
 
 def test_points_far_away_are_kept(tmp_path: Path) -> None:
-    truth = mg.MapFrames.of({"a": {"divider": [[[4000, -5000], [4001, -5000]]]}})
+    truth = mg.MapFrames.of({"a": {"divider": [[[4000, -5000], [4001, -5000]], [[0, 0], [9, 0]]]}})
     results = mg.evaluate(truth.with_confidence(1), truth, mg.protocol("paper-60x30", classes=["divider"]))
     write_report(results, tmp_path / "report.html")
     _, arrays = contents(tmp_path / "report.html")
     assert arrays["0.truth.coords"].reshape(2, -1).cumsum(axis=1).T.tolist()[0] == [400_000, -500_000]
+
+
+def test_frames_of_a_map_are_drawn_around_their_centres_without_an_ego(tmp_path: Path) -> None:
+    lines = {"a": [[600.0, 2040.0], [660, 2060]], "b": [[9000.0, -70.0], [9060, -50]]}
+    truth = mg.MapFrames.of({token: {"divider": [line]} for token, line in lines.items()})
+    results = mg.evaluate(truth.with_confidence(1), truth, mg.protocol("paper-60x30", classes=["divider"]))
+    write_report(results, tmp_path / "report.html")
+    meta, arrays = contents(tmp_path / "report.html")
+    assert (meta["ego"], meta["region"]) == (False, None)
+    assert "Each frame is drawn around its centre" in (tmp_path / "report.html").read_text()
+    at = arrays["0.truth.coords"].reshape(2, -1).cumsum(axis=1).T / 100
+    assert at[[0, len(at) // 2 - 1]].tolist() == [[-10, 30], [10, -30]]  # y upwards, x to the right
+    assert len(np.unique(np.abs(at).max(axis=0))) == 2
 
 
 def test_classes_and_parts_have_the_colours_of_the_figures(one: Path) -> None:

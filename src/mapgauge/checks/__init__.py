@@ -14,7 +14,7 @@ from mapgauge.checks import region as regions
 from mapgauge.checks.context import Context
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.geometry.cropping import Region
 
 # Findings of the same level are listed in this order.
 CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
@@ -82,9 +82,12 @@ def check(
     error: the sides have different names for the same class: contours for boundary. Use
     predictions.rename({'contours': 'boundary'})
     """
-    bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
-    context = Context.of(predictions, truth, bounds, classes)
-    found = [*predictions.findings, *truth.findings]
+    return findings_in(Context.of(predictions, truth, region, classes), [*predictions.findings, *truth.findings])
+
+
+def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings of all checks, and those of the readers, most severe first."""
+    found = list(read)
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
         for function in CHECKS:
             found += function(context)

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.arguments import check_class_names
+from mapgauge.checks.degrees import is_geographic
 from mapgauge.checks.extent import Extent, extent_of
 from mapgauge.checks.labels import find_exchange
 from mapgauge.checks.neighbours import Neighbours, evenly, most_confident
 from mapgauge.checks.turns import Turn, find_turn
 from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import turns_between
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
@@ -36,20 +39,23 @@ class Context:
     offered: tuple[Counts, Counts]  # instances per class, including classes that were not requested
     region: Bounds | None = None
     classes: tuple[str, ...] | None = None  # the requested classes
+    protocol: Protocol | None = None  # which compares them
 
     @classmethod
     def of(
         cls,
         predictions: MapFrames,
         truth: MapFrames,
-        region: Bounds | None = None,
+        region: Region | None = None,
         classes: Sequence[str] | None = None,
+        protocol: Protocol | None = None,
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
+        bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
         wanted = None if classes is None else check_class_names(classes)
         predictions, truth = without_boxes(predictions), without_boxes(truth)
         offered = predictions.counts, truth.counts
-        return cls(_only(predictions, wanted), _only(truth, wanted), offered, region, wanted)
+        return cls(_only(predictions, wanted), _only(truth, wanted), offered, bounds, wanted, protocol)
 
     @property
     def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
@@ -85,6 +91,13 @@ class Context:
         if x is None or y is None or min(x.instances, y.instances) < _INSTANCES:
             return None
         return x.moved(self.turn), y
+
+    @cached_property
+    def geographic(self) -> tuple[bool, bool]:
+        """Whether the sides have longitude and latitude. A few lines tell it only if both sides have it."""
+        x, y = self.sampled
+        both = is_geographic(x, least=1) and is_geographic(y, least=1)
+        return (True, True) if both else (is_geographic(x), is_geographic(y))
 
     @cached_property
     def neighbours(self) -> Neighbours:

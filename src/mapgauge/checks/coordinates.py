@@ -42,9 +42,9 @@ def coordinates(context: Context) -> Iterator[Finding]:
     Causes with the largest effect come first, and only the first one is reported: coordinates in centimetres also
     look like a larger region.
     """
-    padding = list(units.padding(context))
-    yield from padding
-    if padding or context.extents is None:
+    found = [*units.padding(context)] or [*units.degrees(context)]
+    yield from found
+    if found or context.extents is None:
         return
     for cause in _CAUSES:
         found = list(cause(context, *context.extents))

@@ -11,6 +11,7 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.survey import survey
 from mapgauge.typing import Points
 
+FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
 _TRIM = 0.02  # share of instances that is ignored at each edge
 _EDGE = 0.2  # metres; instances that end within this distance end at the same edge
 _AT_EDGE = 4  # number of instances that must end at the same edge
@@ -34,6 +35,12 @@ class Extent(NamedTuple):
     def centre(self) -> Points:
         """Centre of the extent."""
         return self.low / 2 + self.high / 2
+
+    @property
+    def is_world(self) -> bool:
+        """Whether all instances are far from the origin, or frames are small compared with the whole extent."""
+        across, away = np.hypot(*self.size), np.hypot(*self.centre)
+        return bool(away > max(FAR, 2 * across) or (across > FAR and self.of_frame < 0.2 * across))
 
     def moved(self, motion: Motion) -> "Extent":
         """Return the extent after a quarter turn or a mirroring."""

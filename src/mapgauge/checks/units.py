@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mapgauge.checks.context import Context, examples
-from mapgauge.checks.extent import Extent
+from mapgauge.checks.degrees import degrees_found
+from mapgauge.checks.extent import FAR, Extent
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -17,8 +18,6 @@ from mapgauge.typing import Indices, Points
 
 _ONE = 1.05  # normalised coordinates are at most this large
 _METRES = 5.0  # a side in metres is larger than this
-_FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
-_DEGREES = 0.01  # a frame in longitude and latitude is smaller than this
 _USUAL = 67.0  # metres: the diagonal of 60 x 30
 _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches", 3.281: "feet", 0.001: "kilometres"}
 _NO_REGION = 8.0  # sizes that differ by this factor are not explained by different regions
@@ -33,7 +32,7 @@ def padding(context: Context) -> Iterator[Finding]:
         if len(rows):
             text = (
                 f"{name}: {len(rows)} of {len(side.polylines)} instances have points at exactly (0, 0), and all their "
-                f"other points are more than {_FAR:g} m away. They seem to be padded with zeros"
+                f"other points are more than {FAR:g} m away. They seem to be padded with zeros"
             )
             remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
             yield Finding("error", "coordinates-padded", text, len(rows), examples(side, rows), remedy=remedy)
@@ -43,7 +42,7 @@ def _padded(side: MapFrames) -> Indices:
     """Return the instances that have zeros, and otherwise only points far from the origin."""
     found = survey(side.polylines)
     around = ((found.low[:, :2] <= 0) & (found.high[:, :2] >= 0)).all(axis=1)
-    far = np.hypot(*found.reach[:, :2].T) > _FAR
+    far = np.hypot(*found.reach[:, :2].T) > FAR
     if not (around & far).any():
         return np.empty(0, np.int64)
     coords, offsets = side.polylines.coords, side.polylines.offsets
@@ -52,9 +51,20 @@ def _padded(side: MapFrames) -> Indices:
     for i in np.unique(np.searchsorted(offsets, zero, side="right") - 1).tolist():
         away = np.hypot(*side.polylines[i][:, :2].T)
         others = away[away > 0]
-        if len(others) > 1 and others.min() > _FAR:  # a single far point is a broken coordinate
+        if len(others) > 1 and others.min() > FAR:  # a single far point is a broken coordinate
             rows.append(i)
     return np.array(rows, np.int64)
+
+
+def degrees(context: Context) -> Iterator[Finding]:
+    """Find longitude and latitude."""
+    if all(context.geographic):
+        count = sum(len(side.polylines) for _, side in context.sides)
+        yield degrees_found("both sides", context.truth, count)
+        return
+    for (name, side), found in zip(context.sides, context.geographic, strict=True):
+        if found:
+            yield degrees_found(name, side, len(side.polylines))
 
 
 def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -75,8 +85,8 @@ def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
 
 
 def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Find world coordinates, or longitude and latitude, instead of coordinates around the ego."""
-    if _is_world(x) and _is_world(y):
+    """Find world coordinates instead of coordinates around the ego."""
+    if x.is_world and y.is_world:
         text = (
             "both sides are far from the origin, as in world coordinates. They can be compared, but not cropped to a "
             "region around the ego"
@@ -84,16 +94,14 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         yield Finding("note", "coordinates-world", text, x.instances + y.instances)
         return
     for name, side, mine, other in _each_side(context, x, y):
-        degrees = _is_geographic(mine) and other.of_frame > _METRES
-        if degrees or _is_world(mine):
-            kind = "longitude and latitude" if degrees else "world coordinates"
+        if mine.is_world:
             text = (
-                f"{name}: the coordinates look like {kind}. They are centred at ({mine.centre[0]:.6g}, "
+                f"{name}: the coordinates look like world coordinates. They are centred at ({mine.centre[0]:.6g}, "
                 f"{mine.centre[1]:.6g}) and extend over {mine}. The other side is centred near the origin and extends "
                 f"over {other}"
             )
             remedy = Remedy.of("Transform them to the frame of the ego")
-            if side.poses is not None and not degrees:
+            if side.poses is not None:
                 remedy = Remedy(f"Use {name}.transform(numpy.linalg.inv({name}.poses))", remedy.shell)
             yield Finding("error", "coordinates-world", text, mine.instances, remedy=remedy)
 
@@ -141,15 +149,3 @@ def _meets(context: Context, factor: float) -> bool:
 def _is_normalised(extent: Extent) -> bool:
     reach = max(np.abs(extent.low).max(), np.abs(extent.high).max())
     return bool(reach < _ONE and extent.size.max() > 0.3)
-
-
-def _is_world(extent: Extent) -> bool:
-    """Return whether all instances are far from the origin, or frames are small compared with the whole extent."""
-    across = np.hypot(*extent.size)
-    away = np.hypot(*extent.centre)
-    return bool(away > max(_FAR, 2 * across) or (across > _FAR and extent.of_frame < 0.2 * across))
-
-
-def _is_geographic(extent: Extent) -> bool:
-    inside = (np.abs(np.stack([extent.low, extent.high])) <= (180, 90)).all()
-    return bool(inside and extent.of_frame < _DEGREES and np.hypot(*extent.centre) > 50 * extent.of_frame)

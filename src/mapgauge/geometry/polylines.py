@@ -217,6 +217,11 @@ def check_finite(points: Points, name: str) -> None:
 
 def _shapely_coordinates(geometry: Any, kind: str, name: str) -> Points:
     if kind == "Polygon":
+        if len(geometry.interiors):
+            raise InvalidInput(
+                f"{name} is a Polygon with a hole, expected one ring",
+                remedy="Pass its exterior, and each of its interiors as a polyline of its own if it should count",
+            )
         geometry = geometry.exterior
     elif kind not in ("LineString", "LinearRing"):
         raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")

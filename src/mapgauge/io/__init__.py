@@ -22,6 +22,7 @@ from mapgauge.io import geojson, graphs, hdmapnet, maptr, maptracker, openlanev2
 from mapgauge.io._axes import with_forward_of
 from mapgauge.io._format import Format
 from mapgauge.io._options import Classes, ReadOptions, class_table
+from mapgauge.io._writing import refuse_few_points
 from mapgauge.io.dataset import open_dataset
 from mapgauge.typing import Degenerate
 
@@ -161,6 +162,7 @@ def write(
     target = Path(path)
     row = format_to_write(target, format)
     _check_options(target, row.name, row.write_options, options)
+    refuse_few_points(frames, str(target))
     try:
         assert row.write is not None  # format_to_write checked it
         with gc_paused():

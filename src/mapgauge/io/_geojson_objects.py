@@ -1,6 +1,5 @@
 """Reads GeoJSON as plain objects: slowly, but any geometry, and with errors that name the place."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,11 +13,11 @@ from mapgauge.files.source import Content
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
+from mapgauge.io._crs import refuse_unless_metres
 from mapgauge.io._geojson_links import FeatureLinks
 from mapgauge.typing import Flags, Forward
 
 PROPERTIES = ("frame", "class", "confidence", "track", "scene", "intersection")
-_GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
 
 
 def property_names(properties: object) -> dict[str, str]:
@@ -76,11 +75,6 @@ def _links(collector: Collector, document: dict[str, Any], order: list[list[int]
     return FeatureLinks(ids, links, document.get("links")).read(collector, [i for rows in order for i in rows], frame)
 
 
-def is_geographic(crs: object) -> bool:
-    """Whether a reference system has longitude and latitude."""
-    return _GEOGRAPHIC.search(str(crs)) is not None
-
-
 def _document(content: Content) -> dict[str, Any]:
     """Return the whole collection."""
     if content.kind == "pickle":
@@ -92,11 +86,7 @@ def _document(content: Content) -> dict[str, Any]:
         raise content.error(f'{found}, expected {{"type": "FeatureCollection", "features": [...]}}')
     if not isinstance(document.get("features"), list):
         raise content.error("$.features is not a list of features")
-    if is_geographic(document.get("crs")):
-        raise content.error(
-            "$.crs is longitude and latitude, expected metres in the frame of the ego vehicle",
-            remedy="Project the coordinates, and leave crs out",
-        )
+    refuse_unless_metres(document.get("crs"), content.error, "$.crs")
     return document
 
 

@@ -11,6 +11,7 @@ from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.files.errors import MakeError
 from mapgauge.files.json_documents import refuse_doubled_keys
 from mapgauge.frames.findings import Finding
+from mapgauge.io._crs import refuse_geoparquet
 from mapgauge.typing import Forward
 
 VERSION = 1  # of the schema; files with a later version are refused
@@ -64,6 +65,7 @@ def open_parquet(error: MakeError, stream: Any) -> tuple[Any, Any]:
         schema = file.schema_arrow
         about_of(error, schema)
         _check(error, schema)
+        refuse_geoparquet(schema, error)
     except UnreadableFile:
         raise
     except broken_errors() as cause:  # a damaged name of a column is not UTF-8

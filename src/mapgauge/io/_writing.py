@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.map_frames import MapFrames
 
@@ -48,6 +50,17 @@ def check_tokens_differ(frames: MapFrames, format_name: str) -> None:
     """Refuse frames with equal tokens, for a format with one entry per token."""
     if len(frames.index) < len(frames):
         raise InvalidInput(f"{format_name} has one entry per token, and some tokens occur more than once")
+
+
+def refuse_few_points(frames: MapFrames, where: str) -> None:
+    """Refuse instances with fewer than two points, which ``read`` refuses as well."""
+    few = np.flatnonzero(np.diff(frames.polylines.offsets) < 2)
+    if len(few):
+        raise InvalidInput(
+            f"{where}: {len(few)} of {len(frames.polylines)} instances have fewer than 2 points, the first in frame "
+            f"{frames.tokens[frames.frame[few[0]]]}, expected at least 2",
+            remedy="Leave them out with frames.keep(numpy.diff(frames.polylines.offsets) > 1)",
+        )
 
 
 def refuse_ids(classes: dict[int, str] | None, where: str) -> None:

@@ -21,6 +21,7 @@ from mapgauge.files.places import FINISHING, UNFINISHED, is_unfinished, is_url, 
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import parquet
+from mapgauge.io._writing import refuse_few_points
 from mapgauge.io.dataset import keys_of
 
 FILE_ROWS = 1 << 20  # approximate number of rows of a file: a hundred megabytes of predictions
@@ -59,6 +60,7 @@ class DatasetWriter:
 
     def add(self, frames: MapFrames, name: str = "part", workers: int | None = None) -> list[str]:
         """Write frames to files whose names begin with ``name``, in threads; return the names of the files."""
+        refuse_few_points(frames, self.path)
         ordered = sorted_frames(frames)
 
         def write(numbered: tuple[int, slice]) -> str:

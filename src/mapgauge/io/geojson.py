@@ -29,13 +29,13 @@ from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
+from mapgauge.io._crs import refuse_unless_metres
 from mapgauge.io._format import Format
 from mapgauge.io._geojson_links import FeatureLinks, LinkObject, link_objects
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
     has_confidence,
     intersections,
-    is_geographic,
     listed_frames,
     listed_names,
     property_names,
@@ -98,8 +98,9 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     """Read a collection of lines without faults, fast: points are parsed into one array, which is sorted by frame."""
     schema = _schema(tuple(called.values()))
     document: Any = None if schema is None else decode(content.text, schema)
-    if document is None or is_geographic(document.crs):
+    if document is None:
         return None
+    refuse_unless_metres(document.crs, content.error, "$.crs")
     lines = [feature.geometry.coordinates for feature in document.features]
     points = read_points(lines)
     columns = _plain_columns([feature.properties for feature in document.features])

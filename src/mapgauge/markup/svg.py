@@ -9,6 +9,7 @@ from mapgauge.markup.html import Html
 from mapgauge.typing import Points
 
 WIDTH, TALLEST, MARGIN = 420.0, 420.0, 8.0  # pixels
+NEAR = 50.0  # metres
 MOST_LINES, MOST_POINTS = 300, 60  # a notebook stores every drawing that it shows
 
 
@@ -23,8 +24,13 @@ class Stroke(NamedTuple):
     closed: bool = False
 
 
+def is_around_origin(low: Points, high: Points) -> bool:
+    """Whether a box ``(x, y)`` lies around the origin, or no farther from it than 50 m and its own size."""
+    return bool((np.maximum(low, -high) <= high - low + NEAR).all())
+
+
 def drawing(strokes: Sequence[Stroke], title: str) -> Html:
-    """Return polylines as a drawing, x to the right and y upwards, with a ring at the origin.
+    """Return polylines as a drawing, x to the right and y upwards, with a ring at the origin if it is near.
 
     Only the last strokes are drawn if there are very many, and long ones with fewer points. The title is for screen
     readers and must be plain words of the package, because it is not escaped.
@@ -33,15 +39,18 @@ def drawing(strokes: Sequence[Stroke], title: str) -> Html:
     kept = finite[-MOST_LINES:]
     if not kept:
         return Html("")
-    every = np.concatenate([np.zeros((1, 2)), *(stroke.points[:, :2] for stroke in kept)])
+    every = np.concatenate([stroke.points[:, :2] for stroke in kept])
     low, high = every.min(axis=0), every.max(axis=0)
+    around = is_around_origin(low, high)
+    if around:
+        low, high = np.minimum(low, 0), np.maximum(high, 0)
     size = np.maximum(high - low, 1.0)
     scale = float(min((WIDTH - 2 * MARGIN) / size[0], (TALLEST - 2 * MARGIN) / size[1]))
     width, height = (size * scale + 2 * MARGIN).tolist()
     origin = _pixels(np.zeros((1, 2)), low, scale, height)[0].tolist()
     lines = [_polyline(stroke, _pixels(_thinned(stroke.points), low, scale, height)) for stroke in kept]
     ring = f'<circle cx="{origin[0]:.1f}" cy="{origin[1]:.1f}" r="3.5" fill="none" stroke="#808080"/>'
-    return _svg(width, height, title, [*lines, ring])
+    return _svg(width, height, title, [*lines, ring] if around else lines)
 
 
 def bars(parts: Sequence[tuple[float, str]], length: float = 160.0) -> Html:

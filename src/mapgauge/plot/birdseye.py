@@ -17,6 +17,7 @@ from mapgauge.arguments import check_confidence, check_forward
 from mapgauge.display.colours import colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.markup.svg import is_around_origin
 from mapgauge.plot.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
 from mapgauge.plot.links import link_handles
 from mapgauge.plot.panel import (
@@ -38,6 +39,7 @@ from mapgauge.typing import Forward
 
 NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
 LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text
+LONGER = 0.25  # inches; coordinates of a map have more digits
 
 
 @styled
@@ -68,7 +70,8 @@ def frame(
         assignment: From ``Results.assignment``; one for each method to draw them in columns.
         side_by_side: Whether truth has a panel of its own, beside those of predictions. Matched pairs are not drawn.
         region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres. The length
-            lies forward. None shows everything.
+            lies forward. None shows everything, and so does a region around the ego without lines. Without one, the
+            car is drawn only if the lines are around it: a map in world coordinates has none.
         title: Title above the figure.
         values: Values to write above a panel, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
             assignment if there are several.
@@ -86,17 +89,14 @@ def frame(
     instances = [line for found in _checked(assignments) for line in (*found.truth, *found.predictions)]
     colours = colours_of(line.class_name for line in instances)
     panels = _panels(assignments, colours, side_by_side, values, names)
-    forward = check_forward(forward) or assignments[0].forward or "x"
     least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
-    shown = extent_of(assignments, least) if region is None else check_region(region, forward)
+    view = view_of(assignments, least, region, forward)
     if ax is None:
         places = [(0, k) for k in range(len(panels))]
-        sheet, view = new_sheet(
-            panels, places, View(forward, shown, 1.0, least), legend_of(panels, colours, least), title
-        )
+        sheet, view = new_sheet(panels, places, view, legend_of(panels, colours, view), title)
     else:
         sheet = given(ax, len(panels))
-        view = View(forward, shown, width_in(sheet, View(forward, shown, 1.0)), least)
+        view = view._replace(width=width_in(sheet, view))
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
         draw_panel(axes, view, panel, k, left=k == 0)
     if ax is not None and title:
@@ -125,6 +125,7 @@ def new_sheet(
         narrowest: Smallest width of a panel, inches.
         margin: Room on the left, inches.
     """
+    margin += 0 if view.ego else LONGER
     left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
     rows, columns = (max(place) + 1 for place in zip(*places, strict=True))
     room = max(look().column if columns == 1 else look().page, left + columns * (narrowest * look().room + between))
@@ -226,19 +227,41 @@ def _panels(
     return panels
 
 
-def extent_of(assignments: list[Assignment], least: float) -> tuple[float, float, float, float]:
-    """Return the extent of all points that are drawn and of the car, with a margin."""
+def view_of(assignments: list[Assignment], least: float, region: Region | None, forward: Forward | None) -> View:
+    """Return the view of a region, or of everything if there is none or if no line is around the ego. Its width is 1.
+
+    Args:
+        assignments: What is drawn.
+        least: The smallest confidence that is drawn.
+        region: The region.
+        forward: The axis that points forward. If None, the axis that the data know. If they do not, x for lines around
+            the ego, and y for a map, so that north is up.
+    """
+    forward = check_forward(forward) or assignments[0].forward
     lines = [
         line.points[:, :2]
         for found in assignments
         for line in (*found.truth, *(line for line in found.predictions if sure(line) >= least))
+        if len(line.points)
     ]
-    points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
-    (x_min, y_min), (x_max, y_max) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
-    return x_min - 1, y_min - 1, x_max + 1, y_max + 1
+    low, high = (np.array([[*getattr(line, end)(axis=0)] for line in lines]) for end in ("min", "max"))
+    if region is not None:
+        bounds = check_region(region, forward or "x")
+        if not lines or len(region) == 4 or ((low <= bounds[2:]) & (high >= bounds[:2])).all(axis=1).any():
+            return View(forward or "x", bounds, 1.0, least)
+    around, margin = True, 1.0
+    if lines:
+        low, high = low.min(axis=0), high.max(axis=0)
+        around = is_around_origin(low, high)
+        margin = 1.0 if around else 0.05 * float((high - low).max()) or 1.0
+    if around:
+        points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
+        low, high = points.min(axis=0), points.max(axis=0)
+    x_min, y_min, x_max, y_max = (float(value) for value in (*(low - margin), *(high + margin)))
+    return View(forward or ("x" if around else "y"), (x_min, y_min, x_max, y_max), 1.0, least, around)
 
 
-def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) -> list[Artist]:
+def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
     """Return the entries of the legend: classes by colour, then symbols in grey."""
     none = np.empty((0, 2))
     both = [panel for panel in panels if panel.truth and panel.predictions]
@@ -252,14 +275,14 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], least: float) ->
         ("truth", truth_line(none, GREY, 3) if any(panel.truth for panel in panels) else None),
         ("missed truth", truth_line(none, GREY, 3, alone=True) if missed else None),
         (
-            f"prediction (confidence{f' from {least:g}' if least else ''})",
+            f"prediction (confidence{f' from {view.confidence:g}' if view.confidence else ''})",
             prediction_line(none, GREY) if any(panel.predictions for panel in panels) else None,
         ),
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
         *link_handles([(panel.assignment, panel.predictions, panel.truth) for panel in panels]),
-        ("ego", car),
+        ("ego", car if view.ego else None),
         (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]
     there: list[Artist] = []

@@ -36,6 +36,7 @@ class View(NamedTuple):
     region: tuple[float, float, float, float]  # metres: x_min, y_min, x_max, y_max
     width: float  # inches, of a panel
     confidence: float = 0.0  # predictions with a lower confidence are not drawn
+    ego: bool = True  # whether the lines are around the ego, which is drawn
 
     @property
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -130,14 +131,11 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
             axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
     if panel.marks and panel.detail:
         _mark_unmatched(axes, view, panel, place)
-    draw_links(
-        *(axes, found, view.drawn, place),
-        predictions=panel.predictions,
-        truth=panel.truth,
-        confidence=view.confidence,
-    )
-    car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
-    axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
+    sides = {"predictions": panel.predictions, "truth": panel.truth}
+    draw_links(axes, found, view.drawn, place, **sides, confidence=view.confidence)
+    if view.ego:
+        car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
+        axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
     if panel.predictions and panel.detail:
         _write(axes, view, panel)
 
@@ -152,18 +150,21 @@ def _dress(axes: Axes, view: View, panel: Panel, *, left: bool, bottom: bool) ->
     longest = max(abs(across[1] - across[0]), up[1] - up[0])
     tick = round_step(longest / (7 if panel.detail else 5))
     for axis, (low, high) in ((axes.xaxis, sorted(across)), (axes.yaxis, up)):
+        if not view.ego:
+            axis.set_major_formatter("{x:.9g}")  # with all digits, without a common offset
         axis.set_ticks([tick * k for k in range(int(np.ceil(low / tick)), int(high // tick) + 1)])
-    side = "y to the left (m)" if view.forward == "x" else "x to the right (m)"
+    words: dict[str, Any] = {"fontsize": look().small, "color": INK}
+    side = "y to the left" if view.forward == "x" else "x to the right"
     if bottom:
-        axes.set_xlabel(side if panel.detail else f"{side[0]} (m)", fontsize=look().small, color=INK, labelpad=1)
+        axes.set_xlabel(f"{side if panel.detail and view.ego else side[0]} (m)", **words, labelpad=1)
     if left:
-        axes.set_ylabel(f"{view.forward} forward (m)", fontsize=look().small, color=INK, labelpad=0)
+        axes.set_ylabel(f"{view.forward}{' forward' * view.ego} (m)", **words, labelpad=0)
     axes.tick_params(labelleft=left, labelbottom=bottom)
     above = value_lines(panel.values, view.width)
     if above:
         offset: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "linespacing": 1.25}
-        look_of: dict[str, Any] = {"fontsize": look().small, "color": INK, "ha": "center", "va": "bottom"}
-        axes.annotate("\n".join(above), (0.5, 1), xycoords="axes fraction", annotation_clip=False, **offset, **look_of)
+        offset |= words | {"ha": "center", "va": "bottom"}
+        axes.annotate("\n".join(above), (0.5, 1), xycoords="axes fraction", annotation_clip=False, **offset)
     if panel.name:
         name = shortened(panel.name, view.width, look().normal)
         pad = 3 + (1.45 * len(above) + 0.2 * bool(above)) * look().small
@@ -316,5 +317,4 @@ def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
 
 def _drawn(view: View, panel: Panel) -> list[Instance]:
     """Return the predictions that are drawn."""
-    there = panel.assignment.predictions if panel.predictions else []
-    return [line for line in there if sure(line) >= view.confidence]
+    return [line for line in panel.assignment.predictions if panel.predictions and sure(line) >= view.confidence]

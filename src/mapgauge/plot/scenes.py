@@ -10,15 +10,15 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mapgauge.arguments import check_confidence, check_forward, check_whole
+from mapgauge.arguments import check_confidence, check_whole
 from mapgauge.display.colours import COLOURS, colours_of
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.instance import Instance
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.cropping import Region, check_region
-from mapgauge.plot.birdseye import LEFT, LINE, extent_of, legend_of, new_sheet, width_in
+from mapgauge.geometry.cropping import Region
+from mapgauge.plot.birdseye import LEFT, LINE, legend_of, new_sheet, view_of, width_in
 from mapgauge.plot.canvas import GivenAxes, given
-from mapgauge.plot.panel import Paint, Panel, View, draw_panel
+from mapgauge.plot.panel import Paint, Panel, draw_panel
 from mapgauge.plot.style import GREY, INK, Style, look, shortened, styled
 from mapgauge.results.assignment import Assignment
 from mapgauge.results.results import Results
@@ -59,7 +59,7 @@ def scene(
         scene: Name of the scene.
         count: Largest number of frames. If the scene has more, they are evenly spread over it.
         region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres. The length
-            lies forward. None shows everything.
+            lies forward. None shows everything, and so does a region around the ego without lines.
         title: Title above the figure.
         names: Names of the methods.
         forward: The axis of the data that points forward. If None, the axis that the data know, otherwise x.
@@ -78,8 +78,7 @@ def scene(
     tokens = [methods[0].tokens[frames[k]] for k in chosen]
     drawn = [[_assignment(method, token) for token in tokens] for method in methods]
     flat = [found for row in drawn for found in row]
-    forward = check_forward(forward) or flat[0].forward or "x"
-    shown = extent_of(flat, least) if region is None else check_region(region, forward)
+    view = view_of(flat, least, region, forward)
     colours = colours_of(line.class_name for found in flat for line in (*found.truth, *found.predictions))
     columns = -(-len(chosen) // -(-len(chosen) // COLUMNS))  # the rows have the same length if possible
     panels, places = [], []
@@ -93,9 +92,8 @@ def scene(
             sides = {"truth": matched or bool(found.truth), "predictions": matched or bool(found.predictions)}
             panels.append(Panel(name, found, **sides, marks=matched, values={}, paint=paint, detail=False))
             places.append((k // columns * len(methods) + m, k % columns))
-    view = View(forward, shown, 1.0, least)
     if ax is None:
-        handles = legend_of(panels, {} if tracked else colours, least)
+        handles = legend_of(panels, {} if tracked else colours, view)
         handles += [_note("colour: track")] if tracked else []
         margin = LEFT + (LINE if len(methods) > 1 else 0)
         sheet, view = new_sheet(panels, places, view, handles, title, narrowest=NARROWEST, margin=margin)

@@ -26,7 +26,7 @@ from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.report.causes import cause_columns, described_causes, has_causes, is_first, with_causes
 from mapgauge.report.columns import column_keys, frame_numbers
-from mapgauge.report.drawings import drawings, has_shares, of_drawn
+from mapgauge.report.drawings import drawings, has_shares, is_map, of_drawn
 from mapgauge.report.pack import Arrays, pack
 from mapgauge.report.selection import choose
 from mapgauge.report.strips import StripData, strip_data, worst_scenes
@@ -122,11 +122,12 @@ def _explorer(
             progress(next(steps), len(drawn) * len(methods))
 
     arrays: Arrays = {}
+    world = bool(drawn) and is_map(first)
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
         columns = {f"value.{key}": column for key, column in table.items()}
         if drawn:
             some = of_drawn(method, drawn)
-            columns |= drawings(some, advance) | (cause_columns(some) if caused else {})
+            columns |= drawings(some, advance, centred=world) | (cause_columns(some) if caused else {})
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     strips = strip_data(methods, drawn)
     directory, data = pack(arrays | strips.arrays)
@@ -146,11 +147,13 @@ def _explorer(
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
         "linkStates": STATES if first.protocol.link_cost is not None else [],
-        "region": first.protocol.region,
+        "region": None if world else first.protocol.region,
+        "ego": not world,
         "arrays": directory,
         **strips.meta,
     }
-    about = " ".join(filter(None, [_about_drawings(methods, drawn), strips.about]))
+    moved = "The data are in world coordinates. Each frame is drawn around its centre, without an ego." if world else ""
+    about = " ".join(filter(None, [_about_drawings(methods, drawn), moved, strips.about]))
     return _Explorer(meta, data, strips, about)
 
 

@@ -104,7 +104,7 @@ function background() {
     const [width, height] = uprightSize(meta.region);
     nodes.push(svgElement("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
   }
-  nodes.push(svgElement("path", { class: "ego", d: "M0 -2.2L1 1.6L0 0.9L-1 1.6Z" }, svgElement("title", {}, "the ego, heading forward")));
+  if (meta.ego) nodes.push(svgElement("path", { class: "ego", d: "M0 -2.2L1 1.6L0 0.9L-1 1.6Z" }, svgElement("title", {}, "the ego, heading forward")));
   return nodes;
 }
 

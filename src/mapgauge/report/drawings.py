@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.checks.extent import extent_of
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.report.pack import Arrays, steps
@@ -28,10 +29,19 @@ def of_drawn(results: Results, frames: list[int]) -> Results:
     return replace(some, sides=Unsorted((data[0].at(places), data[1].at(places))))
 
 
-def drawings(results: Results, advance: Callable[[], None]) -> Arrays:
+def is_map(results: Results) -> bool:
+    """Whether the truth is in world coordinates instead of around the ego. False if the results lack their data."""
+    extent = None if results.unsorted is None else extent_of(results.unsorted[1])
+    return extent is not None and extent.is_world
+
+
+def drawings(results: Results, advance: Callable[[], None], *, centred: bool = False) -> Arrays:
     """Return the geometry of all frames of one method as columns. The results must have their data.
 
-    ``advance`` is called after each frame.
+    Args:
+        results: The results of the method.
+        advance: Called after each frame.
+        centred: Whether every frame is moved so that its centre is the origin, as for a map.
     """
     if results.data is None:
         return {}
@@ -41,7 +51,7 @@ def drawings(results: Results, advance: Callable[[], None]) -> Arrays:
     for start in range(0, len(y), BLOCK):
         block = slice(start, min(start + BLOCK, len(y)))
         for one in match_frames(x.between(block), y.between(block), protocol, cutoff, results.scores.known(block)):
-            found.append(one)
+            found.append(_around_centre(one) if centred else one)
             advance()
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
@@ -50,6 +60,19 @@ def drawings(results: Results, advance: Callable[[], None]) -> Arrays:
     arrays |= {f"matches.{key}": column for key, column in _match_columns(found, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(found).items()}
     return arrays | {"scale": _scale(results)}
+
+
+def _around_centre(frame: Assignment) -> Assignment:
+    """Return a frame with its centre at the origin, and with y upwards unless an axis points forward."""
+    lines = [line.points for line in frame.truth or frame.predictions if len(line.points)]
+    if not lines:
+        return frame
+    points = np.concatenate(lines)
+    centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
+    truth, predictions = (
+        [line._replace(points=line.points - centre) for line in side] for side in (frame.truth, frame.predictions)
+    )
+    return replace(frame, truth=truth, predictions=predictions, forward=frame.forward or "y")
 
 
 def _x_forward(points: Points, forward: Forward | None) -> Points:

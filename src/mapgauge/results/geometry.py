@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from mapgauge.errors import InvalidInput
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._options import ReadOptions
 from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.io._writing import refuse_few_points
 from mapgauge.io.dataset import RowGroups
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.scoring.prepare import check_sides
@@ -43,8 +43,7 @@ def geometry_arrays(sides: Sides, tokens: Sequence[str], kind: Geometry) -> dict
 def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
     """Return only what assignments and figures need."""
     polylines = frames.polylines
-    if (np.diff(polylines.offsets) < 2).any():
-        raise InvalidInput(f"{frames.name or 'frames'}: polylines with fewer than 2 points cannot be saved as geometry")
+    refuse_few_points(frames, frames.name or "frames")
     if kind == "rounded":
         # Written as float64: the bytes that are zero after rounding compress to almost nothing.
         polylines = Polylines(polylines.coords.astype(np.float32).astype(np.float64), polylines.offsets)

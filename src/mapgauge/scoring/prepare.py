@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from mapgauge.arguments import check_confidence, check_not_mean
-from mapgauge.checks import check
+from mapgauge.checks import findings_in
+from mapgauge.checks.context import Context
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
@@ -103,7 +104,8 @@ def findings_of(
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
-    found = check(predictions, truth, region=protocol.region, classes=lines)
+    context = Context.of(predictions, truth, protocol.region, lines, protocol)
+    found = findings_in(context, [*predictions.findings, *truth.findings])
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}

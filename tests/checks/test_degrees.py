@@ -1,0 +1,102 @@
+"""Longitude and latitude are found by the values, wherever the map is; lines in metres are not taken for them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.checks.world import codes, none, one, placed
+from tests.shared_data import DATA, needs_data
+
+import mapgauge as mg
+from mapgauge.checks.degrees import is_geographic
+
+METRE = 9e-6  # degrees of latitude
+PLACES = {
+    "Singapore": (103.78, 1.29),
+    "Greenwich": (0.0, 51.48),
+    "Accra": (-0.19, 5.56),
+    "Sao Tome": (6.73, 0.33),
+    "Sydney": (151.2, -33.87),
+}
+
+
+def one_line(points: list[list[float]]) -> mg.MapFrames:
+    return mg.MapFrames.of({"a": {"divider": [points]}})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_degrees_on_both_sides_are_the_only_error(predictions: mg.MapFrames, truth: mg.MapFrames, place: str) -> None:
+    there = placed(truth, METRE, PLACES[place])
+    for side in (placed(predictions, METRE, PLACES[place]), there.with_confidence(1)):
+        finding = one("coordinates-world", side, there, region=(60, 30))
+        assert finding.level == "error"
+        assert finding.message.startswith("both sides: the coordinates look like longitude and latitude")
+        assert not {"region-left", "region-not-covered", "axes-turned"} & codes(side, there, region=(60, 30))
+
+
+def test_the_remedy_names_the_zone(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    sides = (placed(side, METRE, PLACES["Sydney"]) for side in (predictions, truth))
+    finding = one("coordinates-world", *sides)
+    assert finding.for_shell().endswith("with ogr2ogr -t_srs EPSG:32756 OUT IN")
+    assert "data.to_crs(data.estimate_utm_crs())" in str(finding)
+
+
+def test_crossings_alone_and_streets_of_kilometres_are_found(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    for factor, classes in ((METRE, ["ped_crossing"]), (100 * METRE, None)):
+        sides = (placed(side, factor, PLACES["Accra"]) for side in (predictions, truth))
+        assert one("coordinates-world", *sides, classes=classes).level == "error"
+
+
+def test_a_drive_in_two_cities_is_found(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    def far(side: mg.MapFrames) -> mg.MapFrames:
+        first = np.repeat(side.frame % 2 == 0, np.diff(side.polylines.offsets))[:, None]
+        shift = np.where(first, PLACES["Singapore"], (-71.05, 42.36))
+        return replace(side, polylines=mg.Polylines(METRE * side.polylines.coords + shift, side.polylines.offsets))
+
+    assert one("coordinates-world", far(predictions), far(truth)).level == "error"
+
+
+def test_one_line_on_each_side_is_found(truth: mg.MapFrames) -> None:
+    street = one_line([[11.57, 48.13], [11.5704, 48.1302]])
+    assert one("coordinates-world", street.with_confidence(1), street).level == "error"
+
+
+def test_one_short_line_in_metres_is_not_taken_for_degrees(predictions: mg.MapFrames) -> None:
+    sliver = one_line([[29.99, 12.0], [30.0, 12.0]])  # what a crop leaves of a line
+    near = replace(predictions.at([0]), tokens=("a",))
+    assert none("coordinates-world", near, sliver)
+    assert not is_geographic(sliver)
+
+
+@pytest.mark.parametrize("factor", [1e-5, 1e-3, 1.0])
+def test_small_scenes_around_the_ego_are_not_taken_for_degrees(
+    predictions: mg.MapFrames, truth: mg.MapFrames, factor: float
+) -> None:
+    assert none("coordinates-world", placed(predictions, factor), placed(truth, factor))
+
+
+def test_short_lines_all_around_the_ego_are_not_taken_for_degrees(
+    rng: np.random.Generator, truth: mg.MapFrames
+) -> None:
+    starts = rng.uniform(-30, 30, (50, 1, 2))
+    lines = {token: {"divider": list(starts + rng.normal(0, 0.01, (50, 20, 2)))} for token in truth.tokens}
+    untrained = mg.MapFrames.of(lines).with_confidence(0.5)
+    assert none("coordinates-world", untrained, truth)
+
+
+def test_a_streamed_evaluation_finds_degrees(predictions: mg.MapFrames, truth: mg.MapFrames, tmp_path: Path) -> None:
+    for name, side in (("x.parquet", predictions), ("y.parquet", truth)):
+        mg.write(placed(side, METRE, PLACES["Greenwich"]), tmp_path / name)
+    findings = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet", metrics=["pld"]).findings
+    assert [finding.code for finding in findings if finding.level == "error"] == ["coordinates-world"]
+
+
+@needs_data("own_map")
+@pytest.mark.parametrize(("name", "geographic"), [("map_wgs84", True), ("map_metres", False)])
+def test_a_map_is_told_by_its_values(name: str, geographic: bool) -> None:
+    features = json.loads((DATA / "own_map" / f"{name}.geojson").read_text())["features"]
+    drawn = [one["geometry"] for one in features if one["geometry"]]
+    lines = [shape["coordinates"] for shape in drawn if shape["type"] == "LineString"]
+    assert is_geographic(mg.MapFrames.of({"map": {"divider": lines}})) is geographic
