@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.files.outputs import OUTPUTS
 from mapgauge.kernels import turns
 from mapgauge.kernels.watching import WATCH
 
@@ -73,6 +74,7 @@ def _run() -> int | str | None:
     except Exception as error:
         code = _unexpected(error)
     finally:
+        OUTPUTS.declare()
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
 

@@ -51,6 +51,12 @@ def options_of(path: Path) -> Mapping[str, Any]:
     return options
 
 
+def tracks_of(path: Path) -> Path | None:
+    """Return the file with the tracks of a file. It is beside that file, because options have no slashes."""
+    tracks = options_of(path).get("tracks")
+    return None if tracks is None else Path(path).with_name(tracks)
+
+
 def _exists(text: str) -> bool:
     try:
         return Path(text).exists()

@@ -12,7 +12,7 @@ from mapgauge.cli.documents import write_csv
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.output import inform, say, warn
 from mapgauge.cli.parsing import file_names
-from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
+from mapgauge.cli.results_files import check_one_protocol, each_results, load_all, named_by
 from mapgauge.cli.summary import columns_of
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
@@ -76,7 +76,7 @@ def paper(
     check_figure(output / next(iter(FIGURES)))
     methods = load_all(results)
     check_one_protocol(names, methods)
-    check_targets([output / file for file in FILES], results, new_folder=output)
+    check_targets([output / file for file in FILES], [*results, *named_by(methods)], new_folder=output)
     own_folder(output, MARK, FILES, "mapgauge paper")
 
     from mapgauge import compare

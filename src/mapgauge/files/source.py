@@ -12,6 +12,7 @@ from mapgauge.files.compression import GZIP, ZSTD, TooLarge, decompressed
 from mapgauge.files.json_documents import parse_json
 from mapgauge.files.kinds import kind_of
 from mapgauge.files.limits import RAISE, max_bytes, most_bytes
+from mapgauge.files.outputs import OUTPUTS
 from mapgauge.files.pickle_tree import PickleTree, or_none, read_tree
 from mapgauge.files.pickles import unpickle
 
@@ -57,6 +58,7 @@ class Content:
             raise
         except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
             raise self.error(f"cannot be read: {_reason(error)}") from error
+        OUTPUTS.check_input(self.path)
         if not status.st_size:
             raise self.error("the file is empty")
         limit = max_bytes()
