@@ -9,6 +9,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
 from mapgauge.cli.documents import write_csv
+from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.output import inform, say, warn
 from mapgauge.cli.parsing import file_names
@@ -86,15 +87,18 @@ def paper(
     drawn = _figures(methods, names, style)
     line = provenance(methods, names, comparison, seed)
     texts = _tables(methods, names, comparison, line) | {PROVENANCE: f"{line}\n"}
+    outputs = Attempts()
     for file in FILES:
-        if file in drawn:
-            figures.save(drawn[file], output / file)
-        elif file in texts:
-            save(output / file, texts[file].encode())
-        else:
-            (output / file).unlink(missing_ok=True)  # of an earlier run with other results
+        with outputs.attempt():
+            if file in drawn:
+                figures.save(drawn[file], output / file)
+            elif file in texts:
+                save(output / file, texts[file].encode())
+            else:
+                (output / file).unlink(missing_ok=True)  # of an earlier run with other results
     for note in comparison.notes:
         warn(note)
+    outputs.end()
     if not quiet:
         for file, about in (TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}).items():
             if file in texts or file in drawn:

@@ -1,7 +1,7 @@
 """The files that the running command writes. No file that it reads may be one of them.
 
 The command line declares its outputs before it reads anything. Each file that is opened afterwards is compared with
-them, so no command has to list what it reads. Programs in Python declare nothing, and may write the file that they read.
+them, so no command has to list what it reads. Programs in Python declare nothing, and may write a file that they read.
 """
 
 import contextlib
