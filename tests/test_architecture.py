@@ -196,7 +196,8 @@ def test_kernels_work_where_nothing_can_be_written() -> None:
     code = (
         "from numba.core import caching; caching.CacheImpl._locator_classes = [];"
         "import numpy as np; from mapgauge.kernels.lines import square_between;"
-        "print(square_between(np.eye(2), 0, 1))"
+        "print(square_between(np.eye(2), 0, 1), square_between(np.eye(2, dtype=np.float32), 0, 1))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "2.0"
+    assert run.stdout.strip() == "2.0 2.0"
+    assert run.stderr.count("no folder can be written). They are compiled again in every run. Set the environment") == 1
