@@ -297,7 +297,7 @@ def test_tables_that_do_not_fit_together_are_refused(
         ({"scenes": []}, "scenes must be one or more names, got none"),
         ({"tokens": ["scene-0103-1", "lost"]}, r"1 of 2 tokens not found \(lost\)"),
         ({"tokens": [1]}, "tokens must be one or more names, got 1"),
-        ({"tokens": "nofile.txt"}, "nofile.txt: tokens cannot be read: No such file"),
+        ({"tokens": "nofile.txt"}, "nofile.txt: no such file"),
         (
             {"rules": "maptrv2"},
             r"unknown rules 'maptrv2' for nuscenes \(maptrv2 is for argoverse2\), expected one of streammapnet",

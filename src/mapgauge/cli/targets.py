@@ -9,8 +9,9 @@ from pathlib import Path
 
 from mapgauge.cli.inputs import tracks_of
 from mapgauge.cli.parsing import refuse
-from mapgauge.errors import MapgaugeError
+from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.files.outputs import OUTPUTS, overwrites
+from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 
 SUFFIX = ".mg"
@@ -18,6 +19,8 @@ PAGES = (".html", ".htm")
 FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _ANOTHER = "Give another name"
+_ELSEWHERE = "Pass another folder, or an empty one, with --output"
+_MOST_OF_MARK = 1 << 16  # bytes
 
 
 def check_targets(
@@ -139,14 +142,16 @@ def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> No
     make_folder(folder)
     try:
         there = {file.name for file in folder.iterdir()}
-        own = set((folder / mark).read_text(encoding="utf-8").split()) if mark in there else set[str]()
+        own = set(Content(folder / mark, _MOST_OF_MARK).data.decode().split()) if mark in there else set[str]()
+    except UnreadableFile as error:
+        raise UnreadableFile(error.message, remedy=_ELSEWHERE) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise MapgaugeError(f"{folder}: cannot be read: {error}") from error
+        raise MapgaugeError(f"{folder}: cannot be read: {error}", remedy=_ELSEWHERE) from error
     foreign = sorted(there - {mark} if not own else (there - own) & set(files))
     if foreign:
         raise MapgaugeError(
             f"{folder}: this folder has files that {writer} did not write ({', '.join(foreign[:3])})",
-            remedy="Pass another folder, or an empty one, with --output",
+            remedy=_ELSEWHERE,
         )
     save(folder / mark, "\n".join(files).encode())
 

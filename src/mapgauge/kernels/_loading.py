@@ -3,10 +3,10 @@
 A cache that is damaged or cannot be written must not stop anything. A kernel that cannot be loaded is discarded and
 compiled again. A kernel that cannot be stored is compiled in every run, which is reported once.
 
-Loading leaves out the parts of numba that only compiling needs. Before it looks for a compiled function on disk, numba imports and registers all that it could compile, and scipy if it
-is installed. This takes as long as importing numba. If a kernel is not on disk, numba catches up before it compiles it.
-This uses methods of numba that are not part of its public interface. For versions of numba on which it was not tested,
-kernels are loaded in the usual way.
+Loading leaves out the parts of numba that only compiling needs. Before it looks for a compiled function on disk, numba
+imports and registers all that it could compile, and scipy if it is installed. This takes as long as importing numba. If
+a kernel is not on disk, numba catches up before it compiles it. This uses methods of numba that are not part of its
+public interface. For versions of numba on which it was not tested, kernels are loaded in the usual way.
 """
 
 import contextlib

@@ -36,7 +36,7 @@ class Watch:
         self.done += 1
 
     def report_unstored(self) -> None:
-        """Report once that compiled kernels cannot be stored. Worker processes leave this to the one that began them."""
+        """Report once that compiled kernels cannot be stored. Worker processes do not report it again."""
         if not self.unstored or self.told:
             return
         from multiprocessing import parent_process
