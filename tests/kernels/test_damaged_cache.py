@@ -17,7 +17,7 @@ from mapgauge.kernels.watching import WATCH
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Kernel]:
     """Make a kernel as a new process does, with its cache in an empty folder."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    return lambda: jit(sospa.normalise.__wrapped__)  # type: ignore[attr-defined, no-any-return]
+    return lambda: jit(sospa.normalise.__wrapped__)  # type: ignore[attr-defined]
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
