@@ -41,6 +41,15 @@ def test_a_full_disk_behind_stdout_is_an_error(world: Path, command: str) -> Non
     assert done.stderr == "mapgauge: stdout: cannot be written: No space left on device\n"
 
 
+@FULL
+def test_a_report_is_written_if_the_tables_cannot_be_printed(world: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = shell(world, f"mapgauge evaluate good.json truth.geojson --json --report {page} > /dev/full")
+    full = "mapgauge: stdout: cannot be written: No space left on device"
+    assert (done.returncode, done.stderr.splitlines()) == (1, [full, f"mapgauge: report in {page}"])
+    assert page.read_text(encoding="utf-8").endswith("</html>\n")
+
+
 @POSIX
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_do_not_matter(world: Path, tmp_path: Path, streams: str) -> None:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.shared_data import PARITY
 
 import mapgauge as mg
+from mapgauge.files.outputs import OUTPUTS
+from mapgauge.files.writing import save
 
 COPIED = ("good.json", "poor.json", "truth.geojson", "good.mg", "poor.mg")
 
@@ -21,6 +24,8 @@ def place(world: Path, tmp_path: Path) -> Path:
     folder.mkdir()
     for name in COPIED:
         shutil.copy(world / name, folder)
+    for name in ("pos_predictions_good.pkl", "tmp_gts_demo_60x30.pkl", "demo_gt_tracks.pkl"):
+        shutil.copy(PARITY / name, folder)
     (folder / "scenes.json").write_text('{"scene-0000-0": "a"}')
     (folder / "tokens.txt").write_text("scene-0000-0\n")
     (folder / "sub").mkdir()
@@ -50,6 +55,9 @@ ONTO_INPUT = [
     "evaluate good.json truth.geojson -o {here}/good.json",
     "evaluate good.json truth.geojson --report truth.geojson",
     "evaluate good.json truth.geojson --scenes scenes.json -o scenes.json",
+    "evaluate pos_predictions_good.pkl tmp_gts_demo_60x30.pkl,tracks=demo_gt_tracks.pkl -o demo_gt_tracks.pkl",
+    "convert tmp_gts_demo_60x30.pkl,tracks=demo_gt_tracks.pkl demo_gt_tracks.pkl --to streammapnet-truth",
+    "track xs/part.parquet --scenes truth.geojson -o aside.parquet",
     "evaluate xs ys -o xs/part.parquet",
     "evaluate xs ys -o xs/more.parquet",
     "evaluate xs ys -o aside.parquet",
@@ -85,14 +93,38 @@ def test_an_output_onto_an_input_is_refused_before_the_work(call: Run, place: Pa
     assert contents(place) == before
 
 
-def test_a_report_does_not_overwrite_the_files_that_results_name(call: Run, place: Path) -> None:
-    assert call("evaluate", "good.json", "truth.geojson", "-o", "r.mg", cwd=place).returncode == 0
-    (place / "page.html").symlink_to("truth.geojson")
+def test_no_command_overwrites_the_files_that_results_name(call: Run, place: Path) -> None:
+    sides = ("pos_predictions_good.pkl", "tmp_gts_demo_60x30.pkl,tracks=demo_gt_tracks.pkl")
+    assert call("evaluate", *sides, "-o", "r.mg", cwd=place).returncode == 0
+    (place / "page.html").symlink_to("tmp_gts_demo_60x30.pkl")
+    os.link(place / "demo_gt_tracks.pkl", place / "figure.svg")
+    (place / "runs").mkdir()
+    (place / "runs" / "table.csv").symlink_to("../pos_predictions_good.pkl")
     before = contents(place)
-    done = call("report", "r.mg", "-o", "page.html", cwd=place)
-    assert done.returncode == 1
-    assert "would overwrite an input" in done.stderr
-    assert contents(place) == before
+    for command in (
+        "report r.mg -o page.html",
+        "confidence r.mg --thresholds tmp_gts_demo_60x30.pkl",
+        "plot parts r.mg -o figure.svg",
+        "show r.mg -o figure.svg",
+        "paper r.mg -o runs",
+    ):
+        done = call(*command.split(), cwd=place)
+        assert (done.returncode, done.stdout) == (1, ""), command
+        assert "would overwrite an input" in done.stderr
+        assert contents(place) == before
+
+
+def test_a_file_that_is_read_is_an_input_without_being_listed(place: Path) -> None:
+    file, output = place / "truth.geojson", place / "link.geojson"
+    OUTPUTS.declare([output])
+    try:
+        with pytest.raises(mg.MapgaugeError, match=r"link\.geojson: would overwrite an input"):
+            mg.read(file)
+        with pytest.raises(mg.MapgaugeError, match="would overwrite an input"):  # also if the error was handled
+            save(output, b"{}")
+    finally:
+        OUTPUTS.declare()
+    mg.write(mg.read(file), file)  # in Python this is allowed
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """``mapgauge truth`` on the command line."""
 
+import errno
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from tests.truth.nuscenes_city import MINI
 
 import mapgauge as mg
 from mapgauge.cli import main
+from mapgauge.files import writing
 from mapgauge.truth import build
 from mapgauge.truth.datasets import Scene
 from mapgauge.truth.rules import RULES
@@ -85,6 +87,28 @@ def test_ctrl_c_keeps_finished_scenes_and_says_so(call: Call, tmp_path: Path, mo
     assert [path.name for path in tmp_path.iterdir()] == ["truth.parquet"]
 
 
+def test_a_file_that_cannot_be_written_keeps_finished_scenes_and_says_so(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = writing._write
+
+    def fail(part: Path, *arguments: Any) -> None:
+        if part.parent == tmp_path:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(part, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "_write", fail)
+        done = call("--split", "mini-val", "-o", "truth.parquet")
+    assert done.returncode == 1
+    assert "32 frames" in done.stdout
+    assert done.stderr.splitlines() == [
+        "mapgauge: finished scenes are kept in truth.parquet.parts; run the same command again to continue",
+        "mapgauge: truth.parquet: cannot be written: No space left on device",
+    ]
+    assert call("--split", "mini-val", "-o", "truth.parquet").returncode == 0
+
+
 def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
     (tmp_path / "truth.parquet.parts").mkdir()
     (tmp_path / "truth.parquet.parts" / "settings.json").write_text("{}")
@@ -122,7 +146,7 @@ def test_errors_of_usage_come_before_the_work(
         (["-o", "nowhere/t.parquet"], "the folder nowhere does not exist"),
         (["-o", ""], "expected the name of a file, found a folder"),
         (["-o", "t.parquet"], "Pass --split mini-val"),
-        (["-o", "t.parquet", "--tokens", "none.txt"], "none.txt: tokens cannot be read"),
+        (["-o", "t.parquet", "--tokens", "none.txt"], "none.txt: no such file"),
     ],
 )
 def test_errors_of_the_input_are_one_line(call: Call, tmp_path: Path, arguments: list[object], message: str) -> None:

@@ -223,7 +223,7 @@ def test_a_missing_table_is_named(root: Path, table: str) -> None:
 @pytest.mark.parametrize("text", ["", "[", "{}", '[{"token": 1}]', "[1]", "\xff"])
 def test_a_broken_table_is_named(root: Path, table: str, text: str) -> None:
     (root / MINI / f"{table}.json").write_text(text, "latin-1")
-    with pytest.raises(UnreadableFile, match=rf"{table}.json: (not valid JSON|not a table of nuScenes)"):
+    with pytest.raises(UnreadableFile, match=rf"{table}.json: (not valid JSON|not a table|the file is empty)"):
         cut(root)
 
 
@@ -272,7 +272,7 @@ def test_a_missing_map_is_named_with_where_it_comes_from(root: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"node": []}', '{"node": [{"token": "a", "x": "b"}]}', "{"])
 def test_a_broken_map_is_named(root: Path, text: str) -> None:
     (root / MAP).write_text(text)
-    with pytest.raises(UnreadableFile, match=rf"{PLACE}.json: not (valid JSON|a map expansion of nuScenes)"):
+    with pytest.raises(UnreadableFile, match=rf"{PLACE}.json: (not valid JSON|not a map|the file is empty)"):
         cut(root)
 
 
@@ -341,7 +341,7 @@ def test_tables_that_do_not_fit_together_are_refused(
         ({"scenes": []}, "scenes must be one or more names, got none"),
         ({"tokens": ["scene-0103-1", "lost"]}, r"1 of 2 tokens not found \(lost\)"),
         ({"tokens": [1]}, "tokens must be one or more names, got 1"),
-        ({"tokens": "nofile.txt"}, "nofile.txt: tokens cannot be read: No such file"),
+        ({"tokens": "nofile.txt"}, "nofile.txt: no such file"),
         (
             {"rules": "maptrv2"},
             r"unknown rules 'maptrv2' for nuscenes \(maptrv2 is for argoverse2\), expected one of streammapnet",

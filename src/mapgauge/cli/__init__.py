@@ -5,7 +5,6 @@ that ``--help`` and completion stay fast.
 """
 
 import atexit
-import errno
 import gc
 import io
 import os
@@ -16,19 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mapgauge.cli.failures import FAILED, fail, fail_with
 from mapgauge.errors import MapgaugeError
+from mapgauge.files.outputs import OUTPUTS
 from mapgauge.kernels import turns
 from mapgauge.kernels.watching import WATCH
 
-FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
-
-# Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
-_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main() -> None:
@@ -60,19 +57,16 @@ def _run() -> int | str | None:
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()
-    except MapgaugeError as error:
-        _fail(error.for_shell())
-    except MemoryError:
-        _fail("out of memory. Use fewer workers, or convert the files to Parquet, which is read in chunks")
+    except (MapgaugeError, MemoryError, BrokenPipeError) as error:
+        fail_with(error)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except BrokenPipeError:
-        _drop_output()  # the reader of a pipe, such as `head`, has ended: there is nothing to say
     except OSError as error:
         code = _of_system(error)
     except Exception as error:
         code = _unexpected(error)
     finally:
+        OUTPUTS.declare()
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
 
@@ -116,40 +110,11 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
 
 
-def _fail(text: str) -> None:
-    """Print one line on stderr, after everything on stdout."""
-    from mapgauge.cli.words import printable
-
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _drop_output()
-    with suppress(OSError):  # if stderr is full or its reader has ended, the exit code is all that can be said
-        print(f"mapgauge: {printable(text)}", file=sys.stderr, flush=True)  # noqa: T201
-
-
-def _drop_output() -> None:
-    """Discard what is left for stdout. Otherwise Python fails again when it flushes stdout at exit."""
-    try:
-        number = sys.stdout.fileno()
-    except (OSError, ValueError):  # a stream in memory
-        return
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, number)
-    os.close(null)
-
-
 def _of_system(error: OSError) -> int:
     """Report an error of the operating system: a full disk, a name that is too long, a missing permission."""
     if error.errno is None:
         return _unexpected(error)
-    if error.filename is None and error.errno in _WRITING:
-        _drop_output()
-        _fail(f"stdout: cannot be written: {error.strerror}")
-    elif isinstance(error.filename, str | bytes):
-        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
-    else:
-        _fail(f"{error.strerror}")
+    fail_with(error)
     return FAILED
 
 
@@ -169,9 +134,9 @@ def _unexpected(error: Exception) -> int:
         with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError:
-        _fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep the command and its input")
+        fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep the command and its input")
         return UNEXPECTED
-    _fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {path}")
+    fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {path}")
     return UNEXPECTED
 
 

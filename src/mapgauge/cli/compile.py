@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import typer
+
 from mapgauge.cli import options as o
-from mapgauge.cli.output import inform, is_quiet, say, width_of
+from mapgauge.cli.output import inform, is_quiet, say, warn, width_of
 from mapgauge.cli.parsing import listed, refuse
 from mapgauge.kernels.watching import WATCH
 
@@ -39,6 +41,8 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     for one in missing:  # those that the processes did not compile
         signatures.compile_kernel(one)
     say(f"{len(missing)} kernels compiled in {time.monotonic() - begun:.0f} s, {_size_of(folder)} in {folder}")
+    if WATCH.unstored:
+        raise typer.Exit(1)
     later = [name for name in wanted if name not in known]
     if later:
         inform(f"compiled on first use: {', '.join(later)}")
@@ -67,8 +71,11 @@ def is_compiling() -> bool:
 
 
 def show_compiling() -> None:
-    """Show a line on stderr while kernels are compiled, if stderr is a terminal and without --quiet."""
-    WATCH.show, WATCH.clear = _show, _clear
+    """Show a line on stderr while kernels are compiled, if stderr is a terminal and without --quiet.
+
+    If they cannot be stored, a line says so in any case.
+    """
+    WATCH.show, WATCH.clear, WATCH.tell = _show, _clear, warn
 
 
 def _visible() -> bool:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json
+from mapgauge.cli.documents import Form, form_of, write_csv, write_json
+from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.methods import evaluate_methods, load_with_data, results_or_sides
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of
@@ -119,6 +120,36 @@ def confidence(
                 progress=advance,
             )
         warn_of(found[called].findings)
+    outputs = Attempts()
+    with outputs.attempt():
+        _print(form, found)
+    if thresholds is not None:
+        with outputs.attempt():
+            found[names[0]].save_thresholds(thresholds)
+            inform(f"thresholds in {thresholds}")
+    if figure is not None:
+        from mapgauge import plot
+
+        with outputs.attempt():
+            plot.save(plot.confidence(list(found.values()), names=names), figure)
+            inform(f"figure in {figure}")
+    outputs.end()
+    of_results = [finding for method in methods for finding in method.findings]
+    exit_on(fail_on, [*of_results, *(finding for one in found.values() for finding in one.findings)])
+
+
+def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:
+    if not 0 <= hit < 1:
+        refuse("--hit", f"must be at least 0 and less than 1, got {hit}")
+    if not 0 < level < 1:
+        refuse("--level", f"must be between 0 and 1, got {level}")
+    for option, value, least in (("--bins", bins, 1), ("--samples", samples, 1), ("--seed", seed, 0)):
+        if value < least:
+            refuse(option, f"must be at least {least}, got {value}")
+
+
+def _print(form: Form, found: "dict[str, Confidence]") -> None:
+    """Print all methods in the form that was asked for."""
     if form == "json":
         documents = [one.to_dict() | {"name": called} for called, one in found.items()]
         write_json(documents[0] if len(documents) == 1 else documents)
@@ -134,26 +165,6 @@ def confidence(
     else:
         for k, (called, one) in enumerate(found.items()):
             _show(called if len(found) > 1 else "", one, gap=k > 0)
-    if thresholds is not None:
-        found[names[0]].save_thresholds(thresholds)
-        inform(f"thresholds in {thresholds}")
-    if figure is not None:
-        from mapgauge import plot
-
-        plot.save(plot.confidence(list(found.values()), names=names), figure)
-        inform(f"figure in {figure}")
-    of_results = [finding for method in methods for finding in method.findings]
-    exit_on(fail_on, [*of_results, *(finding for one in found.values() for finding in one.findings)])
-
-
-def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:
-    if not 0 <= hit < 1:
-        refuse("--hit", f"must be at least 0 and less than 1, got {hit}")
-    if not 0 < level < 1:
-        refuse("--level", f"must be between 0 and 1, got {level}")
-    for option, value, least in (("--bins", bins, 1), ("--samples", samples, 1), ("--seed", seed, 0)):
-        if value < least:
-            refuse(option, f"must be at least {least}, got {value}")
 
 
 def _show(called: str, found: "Confidence", *, gap: bool) -> None:

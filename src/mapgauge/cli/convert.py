@@ -112,12 +112,8 @@ def convert(
         check_targets([], [*sources, scenes], folders=[Path(target) / UNFINISHED])
     reading.check(*sources)
     scene_of = None if scenes is None else read_scenes(scenes)
-    if folder:
-        done = _convert_all(sources, target, reading, scene_of, workers)
-    else:
-        frames = _with_scenes(reading.predictions(sources[0]), scene_of)
-        write(frames, target, to, **given)
-        done = [_written(frames)]
+    frames = None if folder else _with_scenes(reading.predictions(sources[0]), scene_of)
+    done = _convert_all(sources, target, reading, scene_of, workers) if frames is None else [_written(frames)]
     for source, written in zip(sources, done, strict=True):
         if quiet:
             warn_of(written.findings)
@@ -129,6 +125,8 @@ def convert(
             "this data set has no scenes, so its files overlap and must be read at the same time. "
             "Pass --scenes to sort it by scene, which needs less reading"
         )
+    if frames is not None:
+        write(frames, target, to, **given)
     inform(f"written to {target}")
     exit_on(fail_on, [finding for written in done for finding in written.findings])
 

@@ -12,6 +12,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
+from mapgauge.cli.failures import Attempts
 from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, refuse, settings_of, valid
 from mapgauge.cli.protocol_table import show_protocols
@@ -184,6 +185,8 @@ def evaluate(
     lines: list[list[str]] = []
     first_run = False  # then the tables do not wait for the kernels of the lines after them
     told: set[Finding] = set()
+    outputs = Attempts()
+    saved: list[Path] = []
     x = None
     for path, (k, settings) in product(predictions, enumerate(protocols)):
         target, folder = targets[len(results)], folders[len(results)]
@@ -213,13 +216,13 @@ def evaluate(
                 found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
-        if silent:
-            warn_of(new)
-        else:
-            show_findings(new)
+        with outputs.attempt():
+            (warn_of if silent else show_findings)(new)
         kept = found if streamed else only_metrics(found, chosen[k])
         if target is not None:
-            kept.save(target, geometry="original" if with_geometry else None)
+            with outputs.attempt():
+                kept.save(target, geometry="original" if with_geometry else None)
+                saved.append(target)
         wrong = any(finding.level == "error" for finding in found.findings)
         in_full = not (silent or brief or wrong)
         if in_full and not first_run:
@@ -228,22 +231,22 @@ def evaluate(
         results.append(kept if page or streamed or last else kept.without_data())
         if page:
             of_pages.append(only_metrics(found, (*chosen[k], PLD_BY_CAUSE.name)))
-    if len(given) == 1:
-        show_results(form, results, names, by_class=by_class)
-    else:
-        show_protocols(form, results, [called for called, _ in runs])
-    if in_full and first_run:
-        sys.stdout.flush()
-        lines.append(in_words(found, workers))
-    tell_each(labels, lines)
+    with outputs.attempt():
+        if len(given) == 1:
+            show_results(form, results, names, by_class=by_class)
+        else:
+            show_protocols(form, results, [called for called, _ in runs])
+        if in_full and first_run:
+            sys.stdout.flush()
+            lines.append(in_words(found, workers))
+        tell_each(labels, lines)
     errors = sum(finding.level == "error" for finding in told)
     if errors and not silent:
         warn(
             f"{errors} of the findings above {'is an error' if errors == 1 else 'are errors'}: do not trust the numbers"
         )
-    for target in targets:
-        if target is not None:
-            inform(f"results in {target}")
+    for target in saved:
+        inform(f"results in {target}")
     for k, written in enumerate(pages):
         if written is not None:
             from mapgauge.report import write_report
@@ -251,7 +254,9 @@ def evaluate(
             mine = of_pages[k :: len(given)]
             if any(one.metrics != mine[0].metrics for one in mine):
                 mine = results[k :: len(given)]
-            with progress("writing the report") as advance:
-                write_report(mine, written, names=names, frames=frames, progress=advance)
-            inform(f"report in {written}")
+            with outputs.attempt():
+                with progress("writing the report") as advance:
+                    write_report(mine, written, names=names, frames=frames, progress=advance)
+                inform(f"report in {written}")
+    outputs.end()
     exit_on(fail_on, told)

@@ -54,6 +54,15 @@ def options_of(path: Path) -> Mapping[str, Any]:
     return options
 
 
+def tracks_of(path: Path) -> Path | None:
+    """Return the file with the tracks of a file. A bare name is a file beside that file."""
+    given = options_of(path).get("tracks")
+    if given is None:
+        return None
+    tracks = Path(given)
+    return tracks if len(tracks.parts) > 1 else path.parent / tracks
+
+
 def _exists(text: str) -> bool:
     try:
         return Path(text).exists()

@@ -9,10 +9,11 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
 from mapgauge.cli.documents import write_csv
+from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.output import inform, say, warn
 from mapgauge.cli.parsing import file_names
-from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
+from mapgauge.cli.results_files import check_one_protocol, each_results, load_all, named_by
 from mapgauge.cli.summary import columns_of
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
@@ -76,7 +77,7 @@ def paper(
     check_figure(output / next(iter(FIGURES)))
     methods = load_all(results)
     check_one_protocol(names, methods)
-    check_targets([output / file for file in FILES], results, new_folder=output)
+    check_targets([output / file for file in FILES], [*results, *named_by(methods)], new_folder=output)
     own_folder(output, MARK, FILES, "mapgauge paper")
 
     from mapgauge import compare
@@ -86,15 +87,18 @@ def paper(
     drawn = _figures(methods, names, style)
     line = provenance(methods, names, comparison, seed)
     texts = _tables(methods, names, comparison, line) | {PROVENANCE: f"{line}\n"}
+    outputs = Attempts()
     for file in FILES:
-        if file in drawn:
-            figures.save(drawn[file], output / file)
-        elif file in texts:
-            save(output / file, texts[file].encode())
-        else:
-            (output / file).unlink(missing_ok=True)  # of an earlier run with other results
+        with outputs.attempt():
+            if file in drawn:
+                figures.save(drawn[file], output / file)
+            elif file in texts:
+                save(output / file, texts[file].encode())
+            else:
+                (output / file).unlink(missing_ok=True)  # of an earlier run with other results
     for note in comparison.notes:
         warn(note)
+    outputs.end()
     if not quiet:
         for file, about in (TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}).items():
             if file in texts or file in drawn:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mapgauge.cli.inputs import options_of
+from mapgauge.cli.inputs import options_of, tracks_of
 from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import Texts, listed, pairs, place, refuse
 from mapgauge.cli.results_files import is_results
@@ -144,9 +144,8 @@ class Reading:
         if asked:  # options of the command are for all files that have them
             able = _options_of_format(path, how["format"])
             special |= {key: value for key, value in asked.items() if key in able}
-        if "tracks" in how:  # a bare name is a file beside this one
-            tracks = Path(how["tracks"])
-            special["tracks"] = tracks if len(tracks.parts) > 1 else path.parent / tracks
+        if (tracks := tracks_of(path)) is not None:
+            special["tracks"] = tracks
         special["workers"] = self.workers
         frames = read(opened or place(path), how["format"], degenerate=how["degenerate"], **special)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions

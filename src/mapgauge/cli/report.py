@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mapgauge.results.results import Results
-    from mapgauge.results.summary import Input
 
 
 def report(
@@ -89,17 +88,9 @@ def report(
     given: Sequence[Path | None] = predictions or [None] * len(results)
     methods = [_with_data(path, reading, x, truth) for path, x in zip(results, given, strict=True)]
     check_one_protocol(names, methods)
-    recorded = [path_or_url(one) for method in methods for read in method.inputs for one in _paths(read, method)]
-    check_targets([output], recorded)
     with progress("writing the report") as advance:
         write_report(methods, output, names=names, frames=frames, title=title, causes=causes, progress=advance)
     inform(f"report in {output}")
-
-
-def _paths(read: "Input", method: "Results") -> list[str]:
-    from mapgauge.results.replay import recorded_paths
-
-    return recorded_paths(read, method.origin)
 
 
 def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> "Results":

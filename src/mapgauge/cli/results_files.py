@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mapgauge.cli.inputs import options_of
-from mapgauge.cli.parsing import place, refuse
-from mapgauge.cli.targets import SUFFIX
+from mapgauge.cli.parsing import path_or_url, place, refuse
+from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 
 if TYPE_CHECKING:
@@ -87,14 +87,26 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
 
 
 def load_all(paths: Sequence[Path]) -> list["Results"]:
-    """Load files of results. For other files, the error says what they are and what to do."""
+    """Load files of results. For other files, the error says what they are and what to do.
+
+    The files that results name are inputs of the command, also if it does not read them.
+    """
     from mapgauge import load_results
     from mapgauge.files.kinds import is_plain_file
 
     for path in paths:
         if is_plain_file(path) and not is_results(path):
             raise UnreadableFile(f"{path}: {_what(path)}, expected results ({SUFFIX})", remedy=_EVALUATE)
-    return [load_results(path) for path in paths]
+    methods = [load_results(path) for path in paths]
+    check_named(named_by(methods))
+    return methods
+
+
+def named_by(methods: Sequence["Results"]) -> list[Path]:
+    """Return the files that results name."""
+    from mapgauge.results.replay import named_files
+
+    return [path_or_url(name) for method in methods for name in named_files(method.inputs, method.origin)]
 
 
 def _what(path: Path) -> str:

@@ -157,12 +157,12 @@ def show(
         values = [_main_values(method.of_frames(scene_frames(method, scene))) for method in methods]
         shared["title"] = scene if title is None else title
         figure = plot.scene(methods, scene, count=PANELS if panels is None else panels, **shared)
-    plot.save(figure, output)
     for called, found in zip(names, values, strict=True):
         say(
             f"{printable(drawn)}, {called}: " + ", ".join(f"{key} {value:.3f}" for key, value in found.items()),
             indent="  ",
         )
+    plot.save(figure, output)
     inform(f"figure in {output}")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 

@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from mapgauge.cli.inputs import tracks_of
 from mapgauge.cli.parsing import refuse
-from mapgauge.errors import MapgaugeError
+from mapgauge.errors import MapgaugeError, UnreadableFile
+from mapgauge.files.outputs import OUTPUTS, overwrites
+from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 
 SUFFIX = ".mg"
@@ -16,6 +19,8 @@ PAGES = (".html", ".htm")
 FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _ANOTHER = "Give another name"
+_ELSEWHERE = "Pass another folder, or an empty one, with --output"
+_MOST_OF_MARK = 1 << 16  # bytes
 
 
 def check_targets(
@@ -27,6 +32,7 @@ def check_targets(
 ) -> None:
     """Refuse outputs that overwrite an input or each other, or that cannot be written.
 
+    A file that the command reads afterwards, and that is none of the given inputs, is compared with the outputs too.
     Files are the same if they are one file on the disk. Links and other spellings of a path are therefore found.
 
     Args:
@@ -37,7 +43,9 @@ def check_targets(
     """
     written = [path for path in outputs if path is not None]
     own = [path for path in folders if path is not None]
-    sources = [path for path in map(_local, inputs) if path is not None]
+    OUTPUTS.declare(written)
+    given = [path for path in inputs if path is not None]
+    sources = [path for path in map(_local, [*given, *map(tracks_of, given)]) if path is not None]
     for k, path in enumerate([*written, *own]):
         for source in sources:
             _check_input(path, source, folder=k >= len(written))
@@ -53,6 +61,13 @@ def check_targets(
         make_folder(new_folder)
     for path in written:
         check_target(path)
+
+
+def check_named(inputs: Iterable[Path]) -> None:
+    """Refuse outputs that overwrite a file that results name."""
+    for source in filter(None, map(_local, inputs)):
+        for path in OUTPUTS.paths:
+            _check_input(path, source, folder=False)
 
 
 def check_target(path: Path) -> None:
@@ -127,14 +142,16 @@ def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> No
     make_folder(folder)
     try:
         there = {file.name for file in folder.iterdir()}
-        own = set((folder / mark).read_text(encoding="utf-8").split()) if mark in there else set[str]()
+        own = set(Content(folder / mark, _MOST_OF_MARK).data.decode().split()) if mark in there else set[str]()
+    except UnreadableFile as error:
+        raise UnreadableFile(error.message, remedy=_ELSEWHERE) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise MapgaugeError(f"{folder}: cannot be read: {error}") from error
+        raise MapgaugeError(f"{folder}: cannot be read: {error}", remedy=_ELSEWHERE) from error
     foreign = sorted(there - {mark} if not own else (there - own) & set(files))
     if foreign:
         raise MapgaugeError(
             f"{folder}: this folder has files that {writer} did not write ({', '.join(foreign[:3])})",
-            remedy="Pass another folder, or an empty one, with --output",
+            remedy=_ELSEWHERE,
         )
     save(folder / mark, "\n".join(files).encode())
 
@@ -212,7 +229,7 @@ def _check_input(path: Path, source: Path, *, folder: bool) -> None:
         folder: Whether the output is a folder. It must not contain the input.
     """
     if _same(path, source):
-        raise MapgaugeError(f"{path}: would overwrite an input of this command", remedy=_ANOTHER)
+        raise overwrites(path)
     real, against = Path(os.path.realpath(path)), Path(os.path.realpath(source))
     if folder and real in against.parents:
         raise MapgaugeError(f"{path}: this folder contains the input {source}", remedy="Give another folder")

@@ -96,10 +96,10 @@ def track(
             progress=advance,
         )
     show_findings(tracked.findings)
-    write(tracked, output)
     ids = [] if tracked.track is None else tracked.track[tracked.track != ""].tolist()
     say(
         f"{predictions} ({frames.format}): {len(tracked)} frames, {len(tracked.polylines)} instances, {len(ids)} with "
         f"ids of {len(set(ids))} tracks"
     )
+    write(tracked, output)
     warn(f"written to {output}")

@@ -11,6 +11,7 @@ from mapgauge.cli.contents import in_words
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_findings, show_table, warn, warn_of
 from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid
 from mapgauge.cli.targets import check_targets
+from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,18 +225,26 @@ def _make(
         with progress("cutting truth") as advance:
             frames = cut(dataroot, parts=parts, progress=advance, **settings)
     except KeyboardInterrupt:
-        if parts.is_dir():
-            warn(f"finished scenes are kept in {parts}; run the same command again to continue")
+        _tell_kept(parts)
         raise
-    write(frames, output, to)
-    shutil.rmtree(parts, ignore_errors=True)
     if quiet:
         warn_of(frames.findings)
     else:
         show_findings(frames.findings)
         say(f"{frames.name}: {in_words(frames)[0]}")
+    try:
+        write(frames, output, to)
+    except MapgaugeError:
+        _tell_kept(parts)
+        raise
+    shutil.rmtree(parts, ignore_errors=True)
     inform(f"written to {output}")
     exit_on(fail_on, frames.findings)
+
+
+def _tell_kept(parts: Path) -> None:
+    if parts.is_dir():
+        warn(f"finished scenes are kept in {parts}; run the same command again to continue")
 
 
 def _check_format(target: Path, to: str | None, more: tuple[str, ...]) -> None:

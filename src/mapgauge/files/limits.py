@@ -1,7 +1,8 @@
-"""The most bytes that a file may give once it is decompressed.
+"""The most bytes that a file may have, and may give once it is decompressed.
 
-A compressed file of a few kilobytes can describe gigabytes. Reading therefore stops at a limit that depends on the size
-of the file. The environment variable ``MAPGAUGE_MAX_BYTES`` replaces the limit.
+A file that is read as a whole must fit into memory. A compressed file of a few kilobytes can describe gigabytes.
+Reading therefore stops at a limit that depends on the size of the file. The environment variable
+``MAPGAUGE_MAX_BYTES`` replaces the limit.
 """
 
 import os
@@ -24,6 +25,14 @@ def most_bytes(size: int) -> int:
     """
     given = max_bytes()
     return min(max(_RATIO * size, _ALWAYS), _MOST) if given is None else given
+
+
+def memory() -> int | None:
+    """Return the bytes of memory of this machine; None if the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return None
 
 
 def max_bytes() -> int | None:

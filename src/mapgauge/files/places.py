@@ -8,6 +8,7 @@ from typing import Any
 from mapgauge.dependencies import fsspec_module, pyarrow_modules
 from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.files.kinds import is_folder, is_plain_file
+from mapgauge.files.outputs import OUTPUTS
 from mapgauge.files.source import Content, check_path
 from mapgauge.files.writing import save
 
@@ -111,6 +112,8 @@ def open_file(path: str) -> Any:
     pa, _ = pyarrow_modules()
     if not is_url(path) and not is_plain_file(path):  # opening a pipe would wait for its writer
         raise UnreadableFile(f"{path}: cannot be opened: not a file, or not there any more")
+    if not is_url(path):
+        OUTPUTS.check_input(path)
     try:
         return fsspec_module().open(path, "rb").open() if is_url(path) else pa.OSFile(path)
     except OSError as error:

@@ -11,7 +11,8 @@ from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.files.compression import GZIP, ZSTD, TooLarge, decompressed
 from mapgauge.files.json_documents import parse_json
 from mapgauge.files.kinds import kind_of
-from mapgauge.files.limits import RAISE, max_bytes, most_bytes
+from mapgauge.files.limits import RAISE, max_bytes, memory, most_bytes
+from mapgauge.files.outputs import OUTPUTS
 from mapgauge.files.pickle_tree import PickleTree, or_none, read_tree
 from mapgauge.files.pickles import unpickle
 
@@ -37,8 +38,13 @@ class Content:
     ``Content`` is also a path: ``read`` accepts it and does not open the file again.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Check that the file exists and is not empty, without opening it."""
+    def __init__(self, path: str | os.PathLike[str], most: int | None = None) -> None:
+        """Check that the file exists and is not empty, without opening it.
+
+        Args:
+            path: The file.
+            most: The most bytes that it may have, for files that mapgauge wrote itself and that are small.
+        """
         check_path(path)
         self.path = Path(path)
         self._compressed = False
@@ -57,11 +63,14 @@ class Content:
             raise
         except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
             raise self.error(f"cannot be read: {_reason(error)}") from error
+        OUTPUTS.check_input(self.path)
         if not status.st_size:
             raise self.error("the file is empty")
         limit = max_bytes()
         if limit is not None and status.st_size > limit:
             raise self.error(f"the file has {status.st_size} bytes, more than {limit}", remedy=RAISE)
+        if most is not None and status.st_size > most:
+            raise self.error(f"the file has {status.st_size} bytes, expected at most {most}")
 
     def __fspath__(self) -> str:
         """Return the path as text."""
@@ -103,6 +112,8 @@ class Content:
                     if file.read(len(unless)) == unless:
                         return unless
                     file.seek(0)
+                if before.st_size > (memory() or before.st_size):
+                    raise self.error(f"the file has {before.st_size} bytes, more than this machine has memory")
                 data = file.readall()
                 after = os.fstat(file.fileno())
         except OSError as error:

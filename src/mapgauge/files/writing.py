@@ -11,6 +11,7 @@ from pathlib import Path
 from mapgauge.dependencies import zstd_module
 from mapgauge.errors import MapgaugeError
 from mapgauge.files.kinds import kind_of
+from mapgauge.files.outputs import OUTPUTS
 
 
 def save(path: Path, data: bytes) -> None:
@@ -19,6 +20,7 @@ def save(path: Path, data: bytes) -> None:
     A symbolic link stays, and its target is written. A device, a pipe and a socket are refused. Several processes and
     threads may write to the same path: readers see the old content or the content of one of the writers.
     """
+    OUTPUTS.check_output(path)
     if path.suffix == ".gz":
         data = gzip.compress(data, compresslevel=6, mtime=0)  # no time stamp: equal data give equal files
     elif path.suffix == ".zst":

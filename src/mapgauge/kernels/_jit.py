@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import event
 from numba.extending import typeof_impl
 
-from mapgauge.kernels._loading import IS_TESTED, load_lean
+from mapgauge.kernels._loading import IS_TESTED, use_cache
 from mapgauge.kernels._stamp import stamp
 from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.watching import WATCH
@@ -67,7 +67,10 @@ class Kernel:
         if types in self.entry.overloads:
             return True
         files = getattr(self.entry._cache, "_cache_file", None)  # None without a folder to write to
-        stored = {} if files is None else files._load_index()
+        try:
+            stored = {} if files is None else files._load_index()
+        except Exception:  # a damaged file, which ``use_cache`` discards
+            return False
         return bool(stored) and self.entry._cache._index_key(types, self.entry.targetctx.codegen()) in stored
 
     def __reduce__(self) -> str:
@@ -97,6 +100,7 @@ class _Listener(event.Listener):
             gc.disable()
             if SHORTCUTS is not None:
                 SHORTCUTS.take()
+            WATCH.report_unstored()
         self.depth += 1
         WATCH.started()
 
@@ -126,8 +130,9 @@ def _cached(decorator: Callable[..., Any], function: Callable[..., Any], options
     try:
         compiled = decorator(**_OPTIONS, **options)(function)
         compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename))
-        load_lean(compiled)
+        use_cache(compiled)
     except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
+        WATCH.unstored = "no folder can be written"
         compiled = decorator(**(_OPTIONS | {"cache": False}), **options)(function)
     return compiled
 

@@ -1,32 +1,55 @@
-"""Loading compiled kernels from disk, without the parts of numba that only compiling needs.
+"""Loading compiled kernels from disk, and storing them there.
 
-Before it looks for a compiled function on disk, numba imports and registers all that it could compile, and scipy if it
-is installed. This takes as long as importing numba. Here it is left out. If a kernel is not on disk, numba catches up
-before it compiles it.
+A cache that is damaged or cannot be written must not stop anything. A kernel that cannot be loaded is discarded and
+compiled again. A kernel that cannot be stored is compiled in every run, which is reported once.
 
-This uses methods of numba that are not part of its public interface. For versions of numba on which it was not tested,
-kernels are loaded in the usual way.
+Loading leaves out the parts of numba that only compiling needs. Before it looks for a compiled function on disk, numba
+imports and registers all that it could compile, and scipy if it is installed. This takes as long as importing numba. If
+a kernel is not on disk, numba catches up before it compiles it. This uses methods of numba that are not part of its
+public interface. For versions of numba on which it was not tested, kernels are loaded in the usual way.
 """
 
+import contextlib
 from typing import Any
 
 import numba
+
+from mapgauge.kernels.watching import WATCH
 
 # From the oldest to the newest version of numba on which this, ``_inner.py`` and ``_shortcuts.py`` were tested.
 IS_TESTED = (0, 61) <= numba.version_info.short <= (0, 68)
 
 
-def load_lean(compiled: Any) -> None:
-    """Make a compiled function load from disk without the rest of numba."""
-    if not IS_TESTED:
-        return
-    from numba.core.runtime.nrt import rtsys  # other versions may not have it
-
+def use_cache(compiled: Any) -> None:
+    """Make a compiled function use its cache on disk as far as that works."""
     cache = compiled._cache
+    load, save = _lean_load(cache) if IS_TESTED else cache.load_overload, cache.save_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
+        try:
+            return load(signature, target)
+        except Exception:  # damaged files raise errors of every kind
+            with contextlib.suppress(OSError):  # a kernel that is compiled is not stored either, which is reported
+                cache.flush()
+            return None
+
+    def save_overload(signature: Any, data: Any) -> None:
+        try:
+            save(signature, data)
+        except Exception as error:
+            WATCH.unstored = f"{cache.cache_path}: {getattr(error, 'strerror', None) or error}"
+            WATCH.report_unstored()
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
+
+
+def _lean_load(cache: Any) -> Any:
+    """Return a function that loads from disk without the rest of numba."""
+    from numba.core.runtime.nrt import rtsys  # other versions may not have it
+
+    def load(signature: Any, target: Any) -> Any:
         rtsys.initialize(target)  # memory of arrays
         with cache._guard_against_spurious_io_errors():
             return cache._load_overload(signature, target)
 
-    cache.load_overload = load_overload
+    return load

@@ -176,6 +176,8 @@ def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
         missing = signatures.missing_for(works)
     except (AttributeError, ImportError, OSError, TypeError, ValueError):  # other kernels, or a cache of another kind
         return 0
+    if missing and signatures.folder() is None:  # nothing can be handed over
+        return 0
     missing = [one for one in missing if one.kernel not in _AHEAD.finished]
     if len(missing) > 1:
         _AHEAD.add(missing, count)

@@ -16,6 +16,7 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
+from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.content_hash import hash_text
 from mapgauge.frames.findings import Finding
@@ -33,6 +34,7 @@ _FINDINGS = "findings.json"
 _DELETE = "Delete it and resume the evaluation"
 RESTART = "Start again in another folder"
 _SHARD = 1000  # chunks per subfolder
+_MOST = 1 << 28  # bytes of a JSON file
 
 
 class About(msgspec.Struct, frozen=True):
@@ -120,11 +122,7 @@ class Folder:
         """Inputs and settings of the evaluation."""
         file = self.path / _ABOUT
         try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise UnreadableFile(f"{file}: cannot be read: {error.strerror or error}") from error
-        try:
-            return decode_json(data, About)
+            return decode_json(Content(file, _MOST).data, About)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UnreadableFile(f"{file}: not the description of an evaluation: {error}") from error
 
@@ -150,8 +148,10 @@ class Folder:
     def _noted(self, name: str, kind: Any) -> Any:
         file = self.path / name
         try:
-            return decode_json(file.read_bytes(), kind) if file.is_file() else None
-        except (OSError, msgspec.MsgspecError) as error:
+            return decode_json(Content(file, _MOST).data, kind) if os.path.lexists(file) else None
+        except UnreadableFile as error:
+            raise UnreadableFile(error.message, remedy=_DELETE) from error
+        except msgspec.MsgspecError as error:
             raise UnreadableFile(f"{file}: cannot be read: {error}", remedy=_DELETE) from error
 
     def note_failures(self, failures: dict[int, str]) -> None:
@@ -197,12 +197,14 @@ class Folder:
         """Read a finished chunk."""
         file = self._file(index)
         try:
-            arrays, text = read_archive(file.read_bytes())
+            arrays, text = read_archive(Content(file).data)
             header = decode_json(text, _Header)
             scores = Scores.of_arrays(arrays, self.about.metrics)
             columns = tuple(int(column, 16) for column in header.columns)
             hashes = None if header.hashes is None else (int(header.hashes[0], 16), int(header.hashes[1], 16))
             counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
+        except UnreadableFile as error:
+            raise UnreadableFile(error.message, remedy=_DELETE) from error
         except (ValueError, *BROKEN) as error:
             raise UnreadableFile(f"{file}: broken: {error}", remedy=_DELETE) from error
         return Partial(

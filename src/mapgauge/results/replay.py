@@ -67,6 +67,16 @@ def _places(path: str, origin: Path | None) -> list[str]:
     return list(dict.fromkeys([path, os.fspath(origin.parent / path)]))
 
 
+def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
+    """Return all files that results name: those of both sides, and those with their tracks."""
+    found = [path for recorded in inputs for path in recorded_paths(recorded, origin)]
+    for recorded in inputs:
+        options = recorded.history[0].arguments.get("options") if recorded.history else None
+        tracks = options.get("tracks") if isinstance(options, dict) else None
+        found += [tracks] if isinstance(tracks, str) else []
+    return [path for path in found if "\0" not in path]
+
+
 def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None, name: str) -> MapFrames:
     if not recorded.hash:
         raise InvalidInput(f"{name}: the {side} cannot be checked, because the results have no hash of them")

@@ -1,5 +1,6 @@
 """Reads JSON files by a schema."""
 
+import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ from mapgauge.decoding import decode_json
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.json_documents import refuse_doubled_keys
+from mapgauge.files.source import Content
 
 T = TypeVar("T")
 
@@ -25,12 +27,9 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
         FileNotFoundError: The file is missing. Only the caller can say where to get it.
         UnreadableFile: The file cannot be read, is not JSON, does not follow the schema, or has a key twice.
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
+    if not os.path.lexists(path):
+        raise FileNotFoundError(path)
+    data = Content(path).data
     with gc_paused():
         try:
             content = decode_json(data, schema)

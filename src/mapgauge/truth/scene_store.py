@@ -12,12 +12,14 @@ import msgspec
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
+from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import read
 from mapgauge.io.parquet import write
 
 _SETTINGS = "settings.json"
+_MOST = 1 << 28  # its bytes
 _RESTART = Remedy(
     "Use the same settings as before, or pass restart=True to cut all scenes again",
     "Use the same options as before, or pass --restart to cut all scenes again",
@@ -61,14 +63,12 @@ class SceneStore:
     def _compare(self, wanted: Mapping[str, Any]) -> None:
         path = self.folder / _SETTINGS
         try:
-            found = decode_json(path.read_bytes(), dict[str, Any])
+            found = decode_json(Content(path, _MOST).data, dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UnreadableFile(
                 f"{path}: not the settings of finished scenes: {error}",
                 remedy=Remedy("Pass restart=True to cut all scenes again", "Pass --restart to cut all scenes again"),
             ) from error
-        except OSError as error:
-            raise self._error(error) from error
         other = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
         if other:
             differs = [f"{name} was {_short(found.get(name))}, is {_short(wanted.get(name))}" for name in other]

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.files.source import Content
 from mapgauge.truth.datasets import EXAMPLES
 
 EveryCounts: TypeAlias = Literal["scene", "all"]  # what ``every`` counts through: each scene, or all of them
@@ -97,9 +98,7 @@ def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[
     if isinstance(tokens, str | os.PathLike):
         path = Path(tokens)
         try:
-            lines = path.read_text("utf-8").splitlines()
-        except OSError as error:
-            raise UnreadableFile(f"{path}: tokens cannot be read: {error.strerror or error}") from error
+            lines = Content(path).data.decode("utf-8").splitlines()
         except UnicodeDecodeError as error:
             raise UnreadableFile(f"{path}: expected text with one token per line: {error}") from error
         tokens = [line.strip() for line in lines if line.strip()]

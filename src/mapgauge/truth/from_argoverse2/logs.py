@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import require
 from mapgauge.errors import UnreadableFile
+from mapgauge.files.places import open_file
 from mapgauge.geometry.poses import motions
 
 POSES = "city_SE3_egovehicle.feather"
@@ -41,7 +42,8 @@ def read_poses(log: Path) -> Poses:
             f"{path}: no such file. It contains the poses of the log", remedy="Download it with the sensor data set"
         )
     try:
-        table = feather.read_table(path)
+        with open_file(str(path)) as stream:
+            table = feather.read_table(stream)
     except (require("pyarrow", "", "truth").ArrowException, OSError) as error:
         raise UnreadableFile(f"{path}: not a feather file: {error}") from error
     return _poses(table, path)

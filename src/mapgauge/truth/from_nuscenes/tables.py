@@ -7,6 +7,7 @@ takes more time and memory.
 """
 
 import mmap
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from mapgauge.decoding import decoder_of
 from mapgauge.errors import UnreadableFile
 from mapgauge.files.garbage import gc_paused
 from mapgauge.files.json_documents import keys_are_unique
+from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.datasets import EXAMPLES
 from mapgauge.truth.json_files import read_json
@@ -90,14 +92,12 @@ def find_records(
         wanted: Allowed values of the first group of the pattern; None allows all.
         complete: Whether the records found are complete. If not, the whole table is decoded.
     """
+    if not os.path.lexists(path):
+        raise _missing(path)
     try:
-        with path.open("rb") as file:
+        with Content(path).path.open("rb") as file:  # nothing but a plain file is opened
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # matches refer to it, so it is not closed here
         found = _search(data, record, re.compile(pattern), wanted)
-    except ValueError:  # an empty file cannot be mapped
-        found = None
-    except FileNotFoundError as error:
-        raise _missing(path) from error
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
     return found if found is not None and complete(found) else read_table(path, record)
