@@ -51,6 +51,13 @@ def options_of(path: Path) -> Mapping[str, Any]:
     return options
 
 
+def check_unnamed(*paths: Path) -> None:
+    """Refuse the option ``name`` in a command that does not print the names of its files."""
+    for path in paths:
+        if "name" in options_of(path):
+            refuse(f"{path},name", "has no effect in this command, which compares no files")
+
+
 def _exists(text: str) -> bool:
     try:
         return Path(text).exists()
