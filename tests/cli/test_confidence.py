@@ -51,7 +51,7 @@ def test_json_and_csv(call: Run) -> None:
         (["good.mg", "--hit", "1"], 2, "must be at least 0 and less than 1"),
         (["good.mg", "--bins", "0"], 2, "must be at least 1"),
         (["good.mg", "--level", "1"], 2, "must be between 0 and 1"),
-        (["good.mg", "--spacing", "1"], 2, "cannot be given with results"),
+        (["good.mg", "--spacing", "1"], 2, "--spacing: has no effect on results"),
         (["truth.geojson", "truth.geojson"], 1, "no confidences"),
         (["good.mg", "--thresholds", "good.mg"], 1, "would overwrite an input"),
     ],

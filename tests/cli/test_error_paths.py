@@ -29,18 +29,22 @@ def test_a_folder_of_the_demo_with_a_damaged_list_is_refused(tmp_path: Path) -> 
         own_folder(tmp_path, ".mark", ["a.json"], "the demo")
 
 
+@pytest.mark.parametrize(
+    ("finished", "said"),
+    [(("2 of 3 chunks are finished",), "interrupted: 2 of 3 chunks are finished"), ((), "interrupted")],
+)
 def test_an_interrupted_streamed_evaluation_says_what_is_finished(
-    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: tuple[str, ...], said: str
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt("2 of 3 chunks are finished")
+        raise KeyboardInterrupt(*finished)
 
     frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     for name in ("x", "y"):
         mg.write(frames, tmp_path / f"{name}.parquet")
     monkeypatch.setattr(mg, "evaluate", interrupted)
     done = call("evaluate", "x.parquet", "y.parquet", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (130, "mapgauge: interrupted: 2 of 3 chunks are finished\n")
+    assert (done.returncode, done.stderr) == (130, f"mapgauge: {said}\n")
 
 
 def test_scenes_from_a_damaged_data_set_are_refused(call: Run, tmp_path: Path) -> None:

@@ -72,7 +72,10 @@ def saved(folder: Path, tokens: str, **confidences: tuple[float, ...]) -> tuple[
     """Save results with one scene per token, and return their files."""
     truth = mg.MapFrames.of({token: {"divider": [[[0, 0], [9, 0]]]} for token in tokens})
     for name, confidence in confidences.items():
-        results = mg.evaluate(truth.with_confidence(confidence), truth, scenes={token: token for token in tokens})
+        settings = mg.protocol("paper-60x30", classes=["divider"])
+        results = mg.evaluate(
+            truth.with_confidence(confidence), truth, settings, scenes={token: token for token in tokens}
+        )
         results.save(folder / f"{name}.mg")
     return tuple(str(folder / f"{name}.mg") for name in confidences)
 
@@ -153,6 +156,30 @@ def test_a_condition_that_cannot_be_checked_is_an_error(call: Run, condition: st
     assert said.startswith(f"mapgauge: {message}")
 
 
+@pytest.mark.parametrize("files", [("turned.mg", "good.mg"), ("good.mg", "turned.mg"), ("turned.mg",)])
+def test_a_gate_with_an_error_among_the_findings_cannot_be_checked(
+    call: Run, world: Path, tmp_path: Path, files: tuple[str, ...]
+) -> None:
+    shutil.copy(world / "good.mg", tmp_path)
+    mg.evaluate(mg.read(world / "good.json").rotate(90), world / "truth.geojson").save(tmp_path / "turned.mg")
+    done = call("compare", *files, "--samples", "20", "--fail-if", "pld > 0.999", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    first, *_, last = done.stderr.splitlines()
+    assert first.startswith(f"error: {'turned: ' if len(files) > 1 else ''}the predictions are turned by 90 degrees")
+    assert "mapgauge: 1 of the findings above is an error: do not trust the numbers" in done.stderr
+    assert last.startswith("mapgauge: gate: could not be checked: there are errors among the findings of turned. ")
+    document = json.loads(done.stdout)
+    assert "gate" not in document
+    assert document["notes"][0] == "error: there are errors among the findings of turned: do not trust the numbers"
+
+
+def test_frames_that_were_ignored_on_request_do_not_stop_a_gate(call: Run, world: Path, tmp_path: Path) -> None:
+    mg.write(mg.read(world / "truth.geojson").at(range(15)), tmp_path / "truth.geojson")
+    command = ("evaluate", world / "good.json", "truth.geojson", "--ignore-unknown", "-q", "-o", "a.mg")
+    assert call(*command, "--fail-on", "error", cwd=tmp_path).returncode == 0
+    assert call("compare", "a.mg", "--fail-if", "pld > 0.999", cwd=tmp_path).returncode == 0
+
+
 def test_the_json_has_every_check(call: Run, world: Path) -> None:
     conditions = ("--fail-if", "pld > +0.005", "--fail-if", "pld/divider/false > 0.9")
     done = call("compare", "good.mg", "poor.mg", "--samples", "20", "--json", *conditions)
@@ -190,6 +217,7 @@ def test_the_pipeline_of_the_page_runs(call: Run, world: Path, tmp_path: Path) -
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S)
     commands = re.findall(r"- run: mapgauge (.+)", block)
     assert len(commands) == 2
+    assert "--fail-on error" in commands[0]
     shutil.copy(world / "truth.geojson", tmp_path)
     shutil.copy(world / "good.mg", tmp_path / "baseline.mg")
     for predictions, status in (("good.json", 0), ("poor.json", 3)):

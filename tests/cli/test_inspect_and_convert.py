@@ -96,6 +96,20 @@ def test_inspect_of_results_prints_their_tables(call: Run) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no fifos here")
+def test_inspect_goes_on_after_a_file_that_it_cannot_read(call: Run, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("no map")
+    done = call("inspect", tmp_path / "a.txt", "good.json", tmp_path / "none.json", "good.mg")
+    assert done.returncode == 1
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()[:2]] == [
+        str(tmp_path / "a.txt"),
+        str(tmp_path / "none.json"),
+    ]
+    assert done.stderr.splitlines()[2:] == ["mapgauge: 2 of 4 files could not be read"]
+    assert "good.json (streammapnet" in done.stdout
+    assert "good.mg (results of mapgauge" in done.stdout
+    assert len(json.loads(call("inspect", tmp_path / "a.txt", "good.json", "--json").stdout)) == 1
+
+
 def test_inspect_does_not_wait_for_the_writer_of_a_pipe(call: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     done = call("inspect", "pipe.json", cwd=tmp_path)

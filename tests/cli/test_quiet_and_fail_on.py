@@ -74,6 +74,12 @@ def test_a_level_means_all_that_are_as_serious(call: Run, world: Path, tmp_path:
     assert missing["examples"] == list(predictions.tokens[10:])  # all of them
 
 
+@pytest.mark.parametrize("certain", [("good.json", "--certain"), ("good.json,certain",)])
+def test_who_asks_for_equal_confidences_is_not_warned_of_them(call: Run, certain: tuple[str, ...]) -> None:
+    done = call("evaluate", certain[0], "truth.geojson", *certain[1:], "--metrics", "pld", "--json")
+    assert (done.returncode, "confidences" in done.stderr) == (0, False)
+
+
 def test_commands_that_print_findings_have_fail_on() -> None:
     assert all("--fail-on" in options_of(name) for name in ("evaluate", "sweep", "show", "inspect", "convert"))
     with_quiet = ("evaluate", "compare", "sweep", "show", "plot", "report", "paper", "convert")
@@ -127,6 +133,23 @@ def test_the_bar_shows_rate_time_left_and_which_of_how_many(monkeypatch: pytest.
     with progress("evaluating A") as advance:
         assert advance is None
     set_quiet(False)
+
+
+def test_without_a_terminal_there_is_a_line_every_half_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with progress("evaluating A") as advance:
+        assert advance is not None
+        for done in range(0, 101, 10):
+            advance(done, 100)
+            now[0] += 10.0
+    assert capsys.readouterr().err.splitlines() == [
+        "mapgauge: evaluating A: 30/100 frames, 1/s, 1:10 left",
+        "mapgauge: evaluating A: 60/100 frames, 1/s, 0:40 left",
+        "mapgauge: evaluating A: 90/100 frames, 1/s, 0:10 left",
+    ]
 
 
 def test_a_sweep_counts_the_frames_of_all_settings(world: Path) -> None:

@@ -2,12 +2,15 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
+from mapgauge.frames.findings import Finding
+from mapgauge.results.results import Results
 
 TURNED = ("--rotate", "-90", "--rename", "lane_divider=divider", "--metrics", "pld,ap_chamfer")
 
@@ -77,6 +80,34 @@ def test_a_folder_stands_for_the_results_in_it(call: Run, world: Path, tmp_path:
     assert f"{tmp_path}: no results (.mg) in this folder" in empty.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare a.mg b.mg --csv",
+        "plot parts a.mg b.mg -o x.svg",
+        "paper a.mg b.mg -o out --samples 20",
+        "report a.mg b.mg -o x.html",
+        "why a.mg b.mg",
+        "show a.mg b.mg -o x.svg",
+        "confidence a.mg b.mg --samples 20",
+    ],
+)
+def test_errors_among_the_findings_are_said_whenever_results_are_used(
+    call: Run, world: Path, tmp_path: Path, command: str
+) -> None:
+    found = mg.load_results(world / "good.mg")
+    wrong = Finding("error", "axes-turned", "the predictions are turned")
+    found = Results(replace(found.summary, findings=(wrong,)), found.rows)
+    for name in ("a.mg", "b.mg"):
+        found.save(tmp_path / name)
+    done = call(*command.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("error: a, b: the predictions are turned\n") == 1
+    assert "mapgauge: 1 of the findings above is an error: do not trust the numbers\n" in done.stderr
+    if command.startswith("paper"):
+        assert "errors among the findings of a, b: do not trust" in (tmp_path / "out" / "table.tex").read_text()
+
+
 def test_a_folder_with_results_of_several_protocols_is_refused_by_name(call: Run, world: Path, tmp_path: Path) -> None:
     shutil.copy(world / "good.mg", tmp_path)
     shutil.copy(world / "poor.mg", tmp_path)
@@ -85,7 +116,9 @@ def test_a_folder_with_results_of_several_protocols_is_refused_by_name(call: Run
         done = call(command[0], tmp_path, *command[1:])
         assert done.returncode == 1
         assert "the results come from 2 protocols" in done.stderr
-        assert "paper-60x30: good, poor; maptr: other. Name the files of one protocol" in done.stderr
+        assert "paper-60x30: good, poor; maptr: other. The first two differ in " in done.stderr
+        assert "; cutoffs: 1.5 and none; " in done.stderr
+        assert done.stderr.endswith(". Name the files of one protocol\n")
 
 
 def test_work_folders_in_a_folder_are_results_too(call: Run, world: Path, tmp_path: Path) -> None:
@@ -105,8 +138,8 @@ def test_work_folders_in_a_folder_are_results_too(call: Run, world: Path, tmp_pa
         (("nothing.mg",), 1, "nothing.mg: no such file"),
         (("good.mg", "nothing.mg"), 1, "nothing.mg: no such file"),
         (("good.mg", "truth.geojson"), 2, "not both. good.mg is results, truth.geojson is not"),
-        (("good.mg", "--cutoff", "1"), 2, "cannot be given with results"),
-        (("good.mg", "--rotate", "90"), 2, "cannot be given with results"),
+        (("good.mg", "--cutoff", "1"), 2, "--cutoff: has no effect on results"),
+        (("good.mg", "--rotate", "90"), 2, "--rotate: has no effect on results"),
         (("good.mg", "--frame", "nowhere"), 1, "good.mg: no frame 'nowhere'"),
     ],
 )

@@ -11,6 +11,16 @@ import mapgauge as mg
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
+def test_show_accepts_the_beginning_of_a_token_and_its_ends(call: Run, tmp_path: Path) -> None:
+    for files in (("good.mg",), ("good.json", "truth.geojson")):
+        for frame in ("scene-0001-4", "scene-0001…4", "scene-0...01-4"):
+            assert call("show", *files, "--frame", frame, "-o", tmp_path / "x.svg").stdout.startswith("scene-0001-4, ")
+        done = call("show", *files, "--frame", "scene-0001", "-o", tmp_path / "x.svg")
+        assert done.returncode == 1
+        assert "'scene-0001' fits 10 frames: scene-0001-0, scene-0001-1, " in done.stderr
+        assert done.stderr.endswith("and 5 more. Give more letters of the token\n")
+
+
 @pytest.mark.parametrize(("rank", "suffix", "place"), [("best", "png", -1), ("median", "pdf", 10)])
 def test_a_frame_is_drawn_by_its_rank(
     call: Run, world: Path, tmp_path: Path, rank: str, suffix: str, place: int

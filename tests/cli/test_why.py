@@ -42,6 +42,12 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert "Chamfer-AP" in fixed
 
 
+def test_a_cause_is_accepted_as_the_table_prints_it(call: Run) -> None:
+    done = call("why", "good.mg", "--cause", "under confident", "--worst", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == call("why", "good.mg", "--cause", "under_confident", "--worst", "2").stdout
+
+
 def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
     assert "m off (median)" in text
@@ -129,10 +135,12 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
     ("arguments", "message"),
     [
         (["good.json", "truth.geojson", "--cause", "bad"], "must be one of localisation"),
-        (["good.json", "truth.geojson", "--worst", "0"], "must be at least 1"),
+        (["good.json", "truth.geojson", "--cause", "missed", "--worst", "0"], "must be at least 1"),
+        (["good.json", "truth.geojson", "--worst", "3"], "--worst: has no effect without --cause NAME"),
+        (["good.mg", "--csv", "--cause", "missed"], "--cause: has no effect with --csv"),
         (["good.json"], "give predictions and truth, or results"),
         (["good.json", "truth.geojson", "--protocol", "maptr"], "has no cutoff"),
-        (["good.mg", "--crop"], "cannot be given with results"),
+        (["good.mg", "--crop"], "--crop: has no effect on results"),
     ],
 )
 def test_wrong_usage_is_refused(call: Run, arguments: list[str], message: str) -> None:

@@ -171,9 +171,15 @@ def test_frames_sort_by_any_of_their_columns() -> None:
     ("action", "words"),
     [
         (lambda: mg.compare([]), ["no results to compare"]),
-        (lambda: mg.compare([results(), other("paper-100x50")]), ["0 and 1", "different settings", "paper-100x50"]),
-        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and 2", "metrics"]),
-        (lambda: mg.compare([results(), results().of_frames([0])]), ["0 and 1 differ in 1 frames", "same truth"]),
+        (
+            lambda: mg.compare([results(), other("paper-100x50")]),
+            ["settings", "30 and paper-100x50; region: 60.0, 30.0 and 100.0"],
+        ),
+        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and method 2", "_frechet and pld. "]),
+        (
+            lambda: mg.compare([results(), results().of_frames([0])]),
+            ["method 1 differ in 1 frames", "same truth"],
+        ),
         (lambda: mg.compare([results(), results()], names=["a"]), ["names must be 2 different strings"]),
         (lambda: mg.compare([results(), results()], names=["a", "a"]), ["names must be 2 different strings"]),
         (lambda: mg.compare([results()], samples=0), ["samples must be at least 1", "0"]),

@@ -148,7 +148,7 @@ def test_changed_input_is_refused(world: World, sides: tuple[Path, Path], tmp_pa
 
 def test_other_settings_are_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
     mg.evaluate(*sides, work=tmp_path / "work")
-    with pytest.raises(mg.InvalidInput, match="begun with other settings"):
+    with pytest.raises(mg.InvalidInput, match=r"begun with other settings\. cutoffs: 1\.5 and 1\.0\. Use the same"):
         mg.evaluate(*sides, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
 
 

@@ -63,7 +63,9 @@ def test_parts_add_up_and_rows_have_all_values(still: mg.Consistency) -> None:
             assert sum(row[key] for key in PARTS) == pytest.approx(row["flicker"])
             assert 0 <= row["low"] <= row["flicker"] <= row["high"] <= 1
     assert [row["flicker"] for row in still.rows if row["lag"] == 10] == [None] * 4
-    assert {finding.code for finding in still.findings} == {"lags-without-transitions"}
+    assert {finding.code for finding in still.findings} == {"lags-without-transitions", "scenes-few"}
+    (few,) = (finding for finding in still.findings if finding.code == "scenes-few")
+    assert str(few) == "warning: 4 scenes are too few to tell methods apart. Evaluate at least 5"
 
 
 def test_two_lines_by_hand() -> None:
@@ -114,7 +116,10 @@ def test_a_missing_frame_counts_as_one_without_output() -> None:
     predictions, truth = demo_world(20, predictions=20)
     lacking = predictions.at([k for k in range(20) if k != 4])
     found = mg.consistency(lacking, poses=truth, lags=[1])
-    assert [finding.code for finding in found.findings if finding.level == "warning"] == ["frames-without-output"]
+    assert [finding.code for finding in found.findings if finding.level == "warning"] == [
+        "frames-without-output",
+        "scenes-few",
+    ]
     worst = found.worst(2)
     assert {row["flicker"] for row in worst} == {1.0}
     assert {(row["earlier"], row["missed"], row["false"]) for row in worst} == {

@@ -16,6 +16,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.metrics.pld import PLD
 from mapgauge.results.comparison import LEVEL, SAMPLES
+from mapgauge.results.intervals import FEWEST, too_few
 from mapgauge.results.results import Results
 from mapgauge.scoring.threads import Progress
 
@@ -170,6 +171,8 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
     if units.halves is None:
         text = f"there is only one {units.kind}, so nothing is judged on another half, and there are no intervals"
         yield Finding("warning", "halves-none", text)
+    elif few := too_few(units.count, units.kind):
+        yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
     equal = [name for name, found in classes.items() if found.predictions > 1 and len(found.levels.threshold) == 2]
     if equal:
         text = f"all confidences of {_listed(equal)} are equal, so no threshold separates predictions"

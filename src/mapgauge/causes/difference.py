@@ -3,12 +3,12 @@
 import numpy as np
 
 from mapgauge.causes.anatomy import sums_by_cause
-from mapgauge.errors import InvalidInput
 from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, normalised_costs
 from mapgauge.results.bootstrap import draw, mean_over_classes
 from mapgauge.results.comparison import LEVEL, SAMPLES, draws_of, sorted_by_token, units_by_class
 from mapgauge.results.intervals import Difference, difference
 from mapgauge.results.results import Results
+from mapgauge.results.settings import check_comparable
 from mapgauge.typing import Floats, Indices
 
 
@@ -38,11 +38,7 @@ def compare_causes(
     +0.400 [+0.400, +0.400]
     (None, 0.0)
     """
-    if first.protocol != second.protocol or set(first.tokens) != set(second.tokens):
-        raise InvalidInput(
-            "the results come from different settings or frames and cannot be compared",
-            remedy="Evaluate both with the same protocol and truth",
-        )
+    check_comparable([first, second], ("the first results", "the second"), metrics=False)
     methods = [sorted_by_token(method) for method in (first, second)]
     drawn = draw(methods, samples, seed)
     unit_of_frame = drawn.unit_of_frame

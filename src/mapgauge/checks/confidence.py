@@ -72,6 +72,8 @@ def telling_apart(context: Context) -> Iterator[Finding]:
             "confidence-zero",
             "For PLD this means no predictions. AP has a single threshold, at which all predictions count",
         )
+    elif any(step.name == "with_confidence" for step in context.predictions.history or ()):
+        return  # as asked for
     else:
         code, effect = (
             "confidence-equal",

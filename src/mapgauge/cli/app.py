@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from mapgauge.cli.compile import show_compiling
 from mapgauge.cli.output import set_quiet
@@ -15,6 +16,21 @@ COMMANDS = (
     *("evaluate", "compare", "why", "sweep", "show", "plot", "report", "paper", "confidence", "track", "consistency"),
     *("inspect", "convert", *_LISTS, "compile", "demo", "truth"),
 )
+
+
+class _Command(TyperCommand):
+    """A command. With a single file, one that takes predictions and truth says that the truth is missing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments. The parser takes a single file for the truth, because the predictions are a list."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            truth: Any = next((one for one in self.params if one.name == "truth" and one.required), None)
+            if truth is not None and not error.message and getattr(error.param, "name", "") == "predictions":
+                error.param = truth
+                error.message = f"Give it after the predictions: {ctx.command_path} PREDICTIONS... TRUTH"
+            raise
 
 
 def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -33,7 +49,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             made.add_typer(command)
         else:
-            made.command()(command)
+            made.command(cls=_Command)(command)
     return made
 
 

@@ -12,7 +12,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.latex import Bounds, Column, methods_table
 from mapgauge.cli.output import Table, say, show_table, warn
-from mapgauge.cli.parsing import Texts, file_names, listed, refuse
+from mapgauge.cli.parsing import Texts, file_names, listed, refuse, without_effect
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.cli.summary import titled
 from mapgauge.cli.why import show_difference
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     results: o.ResultsArgument,
     classes: Annotated[
         Texts,
@@ -66,16 +67,21 @@ def compare(
     PLD are compared too.
     """
     form = form_of(json=json, csv=csv, latex=latex)
+    if form in ("json", "csv"):
+        without_effect(context, ["classes"], f"with --{form}, which has all classes")
     results = each_results(results)
     names = file_names(results, name)
     check_bootstrap(samples, level, seed)
     if correction not in ("none", "holm"):
         refuse("--correction", f"must be none or holm, got {correction!r}")
+    if len(results) == 1:
+        without_effect(context, ["correction"], "with one file: there are no differences to correct")
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
+    from mapgauge.results.settings import with_errors
 
-    methods = load_all(results)
+    methods = load_all(results, names)
     check_one_protocol(names, methods)
     comparison = compare_results(
         methods,
@@ -91,9 +97,15 @@ def compare(
     unknown = [class_name for class_name in shown if class_name not in known]
     if unknown:
         raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
-    verdicts = gate.judge(conditions, comparison, methods)
+    wrong = with_errors(names, methods) if conditions else []
+    verdicts = gate.judge([] if wrong else conditions, comparison, methods)
     causes = _causes(comparison, methods, seed) if "causes" in methods[0].metrics else {}
     show_comparison(form, comparison, shown, verdicts, causes)
+    if wrong:
+        raise InvalidInput(
+            f"gate: could not be checked: there are errors among the findings of {', '.join(wrong)}",
+            remedy="Correct what the findings say, and evaluate again",
+        )
     units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
     if conditions and not gate.report(verdicts, names[0], units):
         raise typer.Exit(gate.FAILED)

@@ -8,7 +8,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json
 from mapgauge.cli.output import Table, progress, say, show_table, warn, warn_of
-from mapgauge.cli.parsing import Texts, file_names, listed, numbers, parse_region, refuse, valid
+from mapgauge.cli.parsing import Texts, file_names, listed, numbers, parse_region, refuse, valid, without_effect
 from mapgauge.cli.reading import Reading, check_files, read_scenes
 from mapgauge.cli.targets import check_figure, check_targets
 
@@ -75,6 +75,10 @@ def consistency(
     from mapgauge.temporal.consistency import consistency as measure
 
     form = form_of(json=json, csv=csv)
+    if form != "text":
+        without_effect(context, ["worst"], f"with --{form}, which is for the text only")
+    if truth is None:
+        without_effect(context, ["truth_format"], "without --truth FILE")
     chosen = valid("--lags", check_lags, numbers("--lags", lags, int) or LAGS)
     box = parse_region(region)
     _check(cutoff, worst)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import input_file
+from mapgauge.cli.inputs import check_unnamed, input_file
 from mapgauge.cli.output import exit_on, inform, progress, say, show_findings, warn, warn_of
 from mapgauge.cli.parsing import refuse, valid
 from mapgauge.cli.reading import Reading, read_scenes
@@ -96,6 +96,7 @@ def convert(
     from mapgauge.files.places import UNFINISHED, is_folder_target, is_url
     from mapgauge.io import format_to_write, write
 
+    check_unnamed(*sources)
     reading = Reading.of(context)
     given: dict[str, str] = {}
     folder = is_folder_target(target)

@@ -13,8 +13,18 @@ from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.failures import Attempts
-from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, warn_of
-from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, refuse, settings_of, valid
+from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn_of
+from mapgauge.cli.parsing import (
+    check_settings_used,
+    file_names,
+    listed,
+    metrics_of_each,
+    numbers,
+    refuse,
+    settings_of,
+    valid,
+    without_effect,
+)
 from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
@@ -138,6 +148,13 @@ def evaluate(
         for one in given
     ]
     chosen = metrics_of_each(protocols, metrics)
+    check_settings_used(context, list(chain.from_iterable(chosen)))
+    if page is None:
+        without_effect(context, ["frames"], "without --report FILE")
+    if quiet or form != "text":
+        without_effect(context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines")
+    if scheduler is not None:
+        without_effect(context, ["workers"], "with --scheduler: the cluster has its own workers")
 
     from mapgauge.scoring.prepare import check_rings, has_rings
 
@@ -240,11 +257,8 @@ def evaluate(
             sys.stdout.flush()
             lines.append(in_words(found, workers))
         tell_each(labels, lines)
-    errors = sum(finding.level == "error" for finding in told)
-    if errors and not silent:
-        warn(
-            f"{errors} of the findings above {'is an error' if errors == 1 else 'are errors'}: do not trust the numbers"
-        )
+    if not silent:
+        distrust(told)
     for target in saved:
         inform(f"results in {target}")
     for k, written in enumerate(pages):

@@ -63,6 +63,13 @@ def tracks_of(path: Path) -> Path | None:
     return tracks if len(tracks.parts) > 1 else path.parent / tracks
 
 
+def check_unnamed(*paths: Path) -> None:
+    """Refuse the option ``name`` in a command that does not print the names of its files."""
+    for path in paths:
+        if "name" in options_of(path):
+            refuse(f"{path},name", "has no effect in this command, which compares no files")
+
+
 def _exists(text: str) -> bool:
     try:
         return Path(text).exists()

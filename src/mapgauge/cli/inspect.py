@@ -1,5 +1,6 @@
 """``mapgauge inspect``: prints what is in files."""
 
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +10,13 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
-from mapgauge.cli.inputs import input_file
-from mapgauge.cli.output import exit_on, is_quiet, paint, say, show_findings, warn_of
+from mapgauge.cli.inputs import check_unnamed, input_file
+from mapgauge.cli.output import distrust, exit_on, is_quiet, paint, say, show_findings, warn, warn_of
+from mapgauge.cli.parsing import without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
+from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -46,22 +49,38 @@ def inspect(
     """
     from mapgauge import load_results
 
+    check_unnamed(*files)
     reading = Reading.of(context)
     are_results = [format is None and is_results(file) for file in files]
-    reading.check(*(file for file, there in zip(files, are_results, strict=True) if not there))
+    if all(are_results):
+        without_effect(context, ["degenerate", "unshrink", "properties"], "on results, which have been read already")
+    with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
+        reading.check(*(file for file, there in zip(files, are_results, strict=True) if not there))
     documents: list[dict[str, Any]] = []
     findings: list[Finding] = []
+    read = 0
     for file, there in zip(files, are_results, strict=True):
-        found = load_results(file) if there else reading.predictions(file)
+        try:
+            found = load_results(file) if there else reading.predictions(file)
+        except MapgaugeError as error:
+            if len(files) == 1:
+                raise
+            warn(error.for_shell())
+            continue
+        read += 1
         findings += _findings(found)
         if json:
             documents.append(_document(found, file))
         else:
-            if file is not files[0]:
+            if read > 1:
                 say()
             _tell(found, file)
     if json:
-        write_json(documents[0] if len(documents) == 1 else documents)
+        write_json(documents[0] if len(files) == 1 else documents)
+    distrust(findings)
+    if read < len(files):
+        warn(f"{len(files) - read} of {len(files)} files could not be read")
+        raise typer.Exit(1)
     exit_on(fail_on, findings)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from mapgauge.cli.output import progress, warn_of
-from mapgauge.cli.parsing import Texts, refuse
+from mapgauge.cli.output import distrust, progress, warn_of
+from mapgauge.cli.parsing import Texts, refuse, without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import all_results, check_one_protocol, check_there, each_results, load_all
 from mapgauge.errors import InvalidInput
@@ -27,13 +27,6 @@ _OF_EVALUATION = (
 )
 
 
-def given_options(context: typer.Context, names: Sequence[str]) -> list[str]:
-    """Return those of some options that were given, as they are written."""
-    sources = ((name, context.get_parameter_source(name)) for name in names)
-    given = (name for name, source in sources if source is not None and source.name != "DEFAULT")
-    return [f"--{name.replace('_', '-')}" for name in given]
-
-
 def results_or_sides(files: list[Path]) -> tuple[bool, list[Path]]:
     """Return whether files are results, and the files: all results, or predictions and then the truth."""
     if all_results(files):
@@ -46,12 +39,8 @@ def results_or_sides(files: list[Path]) -> tuple[bool, list[Path]]:
 
 def load_methods(context: typer.Context, files: Sequence[Path], names: Sequence[str]) -> list["Results"]:
     """Load results. Options that change how files are read or compared are refused."""
-    given = given_options(context, _OF_EVALUATION)
-    if given:
-        refuse(", ".join(given), "cannot be given with results, which have been read and compared already")
-    methods = load_all(files)
-    for method in methods:
-        warn_of(method.findings)
+    without_effect(context, _OF_EVALUATION, "on results, which have been read and compared already")
+    methods = load_all(files, names)
     check_one_protocol(names, methods)
     return methods
 
@@ -106,4 +95,5 @@ def evaluate_methods(
                 evaluate(x, y, settings, metrics=metrics, unknown=unknown, workers=workers, progress=advance)
             )
         warn_of(methods[-1].findings)
+    distrust(finding for method in methods for finding in method.findings)
     return methods

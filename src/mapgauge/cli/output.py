@@ -1,7 +1,7 @@
 """Prints text, tables, findings and progress to a terminal or a pipe.
 
 In a terminal, text is wrapped and coloured, and long work has a progress bar. In a pipe there is one line per finding,
-tables have their full width, and there are no escape codes.
+tables have their full width, long work has a line every half minute, and there are no escape codes.
 """
 
 import os
@@ -21,6 +21,7 @@ from mapgauge.frames.findings import Finding
 
 _STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
 _BAR = 24  # characters
+_BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
 
 
@@ -140,6 +141,14 @@ def warn_of(findings: Sequence[Finding]) -> None:
     show_findings([finding for finding in findings if finding.level != "note"], sys.stderr)
 
 
+def distrust(findings: Iterable[Finding]) -> None:
+    """Say on stderr how many of the findings above are errors, if any."""
+    errors = sum(finding.level == "error" for finding in findings)
+    if errors:
+        are = "is an error" if errors == 1 else "are errors"
+        warn(f"{errors} of the findings above {are}: do not trust the numbers")
+
+
 def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
     """End the command with exit code 1 if there are findings of a level, or of a more serious one.
 
@@ -171,9 +180,9 @@ def pace(elapsed: float, done: int, left: int) -> str:
 
 @contextmanager
 def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar with the rate and the time left on stderr.
+    """Show a progress bar with the rate and the time left on stderr; without a terminal, a line every half minute.
 
-    Yields None, and shows nothing, if stderr is not a terminal, or with --quiet.
+    Yields None, and shows nothing, with --quiet.
 
     Args:
         what: What is done.
@@ -181,25 +190,36 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         settings: In how many equal parts it is done. With several, the bar says which of them it is.
     """
     stream = sys.stderr
-    if _VOICE.quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
+    if _VOICE.quiet:
         yield None
         return
+    bar = stream.isatty() and os.environ.get("TERM") != "dumb"
     begun: list[tuple[float, int]] = []  # time and count of the first call; a resumed run does not begin at 0
+    said = [time.monotonic()]  # when the last line was printed
 
     def advance(done: int, of: int) -> None:
         now = time.monotonic()
         if not begun:
             begun.append((now, done))
         share = done / max(of, 1)
-        bar = ("=" * round(share * _BAR)).ljust(_BAR)
         part = f", setting {min(int(share * settings) + 1, settings)} of {settings}" if settings > 1 else ""
-        counts = f" [{bar}] {done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
+        counts = f"{done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
+        if not bar:
+            if now - said[0] >= _BEAT:
+                said[0] = now
+                warn(f"{what}{part}: {counts}")
+                stream.flush()
+            return
+        counts = f" [{('=' * round(share * _BAR)).ljust(_BAR)}] {counts}"
         most = (width_of(stream) or 80) - 1
         room = max(most - len(part) - len(counts), 12)  # a long name is cut before the numbers are
         called = what if len(what) <= room else f"{what[: room - 1]}…"
         stream.write("\r\x1b[K" + f"{called}{part}{counts}"[:most])
         stream.flush()
 
+    if not bar:
+        yield advance
+        return
     stream.write(f"\r\x1b[K{what} ..."[: (width_of(stream) or 80) + 3])
     stream.flush()
     try:

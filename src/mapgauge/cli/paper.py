@@ -75,7 +75,7 @@ def paper(
     names = file_names(results, name)
     check_bootstrap(samples, level, seed)
     check_figure(output / next(iter(FIGURES)))
-    methods = load_all(results)
+    methods = load_all(results, names)
     check_one_protocol(names, methods)
     check_targets([output / file for file in FILES], [*results, *named_by(methods)], new_folder=output)
     own_folder(output, MARK, FILES, "mapgauge paper")
@@ -157,6 +157,7 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
         f"truth {' and '.join(truths)}",
         *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
         f"{intervals_in_words(comparison)}, seed {seed}",
+        *(note for note in comparison.notes if note.startswith("error")),
     ]
     return "; ".join(parts)
 

@@ -43,6 +43,26 @@ def refuse(option: str, message: str) -> NoReturn:
     raise typer.BadParameter(message, param_hint=option)
 
 
+def given_options(context: typer.Context, names: Sequence[str]) -> list[str]:
+    """Return those of some options that were given, as they are written."""
+    sources = ((name, context.get_parameter_source(name)) for name in names)
+    given = (name for name, source in sources if source is not None and source.name != "DEFAULT")
+    return [f"--{name.replace('_', '-')}" for name in given]
+
+
+def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
+    """Refuse those of some options that were given.
+
+    Args:
+        context: The options of the command.
+        names: Parameters of the command that have no effect.
+        when: Under which condition, and with what they would have one: ``"without --cause NAME"``.
+    """
+    given = given_options(context, names)
+    if given:
+        refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
+
+
 def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
     """Call a function with the value of an option. An ``InvalidInput`` becomes a usage error."""
     try:
@@ -176,6 +196,18 @@ def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tup
     return [metrics_of(protocol, able(protocol)) for protocol in protocols]
 
 
+def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:
+    """Refuse settings that none of the chosen metrics has."""
+    from mapgauge.metrics.table import METRICS
+
+    for name in ("cutoff", "chamfer", "frechet", "sospa", "switch_cost", "link_cost", "break_cost"):
+        field = "cutoffs" if name == "cutoff" else name
+        able = [row.name for row in METRICS.values() if field in (row.setting and row.setting.field, *row.requires)]
+        able += ["ap_sospa"] * (name == "cutoff")  # normalised SOSPA has a cutoff too
+        if not set(able) & {*metrics}:
+            without_effect(context, [name], f"without a metric that has this setting: --metrics {' or '.join(able)}")
+
+
 def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
     """Return a name for each file: from ``--name``, from its option ``name=``, or the file name without suffixes.
 
@@ -185,11 +217,13 @@ def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
     ['a/submission', 'b/submission']
     """
     names = listed(given)
+    own = [getattr(path, "options", {}).get("name") for path in paths]
     if names:
         if len(names) != len(paths) or len(set(names)) < len(names):
             refuse("--name", f"must be {len(paths)} different names, got {', '.join(names)}")
+        if any(own):
+            refuse("--name", "give the names with --name or with ,name= after the files, not both")
         return names
-    own = [getattr(path, "options", {}).get("name") for path in paths]
     parts = [(*path.absolute().parent.parts[1:], _stem(path)) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = [name or "/".join(part[-depth:]) for name, part in zip(own, parts, strict=True)]

@@ -113,7 +113,8 @@ def plot(
     chosen = {key: value for key, value in given.items() if value is not None}
     for key in chosen:
         if key not in takes:
-            refuse(f"--{key}", f"the figure {figure} does not have this option")
+            able = ", ".join(name for name, (_, options, _) in FIGURES.items() if key in options)
+            refuse(f"--{key}", f"has no effect on the figure {figure}, only on {able}")
     results = each_results(results)
     names = file_names(results, name)
     check_targets([output], [*results])
@@ -121,7 +122,7 @@ def plot(
 
     from mapgauge.results.strips import check_track_pld
 
-    methods = load_all(results)
+    methods = load_all(results, names)
     if figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld"):
         for method in methods:
             if figure == "strip":

@@ -86,21 +86,23 @@ def report(
     from mapgauge.report import write_report
 
     given: Sequence[Path | None] = predictions or [None] * len(results)
-    methods = [_with_data(path, reading, x, truth) for path, x in zip(results, given, strict=True)]
+    loaded = load_all(results, names)
+    methods = [_with_data(one, path, reading, x, truth) for one, path, x in zip(loaded, results, given, strict=True)]
     check_one_protocol(names, methods)
     with progress("writing the report") as advance:
         write_report(methods, output, names=names, frames=frames, title=title, causes=causes, progress=advance)
     inform(f"report in {output}")
 
 
-def _with_data(path: Path, reading: Reading, predictions: Path | None, truth: Path | None) -> "Results":
-    """Load results with the geometry that they were computed from.
+def _with_data(
+    results: "Results", path: Path, reading: Reading, predictions: Path | None, truth: Path | None
+) -> "Results":
+    """Return results with the geometry that they were computed from.
 
     The results say how their files were read. Options of this command replace that. Files given as options must be the
     evaluated ones. Files that the results name may be missing or may have changed: then there is a warning, and the
     results have no geometry.
     """
-    (results,) = load_all([path])
     try:
         if reading == Reading() and not any(options_of(one) for one in (predictions, truth) if one is not None):
             return results.with_data(*(None if one is None else place(one) for one in (predictions, truth)))

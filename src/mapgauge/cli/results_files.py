@@ -1,15 +1,18 @@
 """Files of results on the command line: which files are results, and the results in a folder."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mapgauge.cli.inputs import options_of
+from mapgauge.cli.output import distrust, warn_of
 from mapgauge.cli.parsing import path_or_url, place, refuse
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 
 if TYPE_CHECKING:
+    from mapgauge.frames.findings import Finding
     from mapgauge.results.results import Results
 
 _EVALUATE = f"Run evaluate first: mapgauge evaluate PREDICTIONS TRUTH -o RESULTS{SUFFIX}"
@@ -86,10 +89,15 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def load_all(paths: Sequence[Path]) -> list["Results"]:
-    """Load files of results. For other files, the error says what they are and what to do.
+def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
+    """Load files of results, and print their errors and warnings on stderr.
 
-    The files that results name are inputs of the command, also if it does not read them.
+    For other files, the error says what they are and what to do. The files that results name are inputs of the command,
+    also if it does not read them.
+
+    Args:
+        paths: The files.
+        names: Their names in the output.
     """
     from mapgauge import load_results
     from mapgauge.files.kinds import is_plain_file
@@ -99,6 +107,14 @@ def load_all(paths: Sequence[Path]) -> list["Results"]:
             raise UnreadableFile(f"{path}: {_what(path)}, expected results ({SUFFIX})", remedy=_EVALUATE)
     methods = [load_results(path) for path in paths]
     check_named(named_by(methods))
+    owners: dict[Finding, list[str]] = {}
+    for name, method in zip(names, methods, strict=True):
+        for finding in dict.fromkeys(method.findings):
+            owners.setdefault(finding, []).append(name)
+    found = sorted(owners, key=lambda finding: finding.level != "error")
+    several = len(methods) > 1
+    warn_of([replace(one, message=f"{', '.join(owners[one])}: {one.message}") if several else one for one in found])
+    distrust(owners)
     return methods
 
 
@@ -125,12 +141,16 @@ def _what(path: Path) -> str:
 
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:
     """Refuse results of several protocols, and name the results of each."""
+    from mapgauge.results.settings import differing
+
     by_protocol: dict[str, list[str]] = {}
     for name, method in zip(names, methods, strict=True):
         by_protocol.setdefault(method.protocol.name, []).append(name)
     if len(by_protocol) > 1:
         listed = "; ".join(f"{protocol}: {', '.join(found)}" for protocol, found in by_protocol.items())
+        one, other = (methods[names.index(found[0])].protocol.to_dict() for found in list(by_protocol.values())[:2])
         raise InvalidInput(
-            f"the results come from {len(by_protocol)} protocols and cannot be compared. {listed}",
+            f"the results come from {len(by_protocol)} protocols and cannot be compared. {listed}. The first two "
+            f"differ in {differing(one | {'name': ''}, other | {'name': ''})}",
             remedy="Name the files of one protocol",
         )

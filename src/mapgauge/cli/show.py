@@ -9,9 +9,9 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.inputs import input_file
-from mapgauge.cli.methods import Choose, evaluate_methods, given_options, load_with_data, results_or_sides
+from mapgauge.cli.methods import Choose, evaluate_methods, load_with_data, results_or_sides
 from mapgauge.cli.output import exit_on, inform, say
-from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of
+from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of, without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.cli.words import printable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RANKS = ("worst", "best", "median")
 PANELS = 12  # frames of a scene
+_LISTED = 5  # tokens in an error
 
 
 def show(
@@ -45,7 +46,8 @@ def show(
         typer.Option(
             "--frame",
             metavar="TOKEN|worst|best|median",
-            help="Frame to draw. Ranks are by the first value of frames in the first file, usually PLD.",
+            help="Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the "
+            "first file, usually PLD.",
         ),
     ] = "worst",
     scene: Annotated[
@@ -170,11 +172,9 @@ def show(
 def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:
     """Refuse options of a frame with a scene, and the other way round."""
     if scene is None:
-        if panels is not None:
-            refuse("--panels", "is the number of frames of a scene. Give one: --scene NAME")
+        without_effect(context, ["panels"], "without --scene NAME")
         return
-    for option in given_options(context, ("frame", "side_by_side")):
-        refuse(option, "cannot be given with --scene")
+    without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
     if panels is not None and panels < 1:
         refuse("--panels", f"must be at least 1, got {panels}")
 
@@ -190,7 +190,14 @@ def _choose(frame: str, scene: str | None) -> Choose | None:
             return x.at([x.index[token] for token in y.tokens if token in x]), y
 
         return of_scene
-    return None if frame in RANKS else lambda x, y: (_only(x, frame), _only(y, frame, needed=True))
+    if frame in RANKS:
+        return None
+
+    def of_frame(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
+        token = _token(y.name, frame, y.tokens)
+        return _only(x, token), _only(y, token)
+
+    return of_frame
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
@@ -208,13 +215,26 @@ def _main_values(results: "Results") -> dict[str, float]:
     return {key: value for key in results.metrics if (value := results.mean.get(key)) is not None}
 
 
-def _only(frames: "MapFrames", token: str, *, needed: bool = False) -> "MapFrames":
+def _only(frames: "MapFrames", token: str) -> "MapFrames":
     """Return only one frame, so that no other is evaluated."""
-    if token in frames.index:
-        return frames.at([frames.index[token]])
-    if needed:
-        raise _no_frame(frames.name, token, frames.tokens)
-    return frames.at([])
+    return frames.at([frames.index[token]] if token in frames.index else [])
+
+
+def _token(name: str, text: str, tokens: Sequence[str]) -> str:
+    """Return the token that a text means: the token itself, its beginning, or its ends as findings print them."""
+    if text in tokens:
+        return text
+    head, _, tail = text.replace("...", "…").partition("…")
+    found = [token for token in tokens if head and token.startswith(head) and token.endswith(tail)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        raise InvalidInput(
+            f"{name}: {text!r} fits {len(found)} frames: {', '.join(found[:_LISTED])}{more}",
+            remedy="Give more letters of the token",
+        )
+    raise _no_frame(name, text, tokens)
 
 
 def _no_frame(name: str, token: str, tokens: Sequence[str]) -> InvalidInput:
@@ -227,10 +247,11 @@ def _no_frame(name: str, token: str, tokens: Sequence[str]) -> InvalidInput:
 
 def _chosen(methods: Sequence["Results"], frame: str) -> str:
     """Return the token of the frame to draw, which may be given by its rank. All methods must have it."""
-    token = frame
     if frame in RANKS:
         rows = methods[0].frames()
         token = str(rows[{"worst": 0, "median": len(rows) // 2, "best": -1}[frame]]["token"])
+    else:
+        token = _token(str(methods[0].origin or "the results"), frame, methods[0].tokens)
     for method in methods:
         if token not in method.tokens:
             raise _no_frame(str(method.origin or "the results"), token, method.tokens)

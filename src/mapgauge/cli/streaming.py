@@ -136,5 +136,5 @@ class Streaming:
                     **settings,
                 )
         except KeyboardInterrupt as error:
-            warn(f"interrupted: {error}")
+            warn(f"interrupted: {error}" if error.args else "interrupted")
             raise typer.Exit(130) from error

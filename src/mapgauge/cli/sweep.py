@@ -9,8 +9,19 @@ import typer
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json
-from mapgauge.cli.output import Table, exit_on, inform, progress, show_table, warn_of
-from mapgauge.cli.parsing import Texts, file_names, listed, metrics_of, numbers, parse_region, settings_of, valid
+from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of
+from mapgauge.cli.parsing import (
+    Texts,
+    check_settings_used,
+    file_names,
+    listed,
+    metrics_of,
+    numbers,
+    parse_region,
+    settings_of,
+    valid,
+    without_effect,
+)
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.summary import titled
 from mapgauge.cli.targets import check_figure, check_targets
@@ -81,6 +92,9 @@ def sweep(
         protocol, cutoff=cutoff, chamfer=chamfer, frechet=frechet, sospa=sospa, classes=classes, crop=crop
     )
     chosen = metrics_of(settings, metrics)
+    check_settings_used(context, chosen)
+    if region:
+        without_effect(context, ["crop"], "with --region, which crops both sides")
     varied: dict[str, Any] = {
         "cutoffs": numbers("--cutoff", cutoff) or None,
         "spacings": numbers("--spacing", spacing) or None,
@@ -107,6 +121,8 @@ def sweep(
         with progress(f"evaluating {method}", settings=number_of_settings) as advance:
             sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
         warn_of(sweeps[-1].results[0].findings)
+    findings = [finding for one in sweeps for finding in one.results[0].findings]
+    distrust(dict.fromkeys(findings))
     rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
     if form == "json":
         write_json(rows)
@@ -123,7 +139,7 @@ def sweep(
 
         plot.save(plot.cutoffs(sweeps, names=names), figure)
         inform(f"figure in {figure}")
-    exit_on(fail_on, [finding for one in sweeps for finding in one.results[0].findings])
+    exit_on(fail_on, findings)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

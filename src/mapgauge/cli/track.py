@@ -6,9 +6,9 @@ from typing import Annotated, cast
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import input_file
+from mapgauge.cli.inputs import check_unnamed, input_file
 from mapgauge.cli.output import progress, say, show_findings, warn
-from mapgauge.cli.parsing import one_of, parse_region, refuse, valid
+from mapgauge.cli.parsing import one_of, parse_region, refuse, valid, without_effect
 from mapgauge.cli.reading import Reading, check_files, read_scenes
 from mapgauge.cli.targets import check_targets
 
@@ -73,6 +73,13 @@ def track(
 
     if not output.name.removesuffix(".gz").removesuffix(".zst").endswith(_SUFFIXES):
         refuse("--output", f"must end in {' or '.join(_SUFFIXES)}, which hold ids, got {output}")
+    check_unnamed(predictions)
+    if method == "pld":
+        without_effect(context, ["region"], "without --method maptracker")
+    else:
+        without_effect(context, ["cutoff"], "without --method pld")
+    if truth is None:
+        without_effect(context, ["truth_format"], "without --truth FILE")
     valid("--look-back", check_whole, "look-back", look_back, 1)
     valid("--cutoff", check_cutoff, "cutoff", cutoff)
     box = parse_region(region)

@@ -9,7 +9,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.contents import in_words
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_findings, show_table, warn, warn_of
-from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid
+from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid, without_effect
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -140,6 +140,7 @@ def nuscenes(
 
 @truth.command("av2")
 def av2(
+    context: typer.Context,
     dataroot: DataArgument,
     output: OutputOption,
     split: SplitOption = None,
@@ -163,6 +164,8 @@ def av2(
     """
     from mapgauge.truth import argoverse2 as cut
 
+    if every == 1:
+        without_effect(context, ["every_through_all"], "without --every N")
     settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
     if height:
         from mapgauge.truth.rules import rules_named, with_height

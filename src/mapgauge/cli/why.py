@@ -11,7 +11,7 @@ from mapgauge.cli.documents import form_of, write_csv, write_json
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.methods import evaluate_methods, load_methods, results_or_sides
 from mapgauge.cli.output import Table, exit_on, progress, say, show_table
-from mapgauge.cli.parsing import file_names, refuse, settings_of
+from mapgauge.cli.parsing import file_names, refuse, settings_of, without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.words import printable
 from mapgauge.display.tables import number
@@ -78,8 +78,13 @@ def why(
     from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE
 
     form = form_of(json=json, csv=csv)
+    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")  # tables have spaces
     if cause is not None and cause not in CAUSES:
         refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
+    if cause is None:
+        without_effect(context, ["worst"], "without --cause NAME")
+    if form == "csv":
+        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
     if worst < 1:
         refuse("--worst", f"must be at least 1, got {worst}")
     from_results, files = results_or_sides(files)

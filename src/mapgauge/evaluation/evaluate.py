@@ -138,7 +138,7 @@ def evaluate(
         sides = sides[0], with_scenes(sides[1], scenes)
     x, y = prepare_to_score(*sides, settings, unknown)
     check_needs(chosen, x, y)
-    findings = Beside(partial(findings_of, *sides, settings, chosen))
+    findings = Beside(partial(findings_of, *sides, settings, chosen, unknown))
     scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=[findings])
     summary = Summary(
         settings,

@@ -31,9 +31,10 @@ from mapgauge.report.pack import Arrays, pack
 from mapgauge.report.selection import choose
 from mapgauge.report.strips import StripData, strip_data, worst_scenes
 from mapgauge.report.summary import summary
-from mapgauge.results.comparison import check_comparable, compare, method_names
+from mapgauge.results.comparison import compare, method_names
 from mapgauge.results.frame_links import STATES
 from mapgauge.results.results import Results
+from mapgauge.results.settings import check_comparable
 from mapgauge.results.values import lists_of_frames
 from mapgauge.scoring.threads import Progress
 
@@ -83,8 +84,8 @@ def write_report(
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
     methods, without_causes = with_causes(methods, causes)
-    check_comparable(methods)
     called = method_names(methods, names)
+    check_comparable(methods, called)
     ordered = [methods[0], *(_in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(1) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)

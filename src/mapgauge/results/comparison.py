@@ -21,9 +21,10 @@ from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import value_named
 from mapgauge.results.bootstrap import draw, drawn_values, units_with_class
-from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm
+from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
+from mapgauge.results.settings import check_comparable, with_errors
 from mapgauge.results.values import Values
 from mapgauge.typing import Floats, Indices
 
@@ -134,9 +135,9 @@ def compare(
     """
     if isinstance(results, Results):
         raise InvalidInput("results must be a sequence of results, got one result", remedy="Put it in a list")
-    check_comparable(results)
+    called = method_names(results, names)
+    check_comparable(results, called)
     methods = [sorted_by_token(method) for method in results]
-    called = method_names(methods, names)
     if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
         raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
     if not isinstance(seed, int) or seed < 0:
@@ -171,7 +172,7 @@ def compare(
         }
     if correction == "holm":
         differences = _corrected(differences, level)
-    notes = tuple(_notes(methods, drawn.kind, drawn.units, units_by_class(unit_of_frame, methods)))
+    notes = tuple(_notes(called, methods, drawn.kind, drawn.units, units_by_class(unit_of_frame, methods)))
     return Comparison(called, estimates, differences, drawn.kind, drawn.units, samples, level, notes, correction)
 
 
@@ -246,16 +247,18 @@ def _corrected(differences: Differences, level: float) -> Differences:
     }
 
 
-def _notes(methods: Sequence[Results], drawn: str, units: int, count: dict[str, int]) -> Iterator[str]:
+def _notes(
+    names: Sequence[str], methods: Sequence[Results], drawn: str, units: int, count: dict[str, int]
+) -> Iterator[str]:
     """Yield remarks about what limits the comparison."""
+    wrong = with_errors(names, methods)
+    if wrong:
+        yield f"error: there are errors among the findings of {', '.join(wrong)}: do not trust the numbers"
     truths = len({method.inputs[1].hash for method in methods})
     if truths > 1:
         yield f"note: the methods were compared with {truths} different truths"
-    if units == 1:
-        text = f"there is only one {drawn}, so there are no intervals and no verdicts"
-        yield f"warning: {text}. Evaluate at least {FEWEST}"
-    elif units < FEWEST:
-        yield f"warning: {units} {drawn}s are too few to tell methods apart. Evaluate at least {FEWEST}"
+    if few := too_few(units, drawn):
+        yield f"warning: {few}. Evaluate at least {FEWEST}"
     rare = [f"{name} in {count[name]}" for name in count if name != "mean" and 0 < count[name] < FEWEST]
     if rare and units >= FEWEST:
         yield (
@@ -269,27 +272,6 @@ def _notes(methods: Sequence[Results], drawn: str, units: int, count: dict[str, 
             "intervals are too narrow if several frames are of one scene. Pass scenes= to evaluate (in the shell: "
             "--scenes)"
         )
-
-
-def check_comparable(methods: Sequence[Results]) -> None:
-    """Refuse results that are not of the same frames, protocol and metrics."""
-    if not methods:
-        raise InvalidInput("no results to compare")
-    first = methods[0]
-    if not first.tokens:
-        raise InvalidInput("the results have no frames to compare")
-    for k, method in enumerate(methods[1:], 1):
-        if method.protocol != first.protocol or method.metrics != first.metrics:
-            raise InvalidInput(
-                f"results 0 and {k} come from different settings ({first.protocol.name}, {method.protocol.name}, or "
-                "other metrics) and cannot be compared",
-                remedy="Evaluate both with the same protocol",
-            )
-        if set(method.tokens) != set(first.tokens):
-            lacking = len(set(first.tokens) ^ set(method.tokens))
-            raise InvalidInput(
-                f"results 0 and {k} differ in {lacking} frames", remedy="Evaluate both on the same truth"
-            )
 
 
 def sorted_by_token(method: Results) -> Results:

@@ -23,6 +23,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.protocols import Protocol
 from mapgauge.results.partial import Partial
 from mapgauge.results.saving import BROKEN, archive_arrays, infinite_bounds, protocol_from, read_archive
+from mapgauge.results.settings import differing
 from mapgauge.scoring.precision import Records
 from mapgauge.scoring.scores import Scores
 from mapgauge.scoring.totals import Sums
@@ -51,6 +52,8 @@ class About(msgspec.Struct, frozen=True):
     digests: tuple[str, str]
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of predictions and truth
     stamps: tuple[dict[str, str], dict[str, str]] | None = None  # of all files; None in folders of early versions
+    unknown: str | None = None  # what is done with predicted frames that the truth lacks
+    degenerate: str | None = None  # and with instances that have too few points
 
     @property
     def settings(self) -> Protocol:
@@ -243,8 +246,17 @@ def _check_same(folder: Folder, about: About) -> None:
         if before != now:
             raise changed(folder, side)
     if then.fingerprint != about.fingerprint:
+        apart = differing(
+            then.protocol,
+            about.protocol,
+            metrics=(then.metrics, about.metrics),
+            ranges=(then.ranges, about.ranges),
+            unknown_frames=(then.unknown, about.unknown),
+            degenerate_instances=(then.degenerate, about.degenerate),
+        )
         raise InvalidInput(
-            f"{folder.path}: begun with other settings", remedy=f"Use the same settings, or {RESTART.lower()}"
+            f"{folder.path}: begun with other settings{f'. {apart}' if apart else ''}",
+            remedy=f"Use the same settings, or {RESTART.lower()}",
         )
 
 

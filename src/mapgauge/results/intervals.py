@@ -105,6 +105,17 @@ def difference(value: float, draws: Draws, level: float) -> Difference:
     return Difference(value, value - half, value + half, p < 1 - level if _enough(draws) else None, p)
 
 
+def too_few(units: int, drawn: str) -> str:
+    """Return that there are too few scenes or frames, in words; "" if there are enough.
+
+    >>> too_few(3, "scene"), too_few(5, "scene")
+    ('3 scenes are too few to tell methods apart', '')
+    """
+    if units == 1:
+        return f"there is only one {drawn}, so there are no intervals and no verdicts"
+    return f"{units} {drawn}s are too few to tell methods apart" if units < FEWEST else ""
+
+
 def _enough(draws: Draws) -> bool:
     """Whether there are enough units for a verdict. A class that occurs in one unit tells nothing about its spread."""
     return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)

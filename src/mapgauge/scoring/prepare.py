@@ -94,13 +94,17 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
 
 
 def findings_of(
-    predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: Sequence[str] = ()
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    metrics: Sequence[str] = (),
+    unknown: Unknown = "error",
 ) -> tuple[Finding, ...]:
     """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
     So are findings about links, unless a metric uses links, and equal confidences if no metric uses them, as those of
-    graphs, which have none.
+    graphs, which have none. Predicted frames that the truth lacks are a note if they are ignored.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
@@ -111,7 +115,13 @@ def findings_of(
         unused |= {"confidence-equal", "truth-confidence"}
     if not any("links" in METRICS[name].needs for name in metrics):
         unused |= {finding.code for finding in found if finding.code.startswith("links-")}
-    found = tuple(finding for finding in found if finding.code not in unused)
+    found = tuple(
+        replace(finding, level="note", message=f"{finding.message}. They are ignored", remedy=None)
+        if finding.code == "tokens-unknown" and unknown == "ignore"
+        else finding
+        for finding in found
+        if finding.code not in unused
+    )
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
         return found  # with tracks on both sides, the checks have looked at them

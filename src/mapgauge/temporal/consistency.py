@@ -16,6 +16,7 @@ from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, normalised_pld
 from mapgauge.protocols import Protocol
+from mapgauge.results.intervals import FEWEST, too_few
 from mapgauge.scoring.prepare import Frames
 from mapgauge.scoring.threads import Progress, in_threads
 from mapgauge.temporal.drives import Drives, drives_of
@@ -125,6 +126,7 @@ def consistency(
     findings = (
         *(*frames.findings, *drives.findings),
         *_findings(frames, bounds, wanted, lag, apart),
+        *_few(len(drives.scenes)),
         *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, found),
     )
     return Consistency(
@@ -205,6 +207,12 @@ def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indic
     elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
         text += ": what lies outside is not compared"
         yield Finding("note", "region-exceeded", text, extent.instances)
+
+
+def _few(scenes: int) -> Iterator[Finding]:
+    """Find too few scenes for the intervals, which are drawn from them."""
+    if few := too_few(scenes, "scene"):
+        yield Finding("warning", "scenes-few", few, scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
 
 
 def _still(frames: MapFrames) -> Floats:

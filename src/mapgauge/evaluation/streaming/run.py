@@ -216,5 +216,6 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         digests,
         job.classes,
         (dict(sides[0].stamps), dict(sides[1].stamps)),
+        *(job.unknown, job.degenerate),
     )
     return Folder.begin(path, about, resume=resume)

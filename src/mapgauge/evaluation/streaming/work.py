@@ -128,7 +128,7 @@ def _nothing(classes: tuple[str, ...]) -> MapFrames:
 
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
-    return findings_of(*sides_of(job, chunk), job.protocol, job.metrics)
+    return findings_of(*sides_of(job, chunk), job.protocol, job.metrics, job.unknown)
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
