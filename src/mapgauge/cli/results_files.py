@@ -113,9 +113,11 @@ def _what(path: Path) -> str:
 
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:
     """Refuse results of several protocols, and name the results of each."""
+    from mapgauge.protocols import full_name
+
     by_protocol: dict[str, list[str]] = {}
     for name, method in zip(names, methods, strict=True):
-        by_protocol.setdefault(method.protocol.name, []).append(name)
+        by_protocol.setdefault(full_name(method.protocol), []).append(name)
     if len(by_protocol) > 1:
         listed = "; ".join(f"{protocol}: {', '.join(found)}" for protocol, found in by_protocol.items())
         raise InvalidInput(

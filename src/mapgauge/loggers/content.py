@@ -11,7 +11,7 @@ from mapgauge.arguments import check_whole
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import hit_metrics
+from mapgauge.metrics.table import hit_metrics, title_of
 from mapgauge.plot import frame, histogram, parts, precision_recall, ranges
 from mapgauge.report import write_report
 from mapgauge.results.flat import flat
@@ -65,12 +65,14 @@ def worst_of(results: Results, count: int) -> Iterator[Picture]:
     metric = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
     if not count or metric is None or results.data is None or _is_empty(results):
         return
-    key = metric.main.key
+    key, called = metric.main.key, title_of(metric.main.key, protocol=results.protocol)
     there = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(there[:count], 1):
         token = row["token"]
-        figure = frame(results.assignment(token), values={key: row[key]}, title=token, region=results.protocol.region)
-        yield Picture(f"worst/{k}", f"{token}: {metric.title} {row[key]:.3f}", figure)
+        figure = frame(
+            results.assignment(token), values={called: row[key]}, title=token, region=results.protocol.region
+        )
+        yield Picture(f"worst/{k}", f"{token}: {called} {row[key]:.3f}", figure)
 
 
 def _is_empty(results: Results) -> bool:

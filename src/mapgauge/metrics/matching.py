@@ -140,7 +140,9 @@ def range_factor(groups: Groups, protocol: Protocol) -> Floats:
     return factor
 
 
-def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit: str, stated: str) -> Metric:
+def _row(
+    field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit: str, stated: Callable[[Protocol], str]
+) -> Metric:
     name = f"ap_{field}"
     return Metric(
         name=name,
@@ -150,11 +152,14 @@ def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit:
         values=(Value(name, "", title, "main"),),
         rows=HitRows(hits),
         setting=Setting(field, "threshold", unit, f"--{field}"),
-        stated=lambda _: stated,
+        stated=stated,
         limits=(0.0, 1.0),
     )
 
 
-AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", "mean over thresholds in metres")
-AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", "mean over thresholds in metres")
-AP_SOSPA = _row("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), "", "")
+AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", lambda _: "mean over thresholds in metres")
+AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", lambda _: "mean over thresholds in metres")
+AP_SOSPA = _row(
+    *("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), ""),
+    lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
+)
