@@ -128,7 +128,7 @@ def show_comparison(
         document = _document(comparison) | ({"causes": _pairs(causes)} if causes else {})
         write_json(document | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
-        write_csv([*rows_of(comparison), *_rows_of_causes(causes)])
+        write_csv(rows_of(comparison, causes))
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
@@ -261,11 +261,12 @@ def _values(value: "Estimate | Difference") -> dict[str, Any]:
     return {key: None if number is None else _finite(number) for key, number in value._asdict().items()}
 
 
-def rows_of(comparison: "Comparison") -> list[dict[str, Any]]:
-    """Return a row per method, class and value, then one per difference, for CSV. Each has the protocol."""
+def rows_of(comparison: "Comparison", causes: "Differences | None" = None) -> list[dict[str, Any]]:
+    """Return a row per method, class and value, then one per difference and cause, for CSV. Each has the protocol."""
     from mapgauge.protocols import full_name
 
-    return [row | {"protocol": full_name(comparison.protocol)} for row in _rows(comparison)]
+    rows = [*_rows(comparison), *_rows_of_causes(causes or {})]
+    return [{"name": row["name"], "protocol": full_name(comparison.protocol)} | row for row in rows]
 
 
 def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from mapgauge.cli.output import exit_on, inform, progress, show_findings, warn, 
 from mapgauge.cli.parsing import file_names, listed, metrics_of_each, numbers, refuse, settings_of, valid
 from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
+from mapgauge.cli.results_files import keep_order
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
 from mapgauge.cli.summary import in_words, metrics_in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
@@ -241,6 +242,8 @@ def evaluate(
         warn(
             f"{errors} of the findings above {'is an error' if errors == 1 else 'are errors'}: do not trust the numbers"
         )
+    keep_order(targets)
+    keep_order(folders)
     for target in targets:
         if target is not None:
             inform(f"results in {target}")

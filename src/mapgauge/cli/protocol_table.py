@@ -11,6 +11,7 @@ from mapgauge.cli.summary import csv_rows, frames_in_words
 from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
 _TITLE = "Means over classes"
@@ -38,7 +39,7 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     order = {name: k for k, name in enumerate(dict.fromkeys(full_name(one.protocol) for one in results))}
     pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
     several = len(set(names)) > 1
-    header = ["protocol", *(["name"] if several else []), *map(heading, keys)]
+    header = ["protocol", *(["name"] if several else []), *(heading(key, _named(key, results)) for key in keys)]
     if form == "latex":
         rows = [
             [latex.escaped(text) for text in (full_name(one.protocol), *([name] if several else []))]
@@ -49,7 +50,7 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
                 same = [k for k, (_, one) in enumerate(pairs) if full_name(one.protocol) == protocol]
                 for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
                     rows[k].append(cell)
-        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key)) for key in keys)]
+        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
         sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
         return
     rows = [
@@ -64,6 +65,14 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     say()
     for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
         say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")
+
+
+def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":
+    """Return a protocol whose cutoff the title of a column names; None if protocols differ in it."""
+    from mapgauge.metrics.table import setting_of
+
+    found = {setting_of(key, one.protocol): one.protocol for one in results if key in one.mean}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _keys(results: Sequence["Results"]) -> list[str]:

@@ -144,9 +144,7 @@ def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, An
     from mapgauge.protocols import full_name
 
     return [
-        {"name": called, "class": class_name, "pld": one.pld[class_name]}
-        | causes
-        | {"protocol": full_name(one.protocol)}
+        {"name": called, "protocol": full_name(one.protocol), "class": class_name, "pld": one.pld[class_name]} | causes
         for called, one in zip(names, found, strict=True)
         for class_name, causes in [*one.classes.items(), ("mean", one.mean)]
     ]

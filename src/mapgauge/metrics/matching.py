@@ -5,6 +5,7 @@ return infinity for them. A new distance is one function and one row.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -140,9 +141,7 @@ def range_factor(groups: Groups, protocol: Protocol) -> Floats:
     return factor
 
 
-def _row(
-    field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit: str, stated: Callable[[Protocol], str]
-) -> Metric:
+def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit: str, stated: str) -> Metric:
     name = f"ap_{field}"
     return Metric(
         name=name,
@@ -152,14 +151,14 @@ def _row(
         values=(Value(name, "", title, "main"),),
         rows=HitRows(hits),
         setting=Setting(field, "threshold", unit, f"--{field}"),
-        stated=stated,
+        stated=lambda _: stated,
         limits=(0.0, 1.0),
     )
 
 
-AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", lambda _: "mean over thresholds in metres")
-AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", lambda _: "mean over thresholds in metres")
-AP_SOSPA = _row(
-    *("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), ""),
-    lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
+AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", "mean over thresholds in metres")
+AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", "mean over thresholds in metres")
+AP_SOSPA = replace(
+    _row("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), "", ""),
+    stated=lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
 )

@@ -56,7 +56,7 @@ def _in_words(key: str, value: Any) -> str:
     if not isinstance(value, tuple):
         return f"{word} {_text(value)}{unit}"
     if len(value) > _MOST and key not in FIRST_SHOWN:
-        return f"{len(value)} {word}"
+        return f"{len(value)} values of {word}"
     texts = [_text(one) for one in value]
     if key in FIRST_SHOWN:
         *others, last = texts[1:] or [""]

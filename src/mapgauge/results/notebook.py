@@ -93,7 +93,8 @@ def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
     drawn = [heading(first, comparison.protocol)] if first else []
     about = f"{comparison.level:.0%} of {comparison.samples:,} draws of {comparison.units:,} {comparison.drawn}s"
     pieces: list[str] = [
-        line(f"Comparison {full_name(comparison.protocol)}: mean over classes, {about}"),
+        line(f"Comparison {full_name(comparison.protocol)}"),
+        line(f"mean over classes, {about}"),
         table(["method", *(heading(key, comparison.protocol) for key in keys), *drawn], rows),
     ]
     if comparison.differences:
