@@ -88,11 +88,11 @@ def test_comparisons_have_csv_and_latex(call: Run) -> None:
     assert {(row["name"], row["minus"]) for row in rows} == {("good", ""), ("poor", ""), ("poor", "good")}
     latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout
     lines = [line for line in latex.splitlines() if line.endswith(r"\\")]
-    assert [line.count("&") for line in lines] == [5, 5, 5]
-    assert r"\mathbf{" in lines[1]
-    assert re.search(r"\$\d\d\.\d\$ \{\\scriptsize \[\d+\.\d, \d+\.\d\]\}", lines[2])  # in percent, with its interval
+    assert [line.count("&") for line in lines] == [5, 5, 5, 5]
+    assert r"\mathbf{" in lines[2]
+    assert re.search(r"\$\d\d\.\d\$ \{\\scriptsize \[\d+\.\d, \d+\.\d\]\}", lines[3])  # in percent, with its interval
     both = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9", "--classes", "divider,mean").stdout
-    assert both.count(r"\begin{tabular}{lcccccccccc}") == 1
+    assert both.count(r"\begin{tabular}{@{}lcccccccccc@{}}") == 1
 
 
 def test_sweep_has_a_row_per_setting(call: Run) -> None:

@@ -208,7 +208,8 @@ class Protocol:
         for name in FIRST_SHOWN:
             own, new = getattr(self, name)[:1], getattr(changed, name)
             if own and own[0] in new[1:]:
-                changed = replace(changed, **{name: (*own, *(value for value in new if value != own[0]))})
+                moved: dict[str, Any] = {name: (*own, *(value for value in new if value != own[0]))}
+                changed = replace(changed, **moved)
         return changed
 
     def to_dict(self) -> dict[str, Any]:
