@@ -14,6 +14,7 @@ from mapgauge.cli.output import exit_on, is_quiet, paint, say, show_findings, wa
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
+from mapgauge.cli.words import printable
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -98,7 +99,8 @@ def _tell(found: "Results | MapFrames", file: Path) -> None:
         tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
         tell_findings(_findings(found))
         return
-    say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {full_name(found.protocol)})")
+    protocol = printable(full_name(found.protocol))
+    say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {protocol})")
     for side, read in zip(("predictions", "truth"), found.inputs, strict=True):
         say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
     tell_findings(found.findings)
