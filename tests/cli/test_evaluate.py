@@ -89,14 +89,15 @@ def test_csv_has_all_values_in_full(call: Run, world: Path) -> None:
     results = mg.load_results(world / "poor.mg")
     assert float(rows[-1]["pld"]) == results.mean["pld"]
     assert rows[-1]["predictions"] == ""
-    assert set(rows[0]) == {"name", "class", *results.classes["divider"]}
+    assert set(rows[0]) == {"name", "protocol", "class", *results.classes["divider"]}
 
 
 def test_latex_has_the_layout_of_the_paper(call: Run, world: Path) -> None:
     done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--metrics", "pld,ap_chamfer")
-    assert done.stdout.count(r"\begin{tabular}{lcccc}") == 1
-    header, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
-    assert header == r" & PLD $\downarrow$ & Loc & Det & Chamfer-AP [\%] $\uparrow$ \\"
+    assert done.stdout.count(r"\begin{tabular}{@{}lcccc@{}}") == 1
+    first, second, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
+    assert first == r" & PLD $\downarrow$ & Loc & Det & Chamfer- \\"
+    assert second == r" &  &  &  & AP [\%] $\uparrow$ \\"
     mean = mg.load_results(world / "good.mg").mean
     assert good.startswith(rf"good & $\mathbf{{{mean['pld']:.3f}}}$ & ${mean['localisation']:.3f}$ & ")
     assert good.endswith(rf" & $\mathbf{{{100 * (mean['ap_chamfer'] or 0):.1f}}}$ \\")  # average precision in percent
@@ -106,10 +107,11 @@ def test_latex_has_the_layout_of_the_paper(call: Run, world: Path) -> None:
 def test_latex_can_have_a_column_per_class(call: Run) -> None:
     command = ("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--by-class")
     done = call(*command, "--metrics", "pld,ap_chamfer")
-    groups, classes, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
+    groups, classes, rest, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
     assert groups == (r" & \multicolumn{4}{c}{PLD $\downarrow$} & \multicolumn{4}{c}{Chamfer-AP [\%] $\uparrow$} \\")
     assert r"\cmidrule(lr){2-5} \cmidrule(lr){6-9}" in done.stdout
-    assert classes.startswith(r" & ped\_crossing & divider & boundary & mean & ped\_crossing")
+    assert classes.startswith(r" & ped & divider & boundary & mean & ped ")  # spelled as in figures
+    assert rest.startswith(r" & crossing &  &  &  & crossing ")
     assert (good.count(r"\mathbf"), poor.count(r"\mathbf")) == (8, 0)  # the good detector is better everywhere
 
 
@@ -117,8 +119,9 @@ def test_settings_reach_the_protocol(call: Run) -> None:
     command = "evaluate good.json truth.geojson --json --cutoff 0.5,1.5 --spacing 1 --classes divider"
     options = "--ranges 0,15,30 --metrics pld --workers 1"
     found = json.loads(call(*f"{command} {options}".split()).stdout)
-    assert found["protocol"]["cutoffs"] == [0.5, 1.5]
+    assert found["protocol"]["cutoffs"] == [1.5, 0.5]
     assert found["protocol"]["spacing"] == 1
+    assert found["protocol"]["full_name"] == "paper-60x30, classes divider, spacing 1 m, cutoff 1.5 m, also 0.5 m"
     assert list(found["classes"]) == ["divider"]
     assert len({key for key in found["mean"] if key.startswith("pld@")}) == 2
     assert {key for key in found["mean"] if key.startswith("pld:")} == {"pld:0-15m", "pld:15-30m"}
@@ -126,7 +129,8 @@ def test_settings_reach_the_protocol(call: Run) -> None:
 
 def test_a_count_takes_the_place_of_the_spacing_and_a_cutoff_brings_pld(call: Run) -> None:
     done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--count", "50")
-    assert "PLD, lower is better (streammapnet-60x30; cutoff 1.5 m, order 1, 50 points per polyline)" in done.stdout
+    name = "streammapnet-60x30, count 50, cutoff 1.5 m"
+    assert f"PLD, lower is better ({name}; cutoff 1.5 m, order 1, 50 points per polyline)" in done.stdout
 
 
 def test_results_are_kept_and_the_report_is_written(call: Run, tmp_path: Path) -> None:

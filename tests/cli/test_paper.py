@@ -34,8 +34,8 @@ def test_a_folder_gets_all_tables_and_figures(call: Run, rich: Path, tmp_path: P
     line = (out / "provenance.txt").read_text()
     results = [mg.load_results(rich / f"{name}.mg") for name in ("good", "poor")]
     assert line.count("\n") == 1
-    assert line.startswith(f"mapgauge {mg.__version__}; protocol paper-60x30: classes=")
-    for part in ("cutoffs=0.5/1.5", "ranges 0.0/10.0/30.0", "9 draws of 2 scenes, seed 4", results[0].inputs[1].hash):
+    assert line.startswith(f"mapgauge {mg.__version__}; protocol paper-60x30, cutoff 1.5 m, also 0.5 m: classes=")
+    for part in ("cutoffs=1.5/0.5", "ranges 0.0/10.0/30.0", "9 draws of 2 scenes, seed 4", results[0].inputs[1].hash):
         assert line.count(part) == 1
     assert all(one.inputs[0].hash in line for one in results)
     for name in ("table.tex", "classes.tex", "intervals.tex"):

@@ -44,7 +44,7 @@ def test_a_figure_is_drawn_for_two_methods(call: Run, ringed: Path, tmp_path: Pa
 def test_the_options_of_a_figure_reach_it(call: Run, ringed: Path, tmp_path: Path) -> None:
     target = tmp_path / "figure.svg"
     assert call("plot", "histogram", "good.mg", "-o", target, "--value", "missed", cwd=ringed).returncode == 0
-    assert "missed of a frame" in target.read_text(encoding="utf-8")
+    assert "missed (1.5 m) of a frame" in target.read_text(encoding="utf-8")
     chosen = ["--metric", "ap_frechet", "--threshold", "2"]
     assert call("plot", "pr", "good.mg", "-o", target, *chosen, cwd=ringed).returncode == 0
     assert "Fréchet-AP@2.0 m" in target.read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ def test_results_and_reports_are_written_for_each(call: Run, tmp_path: Path) -> 
     done = call(*BOTH, "-o", tmp_path / "out", "--report", tmp_path / "page.html")
     assert done.returncode == 0
     expected = {f"{name}-{protocol}.mg" for name in ("good", "poor") for protocol in NAMES}
-    assert {path.name for path in (tmp_path / "out").iterdir()} == expected
+    assert {path.name for path in (tmp_path / "out").glob("*.mg")} == expected
     assert mg.load_results(tmp_path / "out" / "poor-maptr.mg").protocol == mg.protocol("maptr")
     assert {path.name for path in tmp_path.glob("*.html")} == {f"page-{protocol}.html" for protocol in NAMES}
 
@@ -78,4 +78,4 @@ def test_parquet_is_streamed_once_per_protocol(call: Run, tmp_path: Path) -> Non
     arguments = ("-p", "paper-60x30,maptr", "--csv")
     streamed = call("evaluate", tmp_path / "good", tmp_path / "truth", "--work", tmp_path / "work", *arguments)
     assert streamed.stdout == call("evaluate", "good.json", "truth.geojson", *arguments).stdout
-    assert {path.name for path in (tmp_path / "work").iterdir()} == {"good-paper-60x30", "good-maptr"}
+    assert {path.name for path in (tmp_path / "work").iterdir() if path.is_dir()} == {"good-paper-60x30", "good-maptr"}

@@ -14,7 +14,7 @@ import mapgauge as mg
 def test_compare_prints_values_and_differences_with_intervals(call: Run) -> None:
     done = call("compare", "good.mg", "poor.mg")
     assert done.returncode == 0
-    assert "mean, with intervals of 95% from 1000 draws of 2 scenes" in done.stdout
+    assert "mean (paper-60x30), with intervals of 95% from 1000 draws of 2 scenes" in done.stdout
     assert re.search(r"^good +0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\]", done.stdout, re.M)
     assert re.search(r"^PLD +\+0\.\d{3} \[[+-]\d\.\d{3}, \+\d\.\d{3}\]  +too few scenes to tell$", done.stdout, re.M)
     assert "2 scenes are too few to tell methods apart. Evaluate at least 5" in done.stderr + done.stdout
@@ -64,13 +64,14 @@ def test_compare_leaves_out_classes_that_not_all_methods_have(call: Run, tmp_pat
         mg.evaluate(predictions, truth).save(tmp_path / f"{name}.mg")
     done = call("compare", "one.mg", "two.mg", "--classes", "all", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert re.findall(r"^(\w+), with intervals", done.stdout, re.M) == ["divider", "mean"]
+    assert re.findall(r"^(\w+) \(paper-60x30\), with intervals", done.stdout, re.M) == ["divider", "mean"]
 
 
 def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) -> None:
     found = json.loads(call("compare", "good.mg", "poor.mg", "--name", "A,B", "--samples", "50", "--json").stdout)
     assert set(found) == {
-        *("names", "drawn", "units", "samples", "level", "correction", "tested", "notes", "estimates", "differences")
+        *("names", "protocol", "drawn", "units", "samples", "level", "correction", "tested", "notes"),
+        *("estimates", "differences"),
     }
     results = [mg.load_results(world / f"{name}.mg") for name in ("good", "poor")]
     comparison = mg.compare(results, names=["A", "B"], samples=50)
@@ -83,15 +84,15 @@ def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) 
 
 def test_comparisons_have_csv_and_latex(call: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(call("compare", "good.mg", "poor.mg", "--csv", "--samples", "9").stdout)))
-    assert list(rows[0]) == ["name", "minus", "class", "key", "value", "low", "high", "told_apart", "p"]
+    assert list(rows[0]) == ["name", "protocol", "minus", "class", "key", "value", "low", "high", "told_apart", "p"]
     assert {(row["name"], row["minus"]) for row in rows} == {("good", ""), ("poor", ""), ("poor", "good")}
     latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout
     lines = [line for line in latex.splitlines() if line.endswith(r"\\")]
-    assert [line.count("&") for line in lines] == [5, 5, 5]
-    assert r"\mathbf{" in lines[1]
-    assert re.search(r"\$\d\d\.\d\$ \{\\scriptsize \[\d+\.\d, \d+\.\d\]\}", lines[2])  # in percent, with its interval
+    assert [line.count("&") for line in lines] == [5, 5, 5, 5]
+    assert r"\mathbf{" in lines[2]
+    assert re.search(r"\$\d\d\.\d\$ \{\\scriptsize \[\d+\.\d, \d+\.\d\]\}", lines[3])  # in percent, with its interval
     both = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9", "--classes", "divider,mean").stdout
-    assert both.count(r"\begin{tabular}{lcccccccccc}") == 1
+    assert both.count(r"\begin{tabular}{@{}lcccccccccc@{}}") == 1
 
 
 def test_sweep_has_a_row_per_setting(call: Run) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.metrics.toy_metrics import FLICKER
 
 import mapgauge as mg
+from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, hits_by, sospa_distances
 from mapgauge.metrics.metric import HitRows, Metric, Setting, SumRows, Value
@@ -58,8 +59,10 @@ def test_the_fields_of_a_key() -> None:
 def test_words_of_values_and_metrics() -> None:
     assert Value("matched_points", "", "matched", "part").words == "matched points"
     assert Value("ap_chamfer", "", "Chamfer-AP", "main").words == "Chamfer-AP"
-    assert (PLD.arrow, PLD.better) == ("↓", "lower is better")
-    assert (AP_SOSPA.arrow, AP_SOSPA.better) == ("↑", "higher is better")
+    assert (PLD.arrow_of(PLD.main), PLD.better) == (" ↓", "lower is better")
+    assert (AP_SOSPA.arrow_of(AP_SOSPA.main), AP_SOSPA.better) == (" ↑", "higher is better")
+    assert COMPLETENESS.better == "arrows point to better values"
+    assert [column_title(key) for key in ("completeness", "mean_offset")] == ["completeness ↑", "mean offset m ↓"]
     assert PLD.main.key == "pld"
     assert [value.key for value in PLD.with_role("headline", "main")] == ["pld", "localisation", "detection"]
     assert FLICKER.stated(PAPER) == ""
@@ -191,7 +194,7 @@ def test_flat_keys(key: str | ValueKey, flat: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "keys"),
     [
-        (PLD, "pld pld@1.5 pld@0.5 pld:0-10m pld:10-20m"),
+        (PLD, "pld pld@0.5 pld@1.5 pld:0-10m pld:10-20m"),
         (AP_CHAMFER, "ap_chamfer ap_chamfer@1.0"),
         (FLICKER, "flicker"),
     ],

@@ -207,7 +207,7 @@ def test_histograms_of_several_methods_share_their_bins(methods: list[mg.Results
     steps = [patch for patch in figure.axes[0].patches if isinstance(patch, StepPatch)]
     assert all(np.array_equal(step.get_data()[1], steps[0].get_data()[1]) for step in steps)
     assert [label.split(",")[0] for label in legend(figure)] == NAMES
-    assert figure.axes[0].get_xlabel() == "PLD of a frame"
+    assert figure.axes[0].get_xlabel() == "PLD (1.5 m) of a frame"
 
 
 def test_a_histogram_of_equal_values_has_one_bin(nothing: mg.Results) -> None:

@@ -15,6 +15,7 @@ from mapgauge.calibration.units import Units
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.metrics.pld import PLD
+from mapgauge.protocols import full_name
 from mapgauge.results.comparison import LEVEL, SAMPLES
 from mapgauge.results.intervals import FEWEST, too_few
 from mapgauge.results.results import Results
@@ -87,7 +88,7 @@ def confidence(
     }
     return Confidence(
         name=results.summary.names[0],
-        protocol=results.protocol.name,
+        protocol=full_name(results.protocol.replace(cutoffs=(length,))),
         cutoff=length,
         hit=float(hit),
         classes=classes,
@@ -119,7 +120,7 @@ def cutoff_of(results: Results, cutoff: float | None) -> float:
     """Return the cutoff in metres: as given, or the first of the protocol."""
     if cutoff is None and not results.protocol.cutoffs:
         raise InvalidInput(
-            f"the protocol {results.protocol.name} has no cutoff",
+            f"the protocol {full_name(results.protocol)} has no cutoff",
             remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
         )
     return results.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)

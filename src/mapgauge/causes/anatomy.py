@@ -15,6 +15,8 @@ from mapgauge.errors import InvalidInput
 from mapgauge.markup.html import block, legend, line, note, shortened, table
 from mapgauge.markup.svg import bars
 from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
+from mapgauge.metrics.table import title_of
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results
 from mapgauge.scoring.threads import Progress
 from mapgauge.typing import Floats
@@ -34,12 +36,18 @@ class Anatomy:
     fixes: tuple[Fix, ...]  # what fixing one cause alone would bring; empty unless asked for
     tokens: tuple[str, ...]
     class_names: tuple[str, ...]
+    protocol: Protocol
     per_frame: Floats = field(repr=False)  # (frames, classes, causes): costs that are not normalised
     instances: Instances | None = field(default=None, repr=False)  # None if the results had the metric already
 
     def __repr__(self) -> str:
         """Return the largest causes in one line."""
-        return f"<Anatomy: PLD {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+        return f"<Anatomy: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+
+    @property
+    def title(self) -> str:
+        """PLD, with its cutoff if readers cannot know it."""
+        return title_of("pld", protocol=self.protocol)
 
     def _repr_html_(self) -> str:
         """Return the parts of PLD for a notebook: a bar for each class, the causes, and what fixes would bring."""
@@ -50,8 +58,8 @@ class Anatomy:
             for name, parts in columns
         ]
         pieces = [
-            line("PLD by cause"),
-            table(["class", "PLD", "causes"], drawn),
+            line(f"{self.title} by cause, {full_name(self.protocol)}"),
+            table(["class", self.title, "causes"], drawn),
             legend({cause.replace("_", " "): colour for cause, colour in colours.items()}),
             *(table(header, rows) for header, rows in self._tables()),
             note(self.sentence()),
@@ -106,7 +114,7 @@ class Anatomy:
             [cause.replace("_", " "), *(number(column[cause]) for column in columns), _share(self.mean[cause], total)]
             for cause in CAUSES
         ]
-        rows.append(["PLD", *(number(self.pld[name]) for name in names), _share(total, total)])
+        rows.append([self.title, *(number(self.pld[name]) for name in names), _share(total, total)])
         yield ["cause", *names, "share"], rows
         if self.fixes:
             keys = list(dict.fromkeys(key for fix in self.fixes for key in fix.gain))
@@ -116,6 +124,7 @@ class Anatomy:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows of frames as plain Python values."""
         return {
+            "protocol": full_name(self.protocol),
             "pld": self.pld,
             "classes": self.classes,
             "mean": self.mean,
@@ -173,7 +182,8 @@ def anatomy(
     mean = {cause: math.fsum(row[cause] for row in classes.values()) / max(len(classes), 1) for cause in CAUSES}
     pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
     found = () if not fixes or instances is None else fixes_of(results, instances, workers)
-    return Anatomy(classes, mean, pld, chosen, found, results.tokens, results.class_names, sums[..., :-1], instances)
+    frames = results.tokens, results.class_names, results.protocol, sums[..., :-1]
+    return Anatomy(classes, mean, pld, chosen, found, *frames, instances)
 
 
 def sums_by_cause(results: Results) -> Floats:

@@ -10,7 +10,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import Known, assigned, know_matches
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.metrics.pld_of_groups import sospa_of_matches
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.geometry import Sides
 from mapgauge.results.results import Results
 from mapgauge.scoring.score import BLOCK
@@ -77,7 +77,7 @@ def check_settings(protocol: Protocol) -> float:
     """Return the cutoff of the anatomy, or raise an error for a protocol without PLD of order 1."""
     if not protocol.cutoffs:
         raise InvalidInput(
-            f"the protocol {protocol.name} has no cutoff, so it has no PLD to explain",
+            f"the protocol {full_name(protocol)} has no cutoff, so it has no PLD to explain",
             remedy=Remedy("Evaluate with a protocol that has cutoffs=", "Evaluate with --cutoff 1.5"),
         )
     if protocol.order != 1:

@@ -14,7 +14,6 @@ from mapgauge.cli.latex import Bounds, Column, methods_table
 from mapgauge.cli.output import Table, say, show_table, warn
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse, without_effect
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
-from mapgauge.cli.summary import titled
 from mapgauge.cli.why import show_difference
 from mapgauge.errors import InvalidInput
 
@@ -141,10 +140,11 @@ def show_comparison(
         document = _document(comparison) | ({"causes": _pairs(causes)} if causes else {})
         write_json(document | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
-        write_csv([*rows_of(comparison), *_rows_of_causes(causes)])
+        write_csv(rows_of(comparison, causes))
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
+        from mapgauge.metrics.table import heading
         from mapgauge.results.comparison import plain_keys
 
         for k, class_name in enumerate(classes):
@@ -153,8 +153,14 @@ def show_comparison(
                 [name, *(str(found[class_name][key]) for key in keys)]
                 for name, found in zip(comparison.names, comparison.estimates, strict=True)
             ]
-            title = f"{class_name}, with {intervals_in_words(comparison)}"
-            show_table(Table(title, ["name", *map(titled, keys)], rows), gap=k > 0)
+            show_table(
+                Table(
+                    _title(comparison, [class_name]),
+                    ["name", *(heading(key, comparison.protocol) for key in keys)],
+                    rows,
+                ),
+                gap=k > 0,
+            )
             _show_differences(comparison, class_name, keys)
         for note in filter(None, (comparison.tests, *comparison.notes)):
             say(note)
@@ -165,6 +171,13 @@ def show_comparison(
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
+
+
+def _title(comparison: "Comparison", classes: Sequence[str]) -> str:
+    """Return the title of a table: classes, protocol and intervals."""
+    from mapgauge.protocols import full_name
+
+    return f"{', '.join(classes)} ({full_name(comparison.protocol)}), with {intervals_in_words(comparison)}"
 
 
 def intervals_in_words(comparison: "Comparison") -> str:
@@ -194,8 +207,8 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
         for found in comparison.estimates
     ]
     columns = [Column(key, name) for key in keys for name in classes]
-    title = f"{', '.join(classes)}, with {intervals_in_words(comparison)}"
-    return methods_table(comparison.names, values, columns, [title, *captions], bounds)
+    title = _title(comparison, classes)
+    return methods_table(comparison.names, values, columns, [title, *captions], bounds, protocol=comparison.protocol)
 
 
 def _finite(value: float) -> float | None:
@@ -207,7 +220,7 @@ def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]
 
     for (first, second), found in comparison.differences.items():
         rows = [
-            [title_of(key), (value := found[class_name][key]).numbers, value.verdict]
+            [title_of(key, protocol=comparison.protocol), (value := found[class_name][key]).numbers, value.verdict]
             for key in keys
             if key in found[class_name]
         ]
@@ -215,8 +228,11 @@ def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]
 
 
 def _document(comparison: "Comparison") -> dict[str, Any]:
+    from mapgauge.protocols import full_name
+
     return {
         "names": comparison.names,
+        "protocol": full_name(comparison.protocol),
         "drawn": comparison.drawn,
         "units": comparison.units,
         "samples": comparison.samples,
@@ -252,9 +268,12 @@ def _values(value: "Estimate | Difference") -> dict[str, Any]:
     return {key: None if number is None else _finite(number) for key, number in value._asdict().items()}
 
 
-def rows_of(comparison: "Comparison") -> list[dict[str, Any]]:
-    """Return a row per method, class and value, then one per difference, for CSV."""
-    return list(_rows(comparison))
+def rows_of(comparison: "Comparison", causes: "Differences | None" = None) -> list[dict[str, Any]]:
+    """Return a row per method, class and value, then one per difference and cause, for CSV. Each has the protocol."""
+    from mapgauge.protocols import full_name
+
+    rows = [*_rows(comparison), *_rows_of_causes(causes or {})]
+    return [{"name": row["name"], "protocol": full_name(comparison.protocol)} | row for row in rows]
 
 
 def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:

@@ -27,6 +27,7 @@ from mapgauge.cli.parsing import (
 )
 from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
+from mapgauge.cli.results_files import keep_order
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
 from mapgauge.cli.summary import in_words, metrics_in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
@@ -259,6 +260,9 @@ def evaluate(
         tell_each(labels, lines)
     if not silent:
         distrust(told)
+    with outputs.attempt():
+        keep_order(targets)
+        keep_order(folders)
     for target in saved:
         inform(f"results in {target}")
     for k, written in enumerate(pages):

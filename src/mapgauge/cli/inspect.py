@@ -16,6 +16,7 @@ from mapgauge.cli.parsing import without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
+from mapgauge.cli.words import printable
 from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _findings(found: "Results | MapFrames") -> "list[Finding]":
 def _tell(found: "Results | MapFrames", file: Path) -> None:
     """Print what a file holds."""
     from mapgauge.io import FORMATS
+    from mapgauge.protocols import full_name
     from mapgauge.results.results import Results
 
     tell_findings = warn_of if is_quiet() else show_findings
@@ -117,7 +119,8 @@ def _tell(found: "Results | MapFrames", file: Path) -> None:
         tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
         tell_findings(_findings(found))
         return
-    say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {found.protocol.name})")
+    protocol = printable(full_name(found.protocol))
+    say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {protocol})")
     for side, read in zip(("predictions", "truth"), found.inputs, strict=True):
         say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
     tell_findings(found.findings)

@@ -4,11 +4,15 @@ Average precisions are in percent, as papers print them. The best main values of
 their metric. Headline values such as Loc and Det are never bold: a smaller part is not always better.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mapgauge.cli.words import printable
+
+if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -24,6 +28,10 @@ _ESCAPED = {
     "↓": r"$\downarrow$",
     "↑": r"$\uparrow$",
 }
+
+
+_SHORT = 8  # letters of a title that is not broken
+_BREAKS = re.compile(r"(?<=\w)-(?=\w)|\s+(?![$\[]|[^(]*\))")  # a hyphen, or a space before a word or a bracket
 
 
 class Column(NamedTuple):
@@ -49,17 +57,15 @@ def escaped(text: str) -> str:
     return "".join(_ESCAPED.get(letter, letter) for letter in printable(text))
 
 
-def titled(key: str) -> str:
-    """Return the title of a key: its unit if it is in percent, and an arrow in the direction that is better.
+def titled(key: str, protocol: "Protocol | None" = None) -> str:
+    """Return the title of a key: its setting, its unit if it is in percent, an arrow in the direction that is better.
 
     >>> titled("ap_chamfer"), titled("localisation")
     ('Chamfer-AP [%] ↑', 'Loc')
     """
-    from mapgauge.metrics.table import title_of, value_named
+    from mapgauge.metrics.table import heading
 
-    found = value_named(key)
-    arrow = f" {found[0].arrow}" if found is not None and found[1].role == "main" else ""
-    return f"{title_of(key)}{' [%]' if _is_percent(key) else ''}{arrow}"
+    return heading(key, protocol, " [%]" if _is_percent(key) else "")
 
 
 def number(key: str, value: float | None) -> str:
@@ -91,23 +97,45 @@ def cells(key: str, values: Sequence[float | None], bounds: Sequence[Bounds | No
 
 
 def tabular(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], captions: Sequence[str]) -> str:
-    """Return a tabular with the rules of booktabs. All cells must be valid LaTeX.
+    """Return a tabular with the rules of booktabs, in small letters. All cells must be valid LaTeX.
 
     Args:
-        header: Lines of the header. Equal neighbours in all lines but the last are joined over their columns.
+        header: Lines of the header. Equal neighbours in all lines but the last are joined over their columns. Long
+            titles in the last are broken into two lines, so that means over classes fit into a column of a paper.
         rows: The body.
         captions: Comments above the table. Each is kept on one line, because a line break would end the comment.
     """
     width = len(header[-1])
     lines = [
         *(f"% {printable(caption)}" for caption in captions),
-        rf"\begin{{tabular}}{{l{'c' * (width - 1)}}}",
+        r"{\footnotesize\setlength{\tabcolsep}{3pt}%",
+        rf"\begin{{tabular}}{{@{{}}l{'c' * (width - 1)}@{{}}}}",
         r"\toprule",
     ]
     for upper in header[:-1]:
         lines += _spanning(upper)
-    body = [r"\midrule", *(" & ".join(row) + r" \\" for row in rows), r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*lines, " & ".join(header[-1]) + r" \\", *body]) + "\n"
+    titles = [part for part in zip(*map(_broken, header[-1]), strict=True) if any(part)]
+    lines += [" & ".join(part) + r" \\" for part in titles]
+    body = [r"\midrule", *(" & ".join(row) + r" \\" for row in rows), r"\bottomrule", r"\end{tabular}}"]
+    return "\n".join([*lines, *body]) + "\n"
+
+
+def _broken(title: str) -> tuple[str, str]:
+    r"""Return a title in two lines, of which the second may be empty. Arrows and units stay with the word before them.
+
+    >>> _broken(r"Chamfer-AP [\%] $\uparrow$"), _broken(r"PLD $\downarrow$")
+    (('Chamfer-', 'AP [\\%] $\\uparrow$'), ('PLD $\\downarrow$', ''))
+    """
+    length = {end: _letters(title[:end]) for end in (found.end() for found in _BREAKS.finditer(title))}
+    if _letters(title) <= _SHORT or not length:
+        return title, ""
+    end = min(length, key=lambda end: max(length[end], _letters(title) - length[end]))
+    return title[:end].rstrip(), title[end:]
+
+
+def _letters(text: str) -> int:
+    """Return the number of letters that LaTeX prints."""
+    return len(re.sub(r"\$\\\w+\$", "x", text).replace("\\", ""))
 
 
 def methods_table(
@@ -116,6 +144,8 @@ def methods_table(
     columns: Sequence[Column],
     captions: Sequence[str],
     bounds: Sequence[Mapping[str, Mapping[str, Bounds | None]]] | None = None,
+    *,
+    protocol: "Protocol | None" = None,
 ) -> str:
     """Return the table of several methods.
 
@@ -125,7 +155,10 @@ def methods_table(
         columns: The columns. Neighbours with the same key have a common title if there are values of classes.
         captions: Comments above the table.
         bounds: For each method the intervals by class and key, which are printed beside the values.
+        protocol: All settings, for the titles.
     """
+    from mapgauge.metrics.table import title_of
+
     found = [
         cells(
             column.key,
@@ -134,8 +167,8 @@ def methods_table(
         )
         for column in columns
     ]
-    titles = ["", *(escaped(titled(column.key)) for column in columns)]
-    classes = ["", *(escaped(column.class_name) for column in columns)]
+    titles = ["", *(escaped(titled(column.key, protocol)) for column in columns)]
+    classes = ["", *(escaped(title_of(column.class_name)) for column in columns)]
     header = [titles] if all(column.class_name == "mean" for column in columns) else [titles, classes]
     rows = [[escaped(name), *(column[k] for column in found)] for k, name in enumerate(names)]
     return tabular(header, rows, captions)

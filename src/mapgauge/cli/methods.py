@@ -47,10 +47,12 @@ def load_methods(context: typer.Context, files: Sequence[Path], names: Sequence[
 
 def load_with_data(context: typer.Context, files: Sequence[Path], names: Sequence[str]) -> list["Results"]:
     """Load results with a cutoff, and their geometry."""
+    from mapgauge.protocols import full_name
+
     methods = load_methods(context, files, names)
     if not methods[0].protocol.cutoffs:
         raise InvalidInput(
-            f"{files[0]}: the protocol {methods[0].protocol.name} has no cutoff to match points by",
+            f"{files[0]}: the protocol {full_name(methods[0].protocol)} has no cutoff to match points by",
             remedy="Give the files of predictions and truth, and --cutoff 1.5",
         )
     return [method.with_data() for method in methods]
@@ -81,8 +83,12 @@ def evaluate_methods(
         metrics: Names of metrics. If None, those of the protocol.
         choose: Chooses the frames. If None, all frames.
     """
+    from mapgauge.protocols import full_name
+
     if not settings.cutoffs:
-        refuse("--cutoff", f"the protocol {settings.name} has no cutoff to match points by. Give one: --cutoff 1.5")
+        refuse(
+            "--cutoff", f"the protocol {full_name(settings)} has no cutoff to match points by. Give one: --cutoff 1.5"
+        )
 
     from mapgauge import evaluate
 

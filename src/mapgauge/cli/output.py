@@ -120,7 +120,7 @@ def show_table(table: Table, *, gap: bool = True) -> None:
     if gap:
         say()
     if table.title:
-        say(paint(table.title, "bold"))
+        say(paint(printable(table.title), "bold"))
     sys.stdout.write("\n".join([paint(first, "dim"), *rest]) + "\n")
 
 

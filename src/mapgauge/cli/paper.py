@@ -131,12 +131,12 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
 
 def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Comparison", line: str) -> dict[str, str]:
     """Return the tables, by file. Those in LaTeX begin with the provenance."""
-    values = [dict(values_of(method)) for method in methods]
+    values, protocol = [dict(values_of(method)) for method in methods], methods[0].protocol
     rows = io.StringIO()
     write_csv(rows_of(comparison), rows)
     return {
-        "table.tex": methods_table(names, values, columns_of(methods[0], by_class=False), [line]),
-        "classes.tex": methods_table(names, values, columns_of(methods[0], by_class=True), [line]),
+        "table.tex": methods_table(names, values, columns_of(methods[0], by_class=False), [line], protocol=protocol),
+        "classes.tex": methods_table(names, values, columns_of(methods[0], by_class=True), [line], protocol=protocol),
         "intervals.tex": latex_of(comparison, ["mean"], [line]),
         "table.csv": rows.getvalue(),
     }
@@ -144,6 +144,8 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
 
 def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison", seed: int) -> str:
     """Return one line that says how the numbers were made: versions, settings, hashes of the inputs, and the draws."""
+    from mapgauge.protocols import full_name
+
     protocol = methods[0].protocol
     settings = {
         key: value for key, value in protocol.to_dict().items() if key not in ("name", "about") and _is_set(value)
@@ -151,7 +153,7 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
-        f"protocol {protocol.name}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
+        f"protocol {full_name(protocol)}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
         f"metrics {', '.join(methods[0].metrics)}",
         *([f"ranges {_text(ranges)}"] if (ranges := methods[0].summary.ranges) else []),
         f"truth {' and '.join(truths)}",

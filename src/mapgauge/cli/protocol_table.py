@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from mapgauge.cli import latex
 from mapgauge.cli.documents import Form, write_csv, write_json
 from mapgauge.cli.output import Table, is_quiet, say, show_table
-from mapgauge.cli.summary import frames_in_words, rows_of, titled
+from mapgauge.cli.summary import csv_rows, frames_in_words
 from mapgauge.display.tables import number
 
 if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
 _TITLE = "Means over classes"
@@ -28,34 +29,33 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
         write_json([{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)])
         return
     if form == "csv":
-        write_csv(
-            [
-                {"name": name, "protocol": one.protocol.name, "class": class_name} | values
-                for name, one in zip(names, results, strict=True)
-                for class_name, values in rows_of(one)
-            ]
-        )
+        write_csv(csv_rows(results, names))
         return
+
+    from mapgauge.metrics.table import heading
+    from mapgauge.protocols import full_name
+
     keys = _keys(results)
-    order = {name: k for k, name in enumerate(dict.fromkeys(one.protocol.name for one in results))}
-    pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[pair[1].protocol.name])
+    order = {name: k for k, name in enumerate(dict.fromkeys(full_name(one.protocol) for one in results))}
+    pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
     several = len(set(names)) > 1
-    header = ["protocol", *(["name"] if several else []), *map(titled, keys)]
+    header = ["protocol", *(["name"] if several else []), *(heading(key, _named(key, results)) for key in keys)]
     if form == "latex":
         rows = [
-            [latex.escaped(text) for text in (one.protocol.name, *([name] if several else []))] for name, one in pairs
+            [latex.escaped(text) for text in (full_name(one.protocol), *([name] if several else []))]
+            for name, one in pairs
         ]
         for key in keys:
             for protocol in order:  # values of different protocols are not compared
-                same = [k for k, (_, one) in enumerate(pairs) if one.protocol.name == protocol]
+                same = [k for k, (_, one) in enumerate(pairs) if full_name(one.protocol) == protocol]
                 for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
                     rows[k].append(cell)
-        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key)) for key in keys)]
+        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
         sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
         return
     rows = [
         [
-            one.protocol.name,
+            full_name(one.protocol),
             *([name] if several else []),
             *("-" if (value := one.mean.get(key)) is None else number(value) for key in keys),
         ]
@@ -65,6 +65,14 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     say()
     for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
         say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")
+
+
+def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":
+    """Return a protocol whose cutoff the title of a column names; None if protocols differ in it."""
+    from mapgauge.metrics.table import setting_of
+
+    found = {setting_of(key, one.protocol): one.protocol for one in results if key in one.mean}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _keys(results: Sequence["Results"]) -> list[str]:

@@ -1,5 +1,6 @@
 """Files of results on the command line: which files are results, and the results in a folder."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,15 @@ from mapgauge.cli.output import distrust, warn_of
 from mapgauge.cli.parsing import path_or_url, place, refuse
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
+from mapgauge.files.writing import save
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
     from mapgauge.results.results import Results
 
 _EVALUATE = f"Run evaluate first: mapgauge evaluate PREDICTIONS TRUTH -o RESULTS{SUFFIX}"
+ORDER = ".mapgauge-order"  # lists the results in a folder in the order in which they were given
+_LARGEST = 2**20  # bytes of that file
 _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 
 
@@ -60,17 +64,43 @@ def _is_folder_of_results(path: Path) -> bool:
     return path.is_dir() and not is_dataset(place(path)) and bool(_inside(path))
 
 
+def keep_order(written: Sequence[Path | None]) -> None:
+    """Keep the order of the results that a command wrote into one folder. Older results come before them."""
+    names = [path.name for path in written if path is not None]
+    if len(names) > 1 and written[0] is not None:
+        folder = written[0].parent
+        before = _order(folder)
+        order = [*(name for name in before if name not in names), *names]
+        if before or order != sorted(order):
+            save(folder / ORDER, json.dumps(order).encode())
+
+
+def _order(folder: Path) -> list[str]:
+    """Return the names of results in the order in which they were written, as far as it is known."""
+    from mapgauge.files.kinds import is_plain_file
+
+    file = folder / ORDER
+    try:
+        if not is_plain_file(file) or file.stat().st_size > _LARGEST:
+            return []
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
 def _inside(folder: Path) -> list[Path]:
-    """Return the files of results and the work folders in a folder, sorted by name."""
+    """Return the files of results and the work folders in a folder, in the order of ``evaluate``, others by name."""
     found = [file for file in folder.iterdir() if not file.name.startswith(".")]
     mine = [
         file for file in found if (file.suffix == SUFFIX and file.is_file()) or (file.is_dir() and is_results(file))
     ]
-    return sorted(mine, key=lambda file: file.name)
+    place = {name: k for k, name in enumerate(_order(folder))}
+    return sorted(mine, key=lambda file: (place.get(file.name, len(place)), file.name))
 
 
 def each_results(paths: Sequence[Path]) -> list[Path]:
-    """Return the files of results. A folder stands for all results in it, sorted by name."""
+    """Return the files of results. A folder stands for all results in it, in the order of ``evaluate``."""
     found: list[Path] = []
     for path in paths:
         unable = [key for key in options_of(path) if key != "name"]
@@ -141,11 +171,12 @@ def _what(path: Path) -> str:
 
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:
     """Refuse results of several protocols, and name the results of each."""
+    from mapgauge.protocols import full_name
     from mapgauge.results.settings import differing
 
     by_protocol: dict[str, list[str]] = {}
     for name, method in zip(names, methods, strict=True):
-        by_protocol.setdefault(method.protocol.name, []).append(name)
+        by_protocol.setdefault(full_name(method.protocol), []).append(name)
     if len(by_protocol) > 1:
         listed = "; ".join(f"{protocol}: {', '.join(found)}" for protocol, found in by_protocol.items())
         one, other = (methods[names.index(found[0])].protocol.to_dict() for found in list(by_protocol.values())[:2])

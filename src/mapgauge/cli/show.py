@@ -138,6 +138,7 @@ def show(
         methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, choose=choose)
 
     from mapgauge import plot
+    from mapgauge.metrics.table import setting_of, title_of
 
     shared: dict[str, Any] = {
         "region": methods[0].protocol.region,
@@ -149,9 +150,13 @@ def show(
     if scene is None:
         drawn = _chosen(methods, frame)
         values = corners_of(methods, drawn)
+        titled = [
+            {title_of(key, protocol=method.protocol): value for key, value in found.items()}
+            for method, found in zip(methods, values, strict=True)
+        ]
         assignments = [method.assignment(drawn) for method in methods]
         shared["title"] = drawn if title is None else title
-        figure = plot.frame(assignments, side_by_side=side_by_side, values=values, **shared)
+        figure = plot.frame(assignments, side_by_side=side_by_side, values=titled, **shared)
     else:
         from mapgauge.results.scene_frames import scene_frames
 
@@ -159,11 +164,9 @@ def show(
         values = [_main_values(method.of_frames(scene_frames(method, scene))) for method in methods]
         shared["title"] = scene if title is None else title
         figure = plot.scene(methods, scene, count=PANELS if panels is None else panels, **shared)
-    for called, found in zip(names, values, strict=True):
-        say(
-            f"{printable(drawn)}, {called}: " + ", ".join(f"{key} {value:.3f}" for key, value in found.items()),
-            indent="  ",
-        )
+    for called, found, method in zip(names, values, methods, strict=True):
+        texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in found.items()]
+        say(f"{printable(drawn)}, {called}: {', '.join(texts)}", indent="  ")
     plot.save(figure, output)
     inform(f"figure in {output}")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])

@@ -21,27 +21,13 @@ MOST = 100_000
 LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
 
 
-def titled(key: str) -> str:
-    """Return the head of a column beside other metrics, with an arrow in the direction that is better."""
-    from mapgauge.metrics.table import title_of, value_named
-
-    found = value_named(key)
-    return f"{title_of(key)} {found[0].arrow}" if found is not None and found[1].role == "main" else title_of(key)
-
-
 def show_results(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
     """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class."""
     if form == "json":
         documents = [{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)]
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
-        write_csv(
-            [
-                {"name": name, "class": class_name} | values
-                for name, one in zip(names, results, strict=True)
-                for class_name, values in rows_of(one)
-            ]
-        )
+        write_csv(csv_rows(results, names))
     elif form == "latex":
         write_latex(results, names, by_class=by_class)
     else:
@@ -50,6 +36,17 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str],
         say()
         for name, one in zip(names, results, strict=True):
             say((f"{name}: " if len(names) > 1 else "") + frames_in_words(one), indent="  ")
+
+
+def csv_rows(results: Sequence["Results"], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a row per method, protocol and class, and one for the mean."""
+    from mapgauge.protocols import full_name
+
+    return [
+        {"name": name, "protocol": full_name(one.protocol), "class": class_name} | values
+        for name, one in zip(names, results, strict=True)
+        for class_name, values in rows_of(one)
+    ]
 
 
 def rows_of(results: "Results") -> list[tuple[str, dict[str, Any]]]:
@@ -61,7 +58,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
     """Return a table with a row per method and class, and one for the mean."""
     from mapgauge.metrics.table import METRICS, column_title
 
-    keys = results[0].summary.keys(metric)
+    keys, protocol = results[0].summary.keys(metric), results[0].protocol
     several = len(results) > 1
     rows = [
         [
@@ -73,14 +70,22 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
         for name, one in zip(names, results, strict=True)
         for class_name, values in one.summary.rows_of(metric)
     ]
-    header = [*(["name"] if several else []), "class", "predictions", "truth", *map(column_title, keys)]
-    return Table(_title(METRICS[metric], results[0].protocol), header, rows, 2 if several else 1)
+    header = [
+        *(["name"] if several else []),
+        "class",
+        "predictions",
+        "truth",
+        *(column_title(key, protocol) for key in keys),
+    ]
+    return Table(_title(METRICS[metric], protocol), header, rows, 2 if several else 1)
 
 
 def _title(metric: "Metric", protocol: "Protocol") -> str:
     """Return the title of a table: the metric, the direction that is better, and the settings."""
+    from mapgauge.protocols import full_name
+
     settings = ", ".join(filter(None, [metric.stated(protocol), protocol.sampling]))
-    return f"{metric.title}, {metric.better} ({protocol.name}; {settings})"
+    return f"{metric.title}, {metric.better} ({full_name(protocol)}; {settings})"
 
 
 def _count(value: float | None) -> str:
@@ -102,7 +107,8 @@ def write_latex(results: Sequence["Results"], names: Sequence[str], *, by_class:
 
     one = results[0]
     settings = [_title(METRICS[metric], one.protocol) for metric in one.metrics]
-    sys.stdout.write(methods_table(names, [dict(rows_of(one)) for one in results], columns_of(one, by_class), settings))
+    values = [dict(rows_of(one)) for one in results]
+    sys.stdout.write(methods_table(names, values, columns_of(one, by_class), settings, protocol=one.protocol))
 
 
 def columns_of(results: "Results", by_class: bool) -> list[Column]:

@@ -23,7 +23,6 @@ from mapgauge.cli.parsing import (
     without_effect,
 )
 from mapgauge.cli.reading import Reading
-from mapgauge.cli.summary import titled
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.display.tables import number
 
@@ -111,6 +110,7 @@ def sweep(
 
     from mapgauge import sweep as sweep_settings
     from mapgauge.evaluation.sweeps import region_of
+    from mapgauge.protocols import full_name
 
     sweeps = []
     number_of_settings = max(sum(len(varied[f"{one}s"] or ()) for one in ("spacing", "count")), 1)
@@ -129,7 +129,7 @@ def sweep(
     elif form == "csv":
         write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
     else:
-        table = _table(rows, settings.name)
+        table = _table(rows, full_name(settings, without=("cutoffs",)))
         if form == "latex":
             sys.stdout.write(_latex(table, rows))
         else:
@@ -159,6 +159,7 @@ def _latex(table: Table, rows: list[dict[str, Any]]) -> str:
 
 def _table(rows: list[dict[str, Any]], protocol: str) -> Table:
     from mapgauge.evaluation.sweeps import region_of, sampling_of
+    from mapgauge.metrics.table import heading
 
     keys = _keys(rows)
     several = len({row["name"] for row in rows}) > 1
@@ -172,5 +173,5 @@ def _table(rows: list[dict[str, Any]], protocol: str) -> Table:
         ]
         for row in rows
     ]
-    header = [*(["name"] if several else []), "region", "sampling", "cutoff", *map(titled, keys)]
+    header = [*(["name"] if several else []), "region", "sampling", "cutoff", *map(heading, keys)]
     return Table(f"Means over classes ({protocol})", header, body, len(header) - len(keys))

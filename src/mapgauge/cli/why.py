@@ -146,8 +146,10 @@ def _difference(one: "Results", other: "Results") -> dict[str, Any]:
 
 def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:
     """Return a row per method and class."""
+    from mapgauge.protocols import full_name
+
     return [
-        {"name": called, "class": class_name, "pld": one.pld[class_name]} | causes
+        {"name": called, "protocol": full_name(one.protocol), "class": class_name, "pld": one.pld[class_name]} | causes
         for called, one in zip(names, found, strict=True)
         for class_name, causes in [*one.classes.items(), ("mean", one.mean)]
     ]
@@ -156,6 +158,7 @@ def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, An
 def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
     from mapgauge.metrics.causes import CAUSES
+    from mapgauge.protocols import full_name
 
     of = f" of {called}" if called else ""
     names, total = [*found.classes, "mean"], found.pld["mean"]
@@ -164,8 +167,16 @@ def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: 
         [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(found.mean[name], total)]
         for name, about in CAUSES.items()
     ]
-    rows.append(["PLD", "", *(number(found.pld[name]) for name in names), _share(total, total)])
-    show_table(Table(f"PLD{of} by cause", ["cause", "what it is", *names, "share"], rows, 2), gap=gap)
+    rows.append([found.title, "", *(number(found.pld[name]) for name in names), _share(total, total)])
+    show_table(
+        Table(
+            f"{found.title}{of} by cause ({full_name(found.protocol)})",
+            ["cause", "what it is", *names, "share"],
+            rows,
+            2,
+        ),
+        gap=gap,
+    )
     say(found.sentence())
     if found.fixes:
         from mapgauge.metrics.table import title_of
@@ -173,7 +184,7 @@ def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: 
         keys = list(found.fixes[0].gain)
         body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in found.fixes]
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, ["fix", *map(title_of, keys)], body))
+        show_table(Table(title, ["fix", *(title_of(key, protocol=found.protocol) for key in keys)], body))
     if cause is not None:
         body = [[token, f"{cost:.3f}"] for token, cost in found.frames(cause, count=worst)]
         show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))

@@ -20,7 +20,7 @@ from mapgauge.frames.batches import Batch
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import chosen_metrics
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
@@ -108,7 +108,8 @@ class Accumulator:
 
     def __repr__(self) -> str:
         """Return the protocol, the metrics and the number of frames in one line."""
-        return f"<Accumulator {self.settings.protocol.name}: {', '.join(self.settings.metrics)} of {len(self)} frames>"
+        protocol, metrics = full_name(self.settings.protocol), ", ".join(self.settings.metrics)
+        return f"<Accumulator {protocol}: {metrics} of {len(self)} frames>"
 
     def update(
         self,

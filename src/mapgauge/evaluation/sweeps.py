@@ -29,12 +29,15 @@ class Sweep:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One row per region, sampling and cutoff, with the means over classes."""
+        """One row per region, sampling and cutoff, with the means over classes. The cutoffs ascend."""
         rows = []
         for results in self.results:
             protocol = results.protocol
             setting: dict[str, Any] = {"region": protocol.region, "spacing": protocol.spacing, "count": protocol.count}
-            rows += [setting | {"cutoff": cutoff} | _values(results, cutoff) for cutoff in protocol.cutoffs or (None,)]
+            rows += [
+                setting | {"cutoff": cutoff} | _values(results, cutoff)
+                for cutoff in sorted(protocol.cutoffs) or (None,)
+            ]
         return rows
 
     def table(self) -> str:

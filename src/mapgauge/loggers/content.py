@@ -16,7 +16,7 @@ from mapgauge.arguments import check_whole
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import hit_metrics
+from mapgauge.metrics.table import hit_metrics, title_of
 from mapgauge.plot import frame, histogram, parts, precision_recall, ranges
 from mapgauge.report import write_report
 from mapgauge.results.flat import named_values
@@ -113,15 +113,16 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
     if results.data is None or not results.protocol.cutoffs:
         return
     key, there = first.main.key, list[dict[str, Any]]()
+    called = title_of(key, protocol=results.protocol)
     with attempt("worst frames"):
         there = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(there[:worst], 1):
-        yield Picture(f"worst/{k}", f"{row['token']}: {first.title} {row[key]:.3f}", partial(_frame, results, row, key))
+        draw = partial(_frame, results, row["token"], {called: row[key]})
+        yield Picture(f"worst/{k}", f"{row['token']}: {called} {row[key]:.3f}", draw)
 
 
-def _frame(results: Results, row: dict[str, Any], key: str) -> "Figure":
-    token, region = row["token"], results.protocol.region
-    return frame(results.assignment(token), values={key: row[key]}, title=token, region=region)
+def _frame(results: Results, token: str, values: dict[str, float]) -> "Figure":
+    return frame(results.assignment(token), values=values, title=token, region=results.protocol.region)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ return infinity for them. A new distance is one function and one row.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -157,4 +158,7 @@ def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit:
 
 AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", "mean over thresholds in metres")
 AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", "mean over thresholds in metres")
-AP_SOSPA = _row("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), "", "")
+AP_SOSPA = replace(
+    _row("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), "", ""),
+    stated=lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
+)

@@ -42,6 +42,8 @@ class Value:
     title: str  # title of a column: "Loc"
     role: Role = "other"
     limits: tuple[float, float] | None = None  # smallest and largest possible value, if not those of the metric
+    # Whether lower values are better, if it is not the main value. None: a smaller part is not always better.
+    lower_is_better: bool | None = None
 
     @property
     def words(self) -> str:
@@ -153,12 +155,14 @@ class Metric:
         """Return the values with some roles, in order."""
         return tuple(value for value in self.values if value.role in roles)
 
-    @property
-    def arrow(self) -> str:
-        """The direction of better values, as an arrow."""
-        return "↓" if self.lower_is_better else "↑"
+    def arrow_of(self, value: Value) -> str:
+        """Return the direction of better values as an arrow after a title; "" if a value has none."""
+        lower = self.lower_is_better if value.role == "main" else value.lower_is_better
+        return {None: "", True: " ↓", False: " ↑"}[lower]
 
     @property
     def better(self) -> str:
         """The direction of better values, in words."""
+        if any(value.lower_is_better not in (None, self.lower_is_better) for value in self.values):
+            return "arrows point to better values"
         return "lower is better" if self.lower_is_better else "higher is better"

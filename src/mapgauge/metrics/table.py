@@ -20,7 +20,7 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.stability import MAS
 from mapgauge.metrics.topology import TOP_LL, TOP_LT
 from mapgauge.metrics.track_pld import TRACK_PLD
-from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol
+from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol, changes, full_name
 
 # Results, tables and files list the metrics in this order.
 METRICS: dict[str, Metric] = {
@@ -58,7 +58,7 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         for field in METRICS[name].requires:
             if getattr(protocol, field) in (None, ()):
                 raise InvalidInput(
-                    f"the protocol {protocol.name} has no {field} for {name}",
+                    f"the protocol {full_name(protocol)} has no {field} for {name}",
                     remedy=Remedy(
                         f'Set it: mg.protocol("{protocol.name}", {field}={_RECOMMENDED[field]:g})',
                         f"Give one: --{field.replace('_', '-')} {_RECOMMENDED[field]:g}",
@@ -69,12 +69,12 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         setting = METRICS[name].setting
         if name not in able and setting is None:
             raise InvalidInput(
-                f"the protocol {protocol.name} has no settings for {name}",
+                f"the protocol {full_name(protocol)} has no settings for {name}",
                 remedy=_CHOOSE,
             )
         if name not in able and setting is not None:
             raise InvalidInput(
-                f"the protocol {protocol.name} has no {setting.field} for {name}",
+                f"the protocol {full_name(protocol)} has no {setting.field} for {name}",
                 remedy=Remedy(
                     f'Pass them: mg.protocol("{protocol.name}", {setting.field}=(...))',
                     f"Give them: {setting.option} with numbers, separated by commas" if setting.option else _CHOOSE,
@@ -130,19 +130,58 @@ def value_named(name: str) -> tuple[Metric, Value] | None:
     return None
 
 
-def title_of(key: str | ValueKey, *, full: bool = False) -> str:
+def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | None = None) -> str:
     """Return the title of a key, short for columns or in full.
+
+    Args:
+        key: The key.
+        full: Whether to return the full title.
+        protocol: If given, the title names the setting of a value at the first of several settings, or at one that is
+            not the protocol's own.
 
     >>> title_of("localisation"), title_of("localisation", full=True), title_of("ap_chamfer@0.5")
     ('Loc', 'localisation', 'Chamfer-AP@0.5')
     >>> title_of("pld:0-10m"), title_of("hits:ap_chamfer@0.5"), title_of("truth")
     ('PLD 0-10m', 'hits of Chamfer-AP@0.5', 'truth')
+    >>> from mapgauge.protocols import protocol
+    >>> title_of("pld", protocol=protocol("paper-60x30", cutoffs=[0.5, 1.5]))
+    'PLD (1.5 m)'
     """
     parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
     found = value_named(parsed.name)
     title = parsed.name.replace("_", " ") if found is None else found[1].words if full else found[1].title
     title = f"hits of {title}" if parsed.hits else title
-    return f"{title}{'@' if parsed.setting else ''}{parsed.setting}{' ' if parsed.ring else ''}{parsed.ring}"
+    title = f"{title}{'@' if parsed.setting else ''}{parsed.setting}{' ' if parsed.ring else ''}{parsed.ring}"
+    return title + setting_of(parsed, protocol)
+
+
+def setting_of(key: str | ValueKey, protocol: Protocol | None) -> str:
+    """Return the setting of a value as it follows a title, `` (1.5 m)``.
+
+    It is "" if the key names the setting, or if readers know it: the only one, and the protocol's own.
+    """
+    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    metric, _ = value_named(parsed.name) or (None, None)
+    if protocol is None or metric is None or metric.setting is None or not isinstance(metric.rows, SumRows):
+        return ""
+    settings = metric.settings(protocol)
+    if not parsed.plain or not settings or (len(settings) == 1 and metric.setting.field not in changes(protocol)):
+        return ""
+    return f" ({settings[0]:g} {metric.setting.unit})"
+
+
+def heading(key: str, protocol: Protocol | None = None, unit: str = "") -> str:
+    """Return the head of a column beside other metrics, with an arrow in the direction of better values.
+
+    Only a main value names its setting, as ``title_of`` does. The others stand beside it.
+
+    >>> heading("pld"), heading("localisation"), heading("median_offset")
+    ('PLD ↓', 'Loc', 'median offset m ↓')
+    """
+    metric, value = value_named(key) or (None, None)
+    if metric is None or value is None:
+        return title_of(key) + unit
+    return title_of(key, protocol=protocol if value.role == "main" else None) + unit + metric.arrow_of(value)
 
 
 def flat_key(key: str | ValueKey, class_name: str) -> str:
@@ -174,13 +213,15 @@ def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *rol
     ringed = isinstance(metric.rows, SumRows) and metric.rows.rings
     return [
         *(ValueKey(value.key) for value in metric.with_role(*roles)),
-        *(ValueKey(metric.main.key, setting) for setting in settings if several),
+        *(ValueKey(metric.main.key, setting) for setting in sorted(settings) if several),
         *(ValueKey(metric.main.key, ring=ring) for ring in pairwise(ranges) if ringed),
     ]
 
 
-def column_title(key: str | ValueKey) -> str:
+def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
     """Return the title of a column in the table of its metric, with an arrow in the direction of better values.
+
+    With a protocol, the main value names its setting, as ``title_of`` does.
 
     >>> column_title("pld"), column_title("localisation"), column_title("ap_chamfer@0.5"), column_title("pld:0-10m")
     ('PLD ↓', 'Loc', 'AP 0.5 m', 'PLD 0-10m')
@@ -195,4 +236,5 @@ def column_title(key: str | ValueKey) -> str:
     if parsed.setting:
         unit = f" {metric.setting.unit}" if metric.setting is not None and metric.setting.unit else ""
         return f"{metric.symbol if value.role == 'main' else value.title} {parsed.setting}{unit}"
-    return f"{metric.symbol} {metric.arrow}" if value.role == "main" else value.title
+    title = f"{metric.symbol}{setting_of(parsed, protocol)}" if value.role == "main" else value.title
+    return title + metric.arrow_of(value)

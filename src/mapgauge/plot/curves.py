@@ -151,7 +151,11 @@ def ranges(
         heights = np.array([values[key] for key in keys], np.float64)  # None, for an empty ring, becomes NaN
         width = 1.6 if colour == INK else 1.1
         drawn += axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
-    dress(axes, "distance from the ego (m)", PLD.title + (", mean over classes" if more else ""))
+    dress(
+        axes,
+        "distance from the ego (m)",
+        word_of(PLD.main.key, methods.values()) + (", mean over classes" if more else ""),
+    )
     axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4 * look().pen)

@@ -16,7 +16,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.metrics.table import METRICS, title_of, value_named
+from mapgauge.metrics.table import METRICS, setting_of, title_of, value_named
 from mapgauge.results.comparison import method_names
 from mapgauge.results.results import Results
 
@@ -102,14 +102,18 @@ def _without_middle(text: str, kept: int) -> str:
     return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
 
 
-def word_of(key: str) -> str:
+def word_of(key: str, methods: Iterable[Results] = ()) -> str:
     """Return the label of a key of results in a figure.
+
+    With methods, it names the setting of the value, such as the cutoff of PLD, as ``title_of`` does.
 
     >>> word_of("ap_chamfer@0.5"), word_of("matched_points"), word_of("hits:ap_chamfer@0.5")
     ('Chamfer-AP@0.5', 'matched points', 'hits of Chamfer-AP@0.5')
     """
     found = value_named(key)
-    return COUNTS.get(key) or title_of(key, full=found is not None and found[1].role == "part")
+    label = COUNTS.get(key) or title_of(key, full=found is not None and found[1].role == "part")
+    settings = dict.fromkeys(setting_of(key, method.protocol) for method in methods)
+    return label + (" (different settings)" if len(settings) > 1 else "".join(settings))
 
 
 def several(results: Results | Sequence[Results], names: Sequence[str] | None) -> dict[str, Results]:

@@ -77,7 +77,9 @@ def confidence(
             first.plot([best], height, color=entry.colour, marker=entry.marker, markersize=4, linestyle="")
         for key, line in zip(shares, LINES, strict=False):
             second.plot(GRID, _mean_share(levels, key, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
-    dress(first, "threshold on the confidence", "PLD" if entries[0].class_name else "PLD, mean over classes")
+    cutoffs = ", ".join(f"{cutoff:g} m" for cutoff in dict.fromkeys(entry.found.cutoff for entry in entries))
+    pooled = "" if entries[0].class_name else ", mean over classes"
+    dress(first, "threshold on the confidence", f"PLD ({cutoffs}){pooled}")
     dress(second, "threshold on the confidence", ", ".join(shares.values()))
     first.set_xlim(0, 1)
     second.set(xlim=(0, 1), ylim=(0, 1.02))

@@ -1,5 +1,6 @@
 """Protocols: named sets of evaluation settings."""
 
+from mapgauge.protocols.naming import changes, full_name
 from mapgauge.protocols.protocol import (
     AREAS,
     BREAK_COST,
@@ -30,5 +31,7 @@ __all__ = [
     "SWITCH_COST",
     "TRAFFIC_ELEMENTS",
     "Protocol",
+    "changes",
+    "full_name",
     "protocol",
 ]

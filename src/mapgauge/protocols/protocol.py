@@ -44,6 +44,7 @@ LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-g
 BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 LINK_FLOOR = 0.1  # networks give every pair of lanes a score above 0; scores up to this are no links
 _THRESHOLDS = ("chamfer", "frechet", "sospa", "consistent", "lanes", "segments", "areas", "overlaps")
+FIRST_SHOWN = ("cutoffs", "intervals")  # settings with several values, of which tables and figures show the first
 MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
 
 
@@ -53,7 +54,7 @@ class Protocol:
 
     >>> from mapgauge.protocols import PROTOCOLS
     >>> PROTOCOLS["paper-60x30"].replace(cutoffs=(0.5, 1.0, 1.5)).cutoffs
-    (0.5, 1.0, 1.5)
+    (1.5, 0.5, 1.0)
     """
 
     name: str
@@ -198,7 +199,8 @@ class Protocol:
     def replace(self, **settings: Any) -> "Protocol":
         """Return a copy with some settings changed.
 
-        Setting ``spacing`` removes ``count``, and the other way round.
+        Setting ``spacing`` removes ``count``, and the other way round. The first of ``cutoffs`` and of ``intervals``,
+        which tables and figures show, stays the first if it is among the new values.
         """
         unknown = [name for name in settings if name not in {field.name for field in fields(self)}]
         if unknown:
@@ -208,7 +210,13 @@ class Protocol:
             settings.setdefault("count", None)
         if settings.get("count") is not None:
             settings.setdefault("spacing", None)
-        return replace(self, **settings)
+        changed = replace(self, **settings)
+        for name in FIRST_SHOWN:
+            own, new = getattr(self, name)[:1], getattr(changed, name)
+            if own and own[0] in new[1:]:
+                moved: dict[str, Any] = {name: (*own, *(value for value in new if value != own[0]))}
+                changed = replace(changed, **moved)
+        return changed
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values."""

@@ -135,23 +135,24 @@ def protocol(base: str | Protocol | None = None, /, **settings: Any) -> Protocol
             for lane graphs can be restricted to a part of the lanes: ``"openlanev2-v1.1-near"``, and likewise
             ``-far``, ``-intersection`` and ``-elsewhere``.
         settings: Fields of ``Protocol`` to change. After a base, ``name=`` gives the changed protocol another name.
+            The cutoff of the base stays the first if it is among several.
 
     >>> import mapgauge as mg
-    >>> mg.protocol("paper-60x30", spacing=0.25, cutoffs=[0.5, 1.0, 1.5]).spacing
-    0.25
+    >>> mg.protocol("paper-60x30", spacing=0.25, cutoffs=[0.5, 1.0, 1.5]).cutoffs
+    (1.5, 0.5, 1.0)
     """
     if base is None:
         base = settings.pop("name", None)
     if not isinstance(base, Protocol):
-        found = _named(base) if isinstance(base, str) else None
+        found = named(base) if isinstance(base, str) else None
         if found is None:
             raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}")
         base = found
     return base.replace(**settings) if settings else base
 
 
-def _named(name: str) -> Protocol | None:
-    """Return a protocol of the table, or one of them for a part of the lanes."""
+def named(name: str) -> Protocol | None:
+    """Return a protocol of the table, or one of them for a part of the lanes; None if there is none of this name."""
     whole, _, part = name.rpartition("-")
     base = PROTOCOLS.get(whole)
     if part in PARTS and base is not None and base.lanes + base.segments:

@@ -24,6 +24,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import setting_of
 from mapgauge.report.causes import cause_columns, described_causes, has_causes, is_first, with_causes
 from mapgauge.report.columns import column_keys, frame_numbers
 from mapgauge.report.drawings import drawings, has_shares, is_map, of_drawn
@@ -171,7 +172,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
     there = rows.values(np.zeros(len(rows.columns)), results.protocol)
     return {
         "key": metric.main.key,
-        "title": metric.title,
+        "title": metric.title + setting_of(metric.main.key, results.protocol),
         "lower": metric.lower_is_better,
         "caption": is_first(metric, results.metrics),
         "headlines": [value.key for value in metric.with_role("headline") if value.key in there],

@@ -9,7 +9,7 @@ from mapgauge.display.colours import part_colours
 from mapgauge.display.tables import number
 from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE
 from mapgauge.metrics.metric import Metric
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.table import METRICS, setting_of
 from mapgauge.results.results import Results
 
 
@@ -37,7 +37,8 @@ def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
 
 
 def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> str:
-    first, several, title = methods[0], len(methods) > 1, escape(metric.title)
+    first, several = methods[0], len(methods) > 1
+    title = escape(metric.title + setting_of(metric.main.key, first.protocol))
     colours = part_colours(metric)
     if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
         return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"

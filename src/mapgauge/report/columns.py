@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.table import METRICS, title_of
+from mapgauge.metrics.table import METRICS, setting_of, title_of
 from mapgauge.report.causes import is_first, is_pld_again
 from mapgauge.results.frame_table import frame_arrays
 from mapgauge.results.results import Results
@@ -20,7 +20,12 @@ from mapgauge.results.values import COUNTS, lists_of_frames
 def column_keys(results: Results) -> list[dict[str, Any]]:
     """Return the columns of the list: key, title, whether they are whole numbers, and whether they are printed."""
     values = [
-        {"key": value.key, "title": value.words, "whole": False, "printed": is_first(metric, results.metrics)}
+        {
+            "key": value.key,
+            "title": value.words + (setting_of(value.key, results.protocol) if value.role == "main" else ""),
+            "whole": False,
+            "printed": is_first(metric, results.metrics),
+        }
         for metric, rows in lists_of_frames(results.metrics)
         for value in metric.with_role("main", "headline", "part")
         if not (value.role == "main" and is_pld_again(metric, results.metrics))

@@ -11,6 +11,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
+from mapgauge.protocols import full_name
 from mapgauge.report.bars import bars, table
 from mapgauge.report.causes import is_pld_again
 from mapgauge.results.comparison import Comparison
@@ -46,7 +47,7 @@ def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
     files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     return (
         f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
-        f"Protocol {escape(settings.name)}: {', '.join([settings.sampling, *filter(None, stated)])}. "
+        f"Protocol {escape(full_name(settings))}: {', '.join([settings.sampling, *filter(None, stated)])}. "
         '<a href="#explorer">Go to the frames</a></p>'
     )
 
@@ -80,7 +81,11 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             for name, _ in first.summary.rows_of(metric)
             for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
-        header = ["class", *(["method"] if several else []), *(escape(column_title(key)) for key in keys)]
+        header = [
+            "class",
+            *(["method"] if several else []),
+            *(escape(column_title(key, first.protocol)) for key in keys),
+        ]
         tables.append(table(_caption(METRICS[metric]), header, rows, heads=1 + several))
     for (one, other), found in comparison.differences.items():
         rows_of = [
@@ -94,7 +99,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 if name in found and any(found[name].get(key) for key in keys)
             ]
             caption = f"{escape(other)} minus {escape(one)}, on the same samples"
-            tables.append(table(caption, ["class", *map(title_of, keys)], rows))
+            tables.append(table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
 
@@ -200,7 +205,7 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
         text.append(f"<p>Classes without a value, because they have neither predictions nor truth: {lacking}.</p>")
     settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.to_dict().items()]
     text.append(
-        f"<details><summary>Protocol {escape(first.protocol.name)}: all settings</summary>"
+        f"<details><summary>Protocol {escape(full_name(first.protocol))}: all settings</summary>"
         + table("Settings", ["setting", "value"], settings)
         + f"</details><p>mapgauge {escape(first.version)}.</p>"
     )

@@ -19,7 +19,8 @@ from mapgauge.markup.html import shortened
 from mapgauge.metrics.causes import PLD_BY_CAUSE
 from mapgauge.metrics.keys import ValueKey
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import value_named
+from mapgauge.metrics.table import setting_of, value_named
+from mapgauge.protocols import Protocol
 from mapgauge.results.bootstrap import draw, drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
@@ -48,6 +49,7 @@ class Comparison:
     units: int  # number of scenes or frames
     samples: int
     level: float
+    protocol: Protocol  # of all methods
     notes: tuple[str, ...] = ()
     correction: Correction = "none"
 
@@ -93,7 +95,7 @@ class Comparison:
             for name, found in zip(self.names, self.estimates, strict=True)
         ]
         draws = f"{class_name}, {self.level:.0%} of {self.samples} draws of {self.units} {self.drawn}s"
-        text = [text_table([draws, *shown], rows)]
+        text = [text_table([draws, *(key + setting_of(key, self.protocol) for key in shown)], rows)]
         for (first, second), apart in self.differences.items():
             text.append(f"{second} minus {first}: " + "; ".join(f"{key} {apart[class_name][key]}" for key in shown))
         return "\n".join([*text, *filter(None, [self.tests]), *self.notes])
@@ -173,7 +175,10 @@ def compare(
     if correction == "holm":
         differences = _corrected(differences, level)
     notes = tuple(_notes(called, methods, drawn.kind, drawn.units, units_by_class(unit_of_frame, methods)))
-    return Comparison(called, estimates, differences, drawn.kind, drawn.units, samples, level, notes, correction)
+    settings = methods[0].protocol
+    return Comparison(
+        called, estimates, differences, drawn.kind, drawn.units, samples, level, settings, notes, correction
+    )
 
 
 def _numbers(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:

@@ -9,7 +9,8 @@ from mapgauge.display.tables import number
 from mapgauge.markup.html import Html, block, legend, line, note, table
 from mapgauge.markup.svg import Stroke, bars, drawing, interval
 from mapgauge.metrics.metric import Metric
-from mapgauge.metrics.table import METRICS, column_title, title_of
+from mapgauge.metrics.table import METRICS, heading, setting_of, title_of
+from mapgauge.protocols import full_name
 from mapgauge.results.summary import Summary
 from mapgauge.results.values import COUNTS, Values
 
@@ -27,7 +28,12 @@ def summary_html(summary: Summary) -> str:
     split = next((metric for metric in metrics if _has_parts(metric, summary.mean)), None)
     keys = [value.key for metric in metrics for value in metric.with_role("main", "headline")]
     shown = [key for key in keys if summary.mean.get(key) is not None]
-    header = ["class", *COUNTS, *map(_title, shown), *([f"parts of {split.title}"] if split else [])]
+    header = [
+        "class",
+        *COUNTS,
+        *(heading(key, summary.protocol) for key in shown),
+        *([f"parts of {split.title}"] if split else []),
+    ]
     rows = []
     for name, values in [*summary.classes.items(), ("mean", summary.mean)]:
         counts = ["" if values.get(key) is None else f"{values[key]:.0f}" for key in COUNTS]
@@ -37,7 +43,7 @@ def summary_html(summary: Summary) -> str:
         side.name or kind for side, kind in zip(summary.inputs, ("predictions", "truth"), strict=True)
     )
     pieces: list[str] = [
-        line(f"Results {summary.protocol.name}: {summary.totals.frames:,} frames"),
+        line(f"Results {full_name(summary.protocol)}: {summary.totals.frames:,} frames"),
         line(sides),
         table(header, rows),
     ]
@@ -47,12 +53,6 @@ def summary_html(summary: Summary) -> str:
     if worrying:
         pieces.append(note(f"{worrying} warnings or errors about the input: see results.findings"))
     return block(*pieces)
-
-
-def _title(key: str) -> str:
-    """Return the title of a main value in full, because the tables of several metrics are one here."""
-    title, arrow = title_of(key), column_title(key).rpartition(" ")[2]
-    return f"{title} {arrow}" if arrow in ("↓", "↑") else title
 
 
 def _has_parts(metric: Metric, values: Values) -> bool:
@@ -76,7 +76,8 @@ def comparison_text(comparison: "Comparison") -> str:
     ][:MOST_NAMES]
     more = len(comparison.names) - len(shown)
     names = ", ".join([*shown, *([f"and {more} more"] if more else [])])
-    return f"{'' if key is None else f'{key} '}{names} over {comparison.units} {comparison.drawn}s"
+    value = "" if key is None else f"{key}{setting_of(key, comparison.protocol)} "
+    return f"{value}{names} over {comparison.units} {comparison.drawn}s"
 
 
 def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
@@ -89,18 +90,19 @@ def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
         [name, *(str(found[key]) for key in keys), *([interval(*found[first], span)] if first else [])]
         for name, found in zip(comparison.names, means, strict=True)
     ]
-    drawn = [_title(first)] if first else []
+    drawn = [heading(first, comparison.protocol)] if first else []
     about = f"{comparison.level:.0%} of {comparison.samples:,} draws of {comparison.units:,} {comparison.drawn}s"
     pieces: list[str] = [
-        line(f"Comparison, mean over classes, {about}"),
-        table(["method", *map(_title, keys), *drawn], rows),
+        line(f"Comparison {full_name(comparison.protocol)}"),
+        line(f"mean over classes, {about}"),
+        table(["method", *(heading(key, comparison.protocol) for key in keys), *drawn], rows),
     ]
     if comparison.differences:
         body = [
             [f"{second} minus {one}", *(str(apart["mean"][key]) for key in keys)]
             for (one, second), apart in comparison.differences.items()
         ]
-        pieces.append(table(["difference", *map(title_of, keys)], body))
+        pieces.append(table(["difference", *(title_of(key, protocol=comparison.protocol) for key in keys)], body))
     return block(*pieces, *map(note, filter(None, [comparison.tests, *comparison.notes])))
 
 

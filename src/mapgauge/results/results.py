@@ -13,7 +13,7 @@ from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.scenes import scenes_from_tokens
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frame
 from mapgauge.results.data_frames import Level, columns_of, to_arrow, to_pandas, to_polars
 from mapgauge.results.frame_table import frame_columns, frame_rows, worst_first
@@ -48,8 +48,8 @@ class Results:
 
     def __repr__(self) -> str:
         """Return the main values in one line."""
-        shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None]
-        return f"<Results {self.protocol.name}: {self.totals.frames} frames, mean {', '.join(shown) or 'nothing'}>"
+        shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None] or ["nothing"]
+        return f"<Results {full_name(self.protocol)}: {self.totals.frames} frames, mean {', '.join(shown)}>"
 
     def _repr_html_(self) -> str:
         return summary_html(self.summary)
@@ -257,7 +257,7 @@ class Results:
             raise InvalidInput(f"no frame {token!r}")
         if cutoff is None and not self.protocol.cutoffs:
             raise InvalidInput(
-                f"the protocol {self.protocol.name} has no cutoff",
+                f"the protocol {full_name(self.protocol)} has no cutoff",
                 remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
             )
         length = self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)

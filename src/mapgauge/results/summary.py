@@ -10,8 +10,8 @@ from mapgauge.frames.content_hash import content_hash, hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.table import METRICS, value_keys
-from mapgauge.protocols import Protocol
+from mapgauge.metrics.table import METRICS, setting_of, value_keys
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.values import COUNTS, Values, mean_of, values_of_classes
 from mapgauge.scoring.scores import Scores
 from mapgauge.scoring.totals import Totals
@@ -129,13 +129,13 @@ class Summary:
 
     def table(self) -> str:
         """Return the summary as text: one table per metric, with a row per class and the mean."""
-        return "\n\n".join(_table(self.keys(metric), self.rows_of(metric)) for metric in self.metrics)
+        return "\n\n".join(_table(self.keys(metric), self.rows_of(metric), self.protocol) for metric in self.metrics)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain Python values."""
         return {
             "mapgauge": self.version,
-            "protocol": self.protocol.to_dict(),
+            "protocol": self.protocol.to_dict() | {"full_name": full_name(self.protocol)},
             "inputs": {"predictions": self.inputs[0].to_dict(), "truth": self.inputs[1].to_dict()},
             "frames": self.frames,
             "classes": self.classes,
@@ -145,12 +145,12 @@ class Summary:
         }
 
 
-def _table(keys: Sequence[str], rows: Sequence[tuple[str, Values]]) -> str:
+def _table(keys: Sequence[str], rows: Sequence[tuple[str, Values]], protocol: Protocol) -> str:
     body = [
         [name, *(_count(values.get(key)) for key in COUNTS), *(number(values[key]) for key in keys)]
         for name, values in rows
     ]
-    return text_table(["class", *COUNTS, *keys], body)
+    return text_table(["class", *COUNTS, *(key + setting_of(key, protocol) for key in keys)], body)
 
 
 def _count(value: float | None) -> str:
