@@ -1,6 +1,6 @@
 """The order of instances by content, so that no number depends on the order of the input.
 
-Instances are sorted by a number made of their first and last point. Those with the same number, which are few, are
+Instances are sorted by a number made of their confidence and first point. Those with the same number, which are few, are
 compared by confidence, points, track and intersection, and then by the instances that links join them to. What is still
 equal can be exchanged without changing a number.
 """
@@ -14,7 +14,8 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Floats, Indices
 
-_WEIGHTS = ((1.0, 0.618, 0.271), (0.414, 0.732, 0.236))  # of the coordinates of the first and of the last point
+_WEIGHTS = (1.0, 0.618, 0.271)  # of the coordinates of the first point
+_SURE = -1e6  # of the confidence: kernels that sort by confidence find most instances in their order
 _ROUNDS = 3  # how far links are followed to tell equal instances apart
 
 
@@ -27,7 +28,9 @@ def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) ->
         links: Between all instances.
     """
     number = np.concatenate([_number(side) for side in sides])
-    order = np.lexsort((number, key))
+    order = np.argsort(number, kind="stable")
+    # Small whole numbers are sorted fast.
+    order = order[np.argsort(key[order].astype(np.min_scalar_type(key.max(initial=0))), kind="stable")]
     same = (np.diff(key[order]) == 0) & (np.diff(number[order]) == 0)
     if not same.any():
         return order
@@ -41,13 +44,12 @@ def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) ->
 
 
 def _number(side: MapFrames) -> Floats:
-    """Return a number from the ends of each line; 0 for a line without points."""
-    number = np.zeros(len(side.polylines))
+    """Return a number from the confidence and the first point of each line, if it has points."""
+    number = np.zeros(len(side.polylines)) if side.confidence is None else _SURE * side.confidence
     offsets, coords = side.polylines.offsets, side.polylines.coords
-    there = offsets[1:] > offsets[:-1]
-    for place, weights in zip((offsets[:-1], offsets[1:] - 1), _WEIGHTS, strict=True):
-        for axis, weight in zip(range(side.dimension), weights, strict=False):
-            number[there] += weight * coords[place[there], axis]
+    there = np.flatnonzero(offsets[1:] > offsets[:-1])
+    for axis, weight in zip(range(side.dimension), _WEIGHTS, strict=False):
+        number[there] += weight * coords[offsets[there], axis]
     return number
 
 

@@ -92,7 +92,7 @@ class Groups:
     @cached_property
     def by_row(self) -> Indices:
         """Indices of all instances, sorted by group, predictions before truth, in the order of the frames."""
-        return np.lexsort((self.row, self.side))
+        return np.argsort(self.side * (self.row.max(initial=0) + 1) + self.row)
 
     @property
     def predictions(self) -> Indices:

@@ -65,7 +65,9 @@ def matches_of(groups: Groups, protocol: Protocol, every: Groups, kept: Indices 
     if scored is None:
         return None
     truth, distance = scored.truth_of, scored.distance
-    truth = np.where(truth >= 0, np.argsort(groups.by_row)[truth] - groups.bounds[groups.side // 2, 1], -1)
+    place = np.empty_like(truth)
+    place[groups.by_row] = np.arange(len(place))
+    truth = np.where(truth >= 0, place[truth] - groups.bounds[groups.side // 2, 1], -1)
     if kept is not None:
         of_lines, count = (truth, distance), len(every.row)
         truth, distance = np.full(count, -1), np.full(count, np.nan)
