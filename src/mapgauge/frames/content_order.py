@@ -1,8 +1,8 @@
 """The order of instances by content, so that no number depends on the order of the input.
 
-Instances are sorted by a number made of their confidence and first point. Those with the same number, which are few, are
-compared by confidence, points, track and intersection, and then by the instances that links join them to. What is still
-equal can be exchanged without changing a number.
+Instances are sorted by a number made of their confidence and first point. Those with the same number, which are few,
+are compared by confidence, points, track and intersection, and then by the instances that links join them to. What is
+still equal stays in the order of the input.
 """
 
 import hashlib
