@@ -17,7 +17,12 @@ _ROUNDING = 1e-9  # sums of another order may differ by this share
 
 
 def ties_by_file(
-    predictions: MapFrames, truth: MapFrames, protocol: Protocol, metrics: tuple[str, ...], scores: Scores, workers: int
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    metrics: tuple[str, ...],
+    scores: Scores,
+    workers: int | None,
 ) -> tuple[Finding, ...]:
     """Return a finding if ties were decided by the order of the file.
 
@@ -27,7 +32,7 @@ def ties_by_file(
         protocol: All settings.
         metrics: By name.
         scores: Of these frames by these metrics.
-        workers: Number of threads.
+        workers: Number of threads. If None, the number of processors.
     """
     if protocol.ties == "content" or not metrics:
         return ()

@@ -77,8 +77,8 @@ def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) ->
     place[near] = np.arange(len(near))
     some = np.flatnonzero(place[links.source] >= 0)
     labels = [
-        kind.encode("utf-8", "surrogatepass") + weight.tobytes()
-        for kind, weight in zip(links.kind_of(some).tolist(), links.weight[some], strict=True)
+        links.kinds[code].encode("utf-8", "surrogatepass") + weight.tobytes()
+        for code, weight in zip(links.code[some].tolist(), links.weight[some], strict=True)
     ]
     ends = place[links.source[some]].tolist(), place[links.target[some]].tolist()
     contents = told_apart(_contents(sides, near), *ends, labels)
