@@ -1,6 +1,7 @@
 """No number depends on the order of instances or of frames, although many distances and confidences are equal."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_rows_matches_and_drawings_stay_at_the_instances_of_the_file(rng: np.ran
         assert found.get(k, -1) == (-1 if truth < 0 else truth + per_class * LINES.index(line.class_name))
 
 
-def test_a_protocol_that_follows_public_code_decides_by_the_file_and_says_so() -> None:
+def test_a_protocol_that_follows_public_code_decides_by_the_file_and_says_so(tmp_path: Path) -> None:
     above, below = [[0, 0.5], [9, 0.5]], [[0, -0.5], [9, -0.5]]
     predictions = mg.MapFrames.of(
         {"a": {"centerline": [[[0, 0], [9, 0]], above]}, "b": {}}, confidence={"a": {"centerline": [0.9, 0.5]}}
@@ -136,6 +137,11 @@ def test_a_protocol_that_follows_public_code_decides_by_the_file_and_says_so() -
     for results in by_file:
         (finding,) = (finding for finding in results.findings if finding.code == "ties-by-file")
         assert (finding.count, finding.examples) == (1, ("a",))
+    for name, frames in (("x", predictions), ("y", orders[0])):
+        mg.write(frames, tmp_path / f"{name}.parquet")
+    streamed = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet", "openlanev2")
+    assert streamed.mean == by_file[0].mean
+    assert [finding.count for finding in streamed.findings if finding.code == "ties-by-file"] == [1]
     settings = mg.protocol("openlanev2", ties="content")
     by_lines = [mg.evaluate(predictions, truth, settings) for truth in orders]
     assert by_lines[0].mean == by_lines[1].mean
