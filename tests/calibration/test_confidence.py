@@ -105,7 +105,7 @@ def test_recalibration_repairs_spoiled_confidences(world: tuple[MapFrames, MapFr
 
 def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[MapFrames, MapFrames]) -> None:
     predictions, truth = world
-    results = mg.evaluate(predictions, truth, metrics=["pld"])
+    results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", ties="file"), metrics=["pld"])
     solved, units = solve(results, 1.5, 0.5), Units.of(results, 1, 0)
     new = recalibrate(solved, units)
     assert new is not None

@@ -206,16 +206,17 @@ class _Part(NamedTuple):
 
 def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
     """Return the columns of the predictions of some frames. Their matches may be known already."""
-    groups, kept = group(*sides, protocol), None
-    predictions = groups.is_prediction
-    if groups.boxes:
-        groups, kept = groups.of_lines()
+    every = group(*sides, protocol)
+    groups, kept = every.of_lines() if every.boxes else (every, None)
     distance, known, order = _all_distances(groups, protocol) if few else _bounds(groups, protocol)
     if matches is not None and matches.distance is not None and not few:
-        truth_of = truth_of_matches(groups, matches, predictions, kept)
+        truth_of = truth_of_matches(groups, matches, every, kept)
+        assert truth_of is not None
+        matched = np.full(len(every.row), np.nan)
+        matched[every.predictions] = matches.distance
         found = np.flatnonzero(truth_of >= 0)
         pairs = _pair_of(groups, found, truth_of[found])
-        distance[pairs], known[pairs] = matches.distance[matches.truth >= 0], True
+        distance[pairs], known[pairs] = (matched if kept is None else matched[kept])[found], True
     block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
     dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
     certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))

@@ -138,19 +138,13 @@ def _write_block(
     known: Known | None,
 ) -> None:
     """Write the causes of a block of frames. Indices of truth start at ``offset``."""
-    groups = group(x, y, protocol)
-    places = [np.argsort(side.frame * max(len(y.classes), 1) + side.label, kind="stable") for side in (x, y)]
-    rows, kept, predicted_rows = np.arange(len(groups.confidence)), None, groups.is_prediction
-    if groups.boxes:
-        groups, rows = groups.of_lines()
-        kept = rows
+    every = group(x, y, protocol)
+    groups, kept = every.of_lines() if every.boxes else (every, None)
     if known is not None:
-        know_matches(groups, protocol, known, predicted_rows, kept)
+        know_matches(groups, protocol, known, every, kept)
     costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
     mine = groups.is_prediction
-    # From rows of the groups without boxes to instances of one side.
-    number = np.where(predicted_rows, np.cumsum(predicted_rows) - 1, np.cumsum(~predicted_rows) - 1)[rows]
-    side = [places[0][number[mine]], places[1][number[~mine]]]
+    side = groups.row[mine], groups.row[~mine]
     place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
     place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
     out.predicted[side[0]], out.true[side[1]] = costs.cost[mine], costs.cost[~mine]

@@ -9,6 +9,7 @@ from mapgauge.arguments import check_workers
 from mapgauge.checks.axes import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
+from mapgauge.evaluation.file_order import ties_by_file
 from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.run import evaluate_stream
@@ -140,6 +141,7 @@ def evaluate(
     check_needs(chosen, x, y)
     findings = Beside(partial(findings_of, *sides, settings, chosen, unknown))
     scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=[findings])
+    ties = ties_by_file(x, y, settings, chosen, scores, count)
     summary = Summary(
         settings,
         chosen,
@@ -148,7 +150,7 @@ def evaluate(
         InputsOf(*sides, uses_tracks(chosen)),
         frames_missing=len(tokens_without(sides[1], sides[0])),
         frames_ignored=len(tokens_without(*sides)),
-        findings=findings.outcome,
+        findings=(*findings.outcome, *ties),
         version=__version__,
         source=scores,
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.frames.boxes import is_box
+from mapgauge.frames.content_order import by_content
 from mapgauge.frames.links import Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.frames.messages import place_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Polylines in groups, sorted by frame, class, side and position in the file."""
+    """Polylines in groups, sorted by frame, class, side and content, or position in the file (``Protocol.ties``)."""
 
     points: Floats  # (dimension, points), the layout of kernels
     offsets: Offsets  # instance i has the points offsets[i]:offsets[i + 1]
@@ -38,6 +39,7 @@ class Groups:
     repeats: Flags  # whether the last point repeats the first
     frame: Indices  # (groups,): the frame of each group, an index into poses
     label: Indices  # (groups,): the class of each group
+    row: Indices  # (instances,): the index of each instance in the frames of its side
     classes: int = 1  # group g is class g % classes of its frame
     track: Names | None = None  # None unless the truth has tracks; "" for instances without a track
     poses: NDArray[np.float64] | None = None  # (frames, 4, 4): from frame to world coordinates
@@ -87,6 +89,16 @@ class Groups:
         """Indices of all instances, sorted by group, predictions before truth, from high confidence to low."""
         return np.lexsort((-self.confidence, self.side))
 
+    @cached_property
+    def by_row(self) -> Indices:
+        """Indices of all instances, sorted by group, predictions before truth, in the order of the frames."""
+        return np.argsort(self.side * (self.row.max(initial=0) + 1) + self.row)
+
+    @property
+    def predictions(self) -> Indices:
+        """Indices of the predictions, in the order of the rows of results: by group and position in the frames."""
+        return self.by_row[self.is_prediction]
+
     @property
     def pairs(self) -> int:
         """Number of pairs of a prediction and a true instance in the same group."""
@@ -124,11 +136,12 @@ class Groups:
             "confidence": self.confidence[rows],
             "closed": self.closed[rows],
             "repeats": self.repeats[rows],
-            **self._optional(rows),
+            **self._others(rows),
         }
 
-    def _optional(self, rows: Indices) -> dict[str, Any]:
+    def _others(self, rows: Indices) -> dict[str, Any]:
         return {
+            "row": self.row[rows],
             "track": None if self.track is None else self.track[rows],
             "intersection": None if self.intersection is None else self.intersection[rows],
             "links": kept_links(self.links, rows, len(self.confidence)),
@@ -167,7 +180,7 @@ class Groups:
             confidence=self.confidence[there],
             closed=(self.closed & complete)[there],
             repeats=np.zeros(np.count_nonzero(there), np.bool_),
-            **self._optional(np.flatnonzero(there)),
+            **self._others(np.flatnonzero(there)),
         )
 
 
@@ -184,7 +197,11 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
-    order = np.argsort(np.concatenate([key[0], key[1] + 1]), kind="stable")
+    sizes = [len(side.polylines) for side in sides]
+    joined = joined_links([side.links for side in sides], sizes) if links else None
+    both = np.concatenate([key[0], key[1] + 1])
+    by_file = protocol.ties == "file"
+    order = np.argsort(both, kind="stable") if by_file else by_content(both, sides, joined)
     points, offsets, met = _resampled(predictions, first, order, protocol)
     counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
     ends = counts.sum(axis=1).cumsum()
@@ -195,8 +212,6 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     if truth.track is not None or not len(truth.polylines):
         names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
         track = np.concatenate(names)[order]
-    sizes = [len(side.polylines) for side in sides]
-    linked = kept_links(joined_links([side.links for side in sides], sizes), order, sum(sizes)) if links else None
     inside = [side.intersection for side in sides]
     return Groups(
         points,
@@ -207,11 +222,12 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         met & closed,
         np.repeat(np.arange(len(truth)), classes),
         np.tile(np.arange(classes), len(truth)),
+        np.concatenate([np.arange(size) for size in sizes])[order],
         classes,
         track,
         predictions.poses if truth.poses is None else truth.poses,
         truth.forward or predictions.forward,
-        linked,
+        kept_links(joined, order, sum(sizes)),
         None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
         tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
         truth.classes,

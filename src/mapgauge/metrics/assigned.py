@@ -52,44 +52,53 @@ class Known(NamedTuple):
     sums: Floats | None  # (groups, 6): the parts of PLD and the mass; None if they are not known
 
 
-def matches_of(groups: Groups, protocol: Protocol, predictions: Flags, kept: Indices | None) -> Matches | None:
+def matches_of(groups: Groups, protocol: Protocol, every: Groups, kept: Indices | None) -> Matches | None:
     """Return the matches of groups that were scored; None if PLD was not computed.
 
     Args:
         groups: The groups.
         protocol: All settings.
-        predictions: Which of all instances are predictions.
-        kept: The instances that are in the groups. If None, all.
+        every: The groups with boxes.
+        kept: The instances of these that are in the groups. If None, all.
     """
     scored = groups.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
     if scored is None:
         return None
     truth, distance = scored.truth_of, scored.distance
-    truth = np.where(truth >= 0, truth - groups.bounds[groups.side // 2, 1], -1)
+    place = np.empty_like(truth)
+    place[groups.by_row] = np.arange(len(place))
+    truth = np.where(truth >= 0, place[truth] - groups.bounds[groups.side // 2, 1], -1)
     if kept is not None:
-        of_lines, count = (truth, distance), len(predictions)
+        of_lines, count = (truth, distance), len(every.row)
         truth, distance = np.full(count, -1), np.full(count, np.nan)
         truth[kept], distance[kept] = of_lines
-    return Matches(truth, distance).at(predictions)
+    return Matches(truth, distance).at(every.predictions)
 
 
-def truth_of_matches(groups: Groups, matches: Matches, predictions: Flags, kept: Indices | None) -> Indices:
-    """Return the true instance of each instance of groups, or -1. The arguments are those of ``matches_of``."""
-    truth = np.full(len(predictions), -1)
-    truth[predictions] = matches.truth
+def truth_of_matches(groups: Groups, matches: Matches, every: Groups, kept: Indices | None) -> Indices | None:
+    """Return the true instance of each instance of groups, or -1. The arguments are those of ``matches_of``.
+
+    Returns:
+        None if the matches cannot be those of the groups.
+    """
+    if len(matches.truth) != len(every.predictions):
+        return None
+    truth = np.full(len(every.row), -1)
+    truth[every.predictions] = matches.truth
     truth = truth if kept is None else truth[kept]
-    return np.where(truth >= 0, truth + groups.bounds[groups.side // 2, 1], -1)
+    _, first, end = groups.bounds[groups.side // 2].T
+    if (first + truth >= end).any():
+        return None
+    return np.where(truth >= 0, groups.by_row[first + truth], -1)
 
 
-def know_matches(groups: Groups, protocol: Protocol, known: Known, predictions: Flags, kept: Indices | None) -> None:
+def know_matches(groups: Groups, protocol: Protocol, known: Known, every: Groups, kept: Indices | None) -> None:
     """Let metrics use known matches. The arguments are those of ``matches_of``, and what is known.
 
     Matches that cannot be those of the groups are left out.
     """
-    if len(known.matches.truth) != np.count_nonzero(predictions):
-        return
-    truth_of = truth_of_matches(groups, known.matches, predictions, kept)
-    if (truth_of < groups.bounds[groups.side // 2, 2]).all():
+    truth_of = truth_of_matches(groups, known.matches, every, kept)
+    if truth_of is not None:
         groups.shared[_key(protocol.cutoffs[0])] = truth_of, known.sums
 
 

@@ -55,7 +55,7 @@ def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:
 
     Args:
         frame: The frame and class of each prediction, as a number. Predictions are in the order of time, and within a
-            frame in the order of the file.
+            frame in the order of the groups.
         track: The id of each prediction.
         match: The true track of each prediction; below 0 for no match.
 

@@ -85,8 +85,7 @@ def lane_graph_pld(
     groups = group(*sides, protocol, links=True)
     _, frame = next(frame_graphs(groups, way, cut, floor))
     row, found = solve_frame(frame, cost, binary=binary)
-    key = [2 * side.label + k for k, side in enumerate(sides)]
-    index = np.concatenate([x_index, y_index])[np.argsort(np.concatenate(key), kind="stable")]
+    index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
     return result_of(row, frame, found, index, (cut, cost, floor), link_findings(x, y, floor))
 
 

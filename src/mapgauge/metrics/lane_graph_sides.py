@@ -4,7 +4,6 @@ Elements are in an order that depends on their content and links only. The best 
 the solver finds the same one for any order of the input.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.content_order import told_apart
 from mapgauge.frames.groups import Groups
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, links_between
 from mapgauge.geometry.polylines import ranges
@@ -22,7 +22,6 @@ from mapgauge.typing import Floats, Indices
 
 KINDS = (SUCCESSOR, CONTROLLED_BY)  # the links that count: from lane to lane, and from lane to traffic element
 LANES, TRAFFIC = 0, 1  # kinds of elements
-_ROUNDS = 3  # how far links are followed to tell equal elements apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,23 +140,12 @@ def _by_content(
     offsets, coords = groups.polylines.offsets, groups.polylines.coords
     label = groups.label[groups.side[instance] // 2].tolist()
     keys = [
-        bytes([k >= lanes]) + groups.names[c].encode() * (k >= lanes) + groups.confidence[i].tobytes()
+        groups.names[c].encode() + groups.confidence[i].tobytes()
         + coords[offsets[i] : offsets[i + 1]].tobytes()
-        for k, (i, c) in enumerate(zip(instance.tolist(), label, strict=True))
+        for i, c in zip(instance.tolist(), label, strict=True)
     ]  # fmt: skip
-    for _ in range(_ROUNDS):
-        if len(set(keys)) == len(keys):
-            break
-        digests = [hashlib.blake2b(key, digest_size=16).digest() for key in keys]
-        seen: list[list[bytes]] = [[] for _ in keys]
-        for i, j, w in zip(source.tolist(), target.tolist(), weight.tolist(), strict=True):
-            share = np.float64(w).tobytes()
-            seen[i].append(b"+" + share + digests[j])
-            seen[j].append(b"-" + share + digests[i])
-        keys = [
-            key[:1] + digest + b"".join(sorted(found)) for key, digest, found in zip(keys, digests, seen, strict=True)
-        ]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    keys = told_apart(keys, source.tolist(), target.tolist(), [share.tobytes() for share in weight])
+    return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 
 def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:

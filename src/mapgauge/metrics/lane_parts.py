@@ -59,14 +59,9 @@ def _in_intersection(predictions: MapFrames, truth: MapFrames, protocol: Protoco
     groups = group(predictions, truth, protocol, links=True)
     lanes, rows = of_frames(groups, (LANE,))
     found = nearest_lanes(groups, lanes, rows, protocol)
-    true_lanes = np.flatnonzero(_is_lane(truth))
-    mine = np.flatnonzero(_is_lane(predictions))
-    # Lanes of both are in the order of frames, and within a frame in the order of the file.
-    number = np.cumsum(~lanes.is_prediction) - 1
     flags = np.zeros(len(predictions.polylines), np.bool_)
-    matched = found[lanes.is_prediction]
-    there = matched >= 0
-    flags[mine[there]] = truth.intersection[true_lanes[number[matched[there]]]]
+    matched = np.flatnonzero(found >= 0)
+    flags[lanes.row[matched]] = truth.intersection[lanes.row[found[matched]]]
     return flags, truth.intersection
 
 

@@ -100,7 +100,7 @@ def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None
 
 
 def _tracks(groups: Groups, group: int) -> dict[tuple[str, int], int]:
-    """Return the true instances of a group by track. Several of one track are numbered in the order of the file."""
+    """Return the true instances of a group by track. Several of one track are numbered in the order of the groups."""
     seen: Counter[str] = Counter()
     found = {}
     for row in range(*groups.bounds[group, 1:].tolist()):

@@ -38,6 +38,7 @@ TRAFFIC_ELEMENTS = (
 LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``metrics.lane_parts``
 TOPOLOGY = ("v1.0", "v1.1")  # versions of the rules of TOP
+TIES = ("content", "file")
 GRAPH_RULES = ("corrected", "cgnet")  # of the graph scores
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
@@ -94,6 +95,7 @@ class Protocol:
     skip_without_truth: bool = False  # AP leaves out predictions in frames without truth of their class (MapTracker)
     strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
     interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
+    ties: Literal["content", "file"] = "content"  # what decides between equal distances, confidences and link scores
     graph_rules: Literal["corrected", "cgnet"] | None = None  # rules of the graph scores; they are computed only if set
 
     def __post_init__(self) -> None:
@@ -163,12 +165,13 @@ class Protocol:
             raise InvalidInput("topology needs thresholds of lanes", remedy="Set lanes= or segments=")
         for name, known in (
             ("interpolation", ("area", "11-point")),
+            ("ties", TIES),
             ("topology", TOPOLOGY),
             ("part", PARTS),
             ("graph_rules", GRAPH_RULES),
         ):
             value = getattr(self, name)
-            if value not in known and not (value is None and name != "interpolation"):
+            if value not in known and not (value is None and name not in ("interpolation", "ties")):
                 raise InvalidInput(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}")
 
     @property

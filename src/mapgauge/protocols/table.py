@@ -17,7 +17,7 @@ from mapgauge.protocols.protocol import (
 
 _PAPER = Protocol("", spacing=0.5, cutoffs=(1.5,), frechet=(1.0, 2.0, 3.0))
 _NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
-_MAPTRACKER = Protocol("", count=200, truth_count=20, skip_without_truth=True)
+_MAPTRACKER = Protocol("", count=200, truth_count=20, skip_without_truth=True, ties="file")
 _OPENLANE = Protocol(
     "openlanev2",
     "OpenLane-V2's DET_l of centrelines: Fréchet of the points as they are, relaxed with range, 11-point AP",
@@ -29,6 +29,7 @@ _OPENLANE = Protocol(
     prefilter=3.0,
     strict=True,
     interpolation="11-point",
+    ties="file",
 )
 _GRAPH = _OPENLANE.replace(boxes=TRAFFIC_ELEMENTS, frechet=(), overlaps=(0.75,))
 _CENTRES = _GRAPH.replace(
@@ -109,7 +110,10 @@ PROTOCOLS: Mapping[str, Protocol] = {
             name="graph", about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability"
         ),
         _LANES.replace(
-            name="cgnet-graph", about="graph scores as CGNet's evaluator computes them", graph_rules="cgnet"
+            name="cgnet-graph",
+            about="graph scores as CGNet's evaluator computes them",
+            graph_rules="cgnet",
+            ties="file",
         ),
         Protocol(
             "lane-graph",

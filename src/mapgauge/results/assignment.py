@@ -15,7 +15,7 @@ from mapgauge.metrics.pld_of_groups import sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.results.frame_links import FrameLink, links_of_frame
 from mapgauge.results.notebook import assignment_html
-from mapgauge.typing import Flags, Forward, Indices, Pairs
+from mapgauge.typing import Forward, Indices, Pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,17 +80,15 @@ def match_frames(
         cutoff: SOSPA cutoff in metres. If None, nothing is matched.
         known: What an earlier evaluation of these frames found.
     """
-    groups, classes = group(predictions, truth, protocol), len(truth.classes)
-    everything, bounds, rows = groups.is_prediction, groups.bounds, np.arange(len(groups.confidence))
-    tracks = _tracks(predictions, truth, everything)
-    if groups.boxes:
-        groups, rows = groups.of_lines()
+    every, classes = group(predictions, truth, protocol), len(truth.classes)
+    groups, kept = every.of_lines() if every.boxes else (every, None)
     if known is not None:
-        know_matches(groups, protocol, known, everything, rows)
-    place = _places(groups, classes)
+        know_matches(groups, protocol, known, every, kept)
+    place, order = _places(groups, classes), groups.by_row
     matches = [] if cutoff is None else _matches(groups, place, truth.classes, protocol, cutoff)
     ends = groups.polylines.offsets[1:] - groups.repeats
-    points = [groups.polylines.coords[start:end] for start, end in zip(groups.polylines.offsets, ends, strict=False)]
+    spans = zip(groups.polylines.offsets[order].tolist(), ends[order].tolist(), strict=True)
+    points = [groups.polylines.coords[start:end] for start, end in spans]
     boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
     of_groups, found = groups.bounds.tolist(), []
     for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
@@ -102,37 +100,30 @@ def match_frames(
                 (truth, one.truth, one.truth_closed, slice(*of_group[1:])),
             ):
                 count = mine.stop - mine.start
-                confidence = [None] * count if side.confidence is None else groups.confidence[mine].tolist()
-                columns = points[mine], confidence, [tracks[i] for i in rows[mine].tolist()]
-                instances.extend(Instance(class_name, *values) for values in zip(*columns, strict=True))
-                closed.extend(groups.closed[mine].tolist())
+                rows = groups.row[order[mine]]
+                confidence = [None] * count if side.confidence is None else side.confidence[rows].tolist()
+                tracks = [None] * count if side.track is None else [str(track) or None for track in side.track[rows]]
+                columns = zip(points[mine], confidence, tracks, strict=True)
+                instances.extend(Instance(class_name, *values) for values in columns)
+                closed.extend(groups.closed[order[mine]].tolist())
         found.append(one)
     if cutoff is not None and protocol.link_cost is not None and classes:
-        index = np.full(len(everything), -1)
-        index[rows] = place
+        index = [np.full(len(side.polylines), -1) for side in (predictions, truth)]
+        for of_side, flags in zip(index, (groups.is_prediction, ~groups.is_prediction), strict=True):
+            of_side[groups.row[flags]] = place[flags]
         for f, one in enumerate(found):
             x, y = (side.between(slice(f, f + 1)) for side in (predictions, truth))
-            of_frame = slice(bounds[f * classes, 0], bounds[(f + 1) * classes - 1, 2])
-            one.links.extend(links_of_frame(x, y, protocol, cutoff, index[of_frame]))
+            mine, true = (slice(*side.offsets[f : f + 2]) for side in (predictions, truth))
+            one.links.extend(links_of_frame(x, y, protocol, cutoff, (index[0][mine], index[1][true])))
     return found
 
 
-def _tracks(predictions: MapFrames, truth: MapFrames, mine: Flags) -> list[str | None]:
-    """Return the track of each instance of the groups of both sides. ``mine`` says which are predictions."""
-    tracks = np.full(len(mine), None)
-    for side, flags in ((predictions, mine), (truth, ~mine)):
-        if side.track is not None:
-            order = np.argsort(side.frame * max(len(side.classes), 1) + side.label, kind="stable")
-            tracks[flags] = [str(track) or None for track in side.track[order]]
-    return tracks.tolist()
-
-
 def _places(groups: Groups, classes: int) -> Indices:
-    """Return the index of each instance among the predictions or the truth of its frame."""
+    """Return the index of each instance among the predictions or the truth of its frame, in the order of rows."""
     place, frame = np.zeros(len(groups.side), np.int64), groups.side // max(2 * classes, 1)
     for flags in (groups.is_prediction, ~groups.is_prediction):
         mine = frame[flags]
-        place[flags] = np.arange(len(mine)) - np.searchsorted(mine, mine)
+        place[groups.by_row[flags]] = np.arange(len(mine)) - np.searchsorted(mine, mine)
     return place
 
 
@@ -141,7 +132,7 @@ def _matches(
 ) -> list[list[Match]]:
     """Return the matches of each frame."""
     found = assigned(groups, protocol, cutoff)
-    x = np.flatnonzero(found.truth_of >= 0)
+    x = groups.by_row[found.truth_of[groups.by_row] >= 0]
     y = found.truth_of[x]
     _, distance = sospa_of_matches(groups, x, y, found.matched[x], found.cost[x], cutoff, protocol.order)
     spans = groups.lines.span[:, :2].astype(np.int64).tolist()

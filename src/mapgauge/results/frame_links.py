@@ -28,7 +28,7 @@ class FrameLink(NamedTuple):
 
 
 def links_of_frame(
-    predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float, index: Indices
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float, index: tuple[Indices, Indices]
 ) -> list[FrameLink]:
     """Return the true links that are right, and the links of which at least one half is wrong.
 
@@ -39,7 +39,7 @@ def links_of_frame(
         truth: The same frame.
         protocol: All settings.
         cutoff: Cutoff of SOSPA, metres.
-        index: For each instance of the groups of both sides, its index in the lists of its side.
+        index: For each prediction and each true instance, its index in the lists of its side.
     """
     if protocol.link_cost is None or LANE not in truth.classes or not (predictions.links and truth.links):
         return []
@@ -51,11 +51,11 @@ def links_of_frame(
         return []
     assigned = np.bincount(found.second, found.weight, minlength=frame.y.graph.size) > WRONG
     links = []
-    for predicted, side, full, half in (
-        (True, frame.x, found.links.false, found.links.false_half),
-        (False, frame.y, found.links.missing, found.links.missing_half),
+    for predicted, side, of_side, full, half in (
+        (True, frame.x, index[0], found.links.false, found.links.false_half),
+        (False, frame.y, index[1], found.links.missing, found.links.missing_half),
     ):
-        graph, rows = side.graph, index[side.instance]
+        graph, rows = side.graph, of_side[groups.row[side.instance]]
         states: list[LinkState | None] = [
             "half" if h >= WRONG / 2 else ("false" if predicted else "missing") if f >= WRONG else None
             for f, h in zip(full.tolist(), half.tolist(), strict=True)

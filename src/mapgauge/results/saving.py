@@ -25,7 +25,7 @@ from mapgauge.files.limits import RAISE, most_bytes
 from mapgauge.files.source import Content
 from mapgauge.files.writing import save
 from mapgauge.frames.findings import Finding
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import PROTOCOLS, Protocol
 from mapgauge.results.geometry import Sides, geometry_of
 from mapgauge.results.rows import MemoryRows, Rows
 from mapgauge.results.summary import Input, Summary
@@ -165,6 +165,12 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    if "ties" not in settings:  # a file of an early version
+        name = str(settings.get("name"))
+        named = PROTOCOLS.get(name) or PROTOCOLS.get(
+            name.rpartition("-")[0]
+        )  # the name may end with a part of the lanes
+        settings["ties"] = "content" if named is None else named.ties
     return Protocol(**settings)
 
 

@@ -45,9 +45,9 @@ def score(
     lines, of_lines = groups.of_lines() if groups.boxes and of_all else (groups, None)
     shape = (len(truth), len(truth.classes))
     counts = np.diff(groups.bounds, axis=1).reshape(*shape, 2)
-    mine = groups.is_prediction
+    mine = groups.predictions
     if known is not None and of_all:
-        know_matches(lines, protocol, known, mine, of_lines)
+        know_matches(lines, protocol, known, groups, of_lines)
     units = {name: _units(METRICS[name], truth) for name in metrics}
     sums, ringed = {}, {}
     bounds = list(pairwise(rings))
@@ -64,10 +64,10 @@ def score(
         if metric.of != "lines" or of_lines is None:
             hits[metric.name] = _hits(hit_rows, groups, protocol, units[metric.name])[mine]
         else:
-            bits = np.zeros(len(mine), np.uint16)
+            bits = np.zeros(len(groups.row), np.uint16)
             bits[of_lines] = _hits(hit_rows, lines, protocol, units[metric.name])
             hits[metric.name] = bits[mine]
-    found = matches_of(lines, protocol, mine, of_lines) if known is None else known.matches
+    found = matches_of(lines, protocol, groups, of_lines) if known is None else known.matches
     return Scores(counts[..., 0], counts[..., 1], groups.confidence[mine], sums, ringed, hits, found)
 
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.evaluation.file_order import ties_by_file
 from mapgauge.evaluation.in_memory import score_frames
 from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.streaming.plan import Chunk
@@ -128,7 +129,13 @@ def _nothing(classes: tuple[str, ...]) -> MapFrames:
 
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
-    return findings_of(*sides_of(job, chunk), job.protocol, job.metrics, job.unknown)
+    sides = sides_of(job, chunk)
+    found = findings_of(*sides, job.protocol, job.metrics, job.unknown)
+    if job.protocol.ties == "content":
+        return found
+    x, y = cropped(*align(*sides, classes=job.protocol.classes, unknown=job.unknown), job.protocol)
+    scores = score_frames(x, y, job.protocol, job.metrics, ())
+    return (*found, *ties_by_file(x, y, job.protocol, job.metrics, scores, 1))
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
