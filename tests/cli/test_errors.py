@@ -47,7 +47,7 @@ INPUT = {
     "evaluate {w}/good.json {w}/truth.geojson --report {b}/none/x.html": "does not exist. Create it first",
     "sweep {w}/good.json {w}/nothing.pkl": "nothing.pkl: no such file",
     "compare {w}/good.mg {b}/corrupt.mg": "corrupt.mg: not a file of results",
-    "compare {w}/good.mg {b}/other.mg": "come from different settings",
+    "compare {w}/good.mg {b}/other.mg": "differ in cutoffs: 1.5 and 0.5",
     "compare {w}/good.mg {w}/poor.mg --classes lane": "class lane not found; available: ",
     "report {w}/nothing.mg -o {b}/x.html": "nothing.mg: no such file",
     "show {w}/good.json {w}/truth.geojson --frame scene-0000-77 -o {b}/x.svg": "did you mean scene-0000-7",

@@ -177,7 +177,7 @@ def test_predictions_in_place_of_results(call: Run, world: Path, tmp_path: Path,
 def test_results_can_have_a_name_but_no_other_option(call: Run, tmp_path: Path) -> None:
     done = call("compare", "good.mg,name=A B", "poor.mg", "--csv", "--samples", "9")
     assert done.returncode == 0, done.stderr
-    assert "\nA B,,mean,pld," in done.stdout
+    assert "\nA B,paper-60x30,,mean,pld," in done.stdout
     for command in (("compare", "good.mg,rotate=90"), ("show", "good.mg,planar", "-o", tmp_path / "x.svg")):
         refused = call(*command)
         assert refused.returncode == 2

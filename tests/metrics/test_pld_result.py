@@ -55,7 +55,7 @@ def test_the_row_of_the_table_has_the_same_shares() -> None:
         key: [value, 0, value] for key, value in values.items()
     }
     assert list(ROWS.values(result().sums, PROTOCOL.replace(order=2.0))) == ["pld"]
-    assert PLD.stated(PROTOCOL.replace(cutoffs=(0.5, 1.5), order=2.0)) == "cutoff 0.5 m, order 2"
+    assert PLD.stated(PROTOCOL.replace(cutoffs=(0.5, 1.5), order=2.0)) == "cutoff 1.5 m, order 2"
     assert ROWS.frame_mean is not None
     assert ROWS.frame_mean.of(result().sums, PROTOCOL) == 2 / 3
     assert ROWS.frame_mean.of(result().sums, PROTOCOL.replace(order=2.0)) == result(order=2).normalised

