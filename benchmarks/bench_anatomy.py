@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import mapgauge as mg
-from mapgauge.causes.felt import with_metrics
 from mapgauge.cli.summary import IN_WORDS, in_words
-from mapgauge.metrics.causes import CAUSES, THRESHOLDS
+from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.features.causes.metric import CAUSES, THRESHOLDS
 
 EVALUATION = "`mg.evaluate`: PLD, Chamfer-AP, Fréchet-AP"
 OTHERS = {"covered": (0.4, 0.6), "reach": (1.5, 3.0), "winding": (0.15, 0.4), "sure": (0.3, 0.7)}

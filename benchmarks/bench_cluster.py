@@ -30,10 +30,9 @@ from benchmarks.tables import at_most, heading, machine, peak_memory, row
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming.plan import plan_of
-from mapgauge.io.dataset import open_dataset
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter, open_dataset
 from mapgauge.results.folder import Folder
-from mapgauge.results.merging import results_of
+from mapgauge.results.loading import results_of
 
 FRAMES = 100_000
 BLOCK = 2_000  # frames that are generated; all other frames repeat them

@@ -21,12 +21,11 @@ from benchmarks.tables import at_least, at_most, heading, machine, race, row
 import mapgauge as mg
 from mapgauge.checks import check
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.in_memory import score_frames
-from mapgauge.frames.content_hash import content_hash
-from mapgauge.frames.groups import group
+from mapgauge.evaluation.groups import group
+from mapgauge.evaluation.prepare import prepare_to_score
+from mapgauge.evaluation.scoring import BLOCK, score_frames
+from mapgauge.frames.content import content_hash
 from mapgauge.results.results import Results
-from mapgauge.scoring.prepare import prepare_to_score
-from mapgauge.scoring.score import BLOCK
 
 FRAMES = 6019  # nuScenes val
 ROUNDS = 5

@@ -21,9 +21,9 @@ from benchmarks.tables import race as race_for
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.evaluation.prepare import prepare
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.results.summary import Input
-from mapgauge.scoring.prepare import prepare
 
 FRAMES = 6019  # nuScenes val
 PLAIN = 24  # frames for the baseline, which is slow

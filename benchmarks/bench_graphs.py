@@ -15,10 +15,10 @@ from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.frames.graph import Graph
-from mapgauge.graphs.pair import GraphPair
-from mapgauge.graphs.sampling import Roads, Samples
-from mapgauge.graphs.settings import GraphSettings
+from mapgauge.features.lanes.graph import Graph
+from mapgauge.features.lanes.graph_sampling import Roads, Samples
+from mapgauge.features.lanes.graph_scores import GraphPair
+from mapgauge.features.lanes.graph_settings import GraphSettings
 
 FRAMES, LANES, GOAL = 3, 14, 50.0
 SETTINGS = GraphSettings()

@@ -16,17 +16,17 @@ import numpy as np
 from benchmarks.tables import heading, machine, race, row
 
 import mapgauge as mg
-from mapgauge.causes.felt import with_metrics
 from mapgauge.demo import demo_world
+from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.features.causes.report_section import cause_columns
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.report.causes import cause_columns
-from mapgauge.report.columns import frame_numbers
-from mapgauge.report.drawings import drawings, of_drawn
-from mapgauge.report.pack import pack
 from mapgauge.results.bootstrap import drawn_values
-from mapgauge.results.rows import MemoryRows
+from mapgauge.results.tables import MemoryRows
 from mapgauge.typing import Floats
+from mapgauge.views.report.drawings import drawings, of_drawn
+from mapgauge.views.report.frames import frame_numbers
+from mapgauge.views.report.pack import pack
 
 FRAMES = 6019
 SAMPLES = 1000

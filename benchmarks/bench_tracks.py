@@ -18,15 +18,15 @@ from tests.metrics.stability_twin import slow_sums
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.frames.groups import group
-from mapgauge.frames.joining import join_frames
+from mapgauge.evaluation.groups import group
+from mapgauge.features.solver.problem import Problem, Sparse
+from mapgauge.features.solver.solver import solve
+from mapgauge.features.tracks import linked_time as over_time
+from mapgauge.features.tracks.stability import MAS
+from mapgauge.features.tracks.track_scene import solve_scene
+from mapgauge.frames.alignment import join_frames
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.linked import over_time
-from mapgauge.linked.problem import Problem, Sparse
-from mapgauge.linked.solver import solve
 from mapgauge.metrics.metric import SumRows
-from mapgauge.metrics.stability import MAS
-from mapgauge.metrics.track_scene import solve_scene
 from mapgauge.protocols import SWITCH_COST
 
 FRAMES = 40

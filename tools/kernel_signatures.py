@@ -52,7 +52,7 @@ def _pickles(folder: Path) -> None:
 
 def _streaming(folder: Path) -> None:
     from mapgauge.demo import demo_world
-    from mapgauge.frames.content_hash import content_hash
+    from mapgauge.frames.content import content_hash
 
     for side in demo_world(40, seed=0, quality="good"):
         content_hash(side, compiled=True)
@@ -79,8 +79,8 @@ def _words(folder: Path) -> None:
 
 
 def _thresholds(folder: Path) -> None:
-    from mapgauge.calibration.solved import FEW
     from mapgauge.demo import demo_world
+    from mapgauge.features.confidence.solved import FEW
 
     mg.confidence(mg.evaluate(*demo_world(FEW + 1, predictions=8), metrics=["pld"]), workers=1)
 

@@ -21,8 +21,8 @@ from examples.figure_1 import road, shifted
 from examples.table_1 import CASES
 
 import mapgauge as mg
-from mapgauge.display.colours import part_colours
 from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import part_colours
 
 CUTOFF = 1.5  # metres
 

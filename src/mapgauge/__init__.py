@@ -16,45 +16,37 @@ if TYPE_CHECKING:
     from mapgauge import plot as plot
     from mapgauge import report as report
     from mapgauge import truth as truth
-    from mapgauge.calibration.confidence import confidence
-    from mapgauge.calibration.result import Confidence
-    from mapgauge.causes.anatomy import Anatomy, anatomy
-    from mapgauge.causes.difference import compare_causes
     from mapgauge.checks import check
-    from mapgauge.distances.chamfer import chamfer
-    from mapgauge.distances.frechet import frechet
+    from mapgauge.distances.chamfer_and_frechet import chamfer, frechet
     from mapgauge.distances.sospa import Alignment, sospa, sospa_align, sospa_from_distances, sospa_matrix
     from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
-    from mapgauge.evaluation.accumulator import Accumulator
     from mapgauge.evaluation.evaluate import evaluate
     from mapgauge.evaluation.sweeps import Sweep, sweep
+    from mapgauge.features.causes.anatomy import Anatomy, anatomy, compare_causes
+    from mapgauge.features.confidence.confidence import Confidence, confidence
+    from mapgauge.features.lanes.graph import Graph, frames_from_graphs, graphs_from_frames
+    from mapgauge.features.lanes.graph_scores import GraphScores, graph_scores
+    from mapgauge.features.lanes.graph_settings import GraphSettings
+    from mapgauge.features.lanes.lane_graph_pld import LaneGraphPldResult, lane_graph_pld
+    from mapgauge.features.network.network_pld import NetworkPldResult, network_pld
+    from mapgauge.features.tracks.consistency import Consistency, consistency
+    from mapgauge.features.tracks.track_pld import TrackPldResult, track_pld
+    from mapgauge.features.tracks.tracking import track
     from mapgauge.frames.alignment import align
     from mapgauge.frames.findings import Finding
-    from mapgauge.frames.graph import Graph
-    from mapgauge.frames.graph_lanes import frames_from_graphs, graphs_from_frames
-    from mapgauge.frames.instance import Instance
+    from mapgauge.frames.instances import Instance
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.geometry.polylines import Polylines
     from mapgauge.geometry.resampling import resample
-    from mapgauge.graphs.scores import GraphScores, graph_scores
-    from mapgauge.graphs.settings import GraphSettings
     from mapgauge.io import read, write
     from mapgauge.metrics.average_precision import average_precision
-    from mapgauge.metrics.lane_graph_pld import lane_graph_pld
-    from mapgauge.metrics.lane_graph_result import LaneGraphPldResult
-    from mapgauge.metrics.network_pld import network_pld
-    from mapgauge.metrics.network_result import NetworkPldResult
     from mapgauge.metrics.pld import Parts, PldResult, pld
-    from mapgauge.metrics.track_pld import track_pld
-    from mapgauge.metrics.track_result import TrackPldResult
     from mapgauge.protocols import Protocol, protocol
     from mapgauge.results.assignment import Assignment, Match
     from mapgauge.results.comparison import Comparison, compare
+    from mapgauge.results.loading import load_results
     from mapgauge.results.results import Results
-    from mapgauge.results.storage import load_results
-    from mapgauge.temporal.consistency import consistency
-    from mapgauge.temporal.flicker import Consistency
-    from mapgauge.temporal.tracking import track
+    from mapgauge.training.accumulator import Accumulator
 
 __all__ = [
     "Accumulator",

@@ -10,11 +10,10 @@ import pytest
 from tests.metrics.lane_worlds import write_pickles
 
 import mapgauge as mg
-from mapgauge.calibration.operating import recalibrate
-from mapgauge.calibration.solved import solve
-from mapgauge.calibration.units import Units
 from mapgauge.demo import demo_world
 from mapgauge.errors import InvalidInput
+from mapgauge.features.confidence.operating import Units, recalibrate
+from mapgauge.features.confidence.solved import solve
 from mapgauge.frames.map_frames import MapFrames
 
 

@@ -8,10 +8,10 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.calibration import solved
-from mapgauge.calibration.confidence import confidence
-from mapgauge.calibration.solved import solve
 from mapgauge.demo import demo_world
+from mapgauge.features.confidence import solved
+from mapgauge.features.confidence.confidence import confidence
+from mapgauge.features.confidence.solved import solve
 
 
 @given(st.data())

@@ -12,11 +12,11 @@ from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.causes.felt import felt, with_metrics
-from mapgauge.frames.groups import Groups
+from mapgauge.evaluation.groups import Groups
+from mapgauge.evaluation.more_metrics import felt, with_metrics
+from mapgauge.features.causes.metric import CAUSES, Thresholds
 from mapgauge.metrics.assigned import Matches
-from mapgauge.metrics.causes import CAUSES, Thresholds
-from mapgauge.metrics.pld_of_groups import Scored, assign_groups
+from mapgauge.metrics.pld import Scored, assign_groups
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_results_do_not_depend_on_the_order_of_instances(results: mg.Results) ->
 
 
 def test_known_matches_save_time_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mapgauge.calibration.solved.FEW", 0)
+    monkeypatch.setattr("mapgauge.features.confidence.solved.FEW", 0)
     whole = mg.evaluate(*mg.demo.demo_world(60), workers=2)  # more than one block
     for known in (whole, whole.of_frames(range(59, -1, -1)), whole.of_frames([7, 50])):
         assert known.scores.matches is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from mapgauge.files import writing
+from mapgauge.io.files import writing
 
 FULL = "cannot be written: No space left on device"
 

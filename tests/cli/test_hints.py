@@ -29,7 +29,7 @@ PRINTED_BY = {
     "files/": READING,
     "frames/": EVALUATING,
     "io/": READING,
-    "io/_writing.py": WRITING,
+    "io/_format.py": WRITING,
     "metrics/": ("evaluate", "sweep"),
     "plot/": ("evaluate",),  # it advises to evaluate in another way
     "protocols/protocol.py": EVALUATING,

@@ -11,8 +11,8 @@ from tests.cli.conftest import Run
 from tests.shared_data import PARITY
 
 import mapgauge as mg
-from mapgauge.files.outputs import OUTPUTS
-from mapgauge.files.writing import save
+from mapgauge.io.files.source import OUTPUTS
+from mapgauge.io.files.writing import save
 
 COPIED = ("good.json", "poor.json", "truth.geojson", "good.mg", "poor.mg")
 

@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.cli import evaluate, summary
-from mapgauge.metrics.causes import CAUSES
+from mapgauge.features.causes.metric import CAUSES
 from mapgauge.results.results import Results
 
 
@@ -123,7 +123,7 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
         assert set(metrics) <= set(results.metrics)
         return results
 
-    monkeypatch.setattr("mapgauge.report.causes.with_metrics", computed)
+    monkeypatch.setattr("mapgauge.features.causes.report_section.with_metrics", computed)
     page = tmp_path / "page.html"
     files = ("good.json", "poor.json", "truth.geojson")
     done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.cli.words import one_line
+from mapgauge.cli.output import one_line
 
 LINES = [[[0, k], [9, k]] for k in range(1, 9)]
 

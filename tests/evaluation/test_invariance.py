@@ -9,7 +9,7 @@ from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
-from mapgauge.evaluation import in_memory
+from mapgauge.evaluation import scoring as in_memory
 from mapgauge.protocols import Protocol
 
 FRAMES = 23

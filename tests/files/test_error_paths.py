@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import mapgauge as mg
-from mapgauge.files.json_documents import parse_json
-from mapgauge.files.places import open_file, put_file
-from mapgauge.files.source import Content
-from mapgauge.files.writing import save
+from mapgauge.io.files.json_documents import parse_json
+from mapgauge.io.files.places import open_file, put_file
+from mapgauge.io.files.source import Content
+from mapgauge.io.files.writing import save
 
 
 def refuse(error: BaseException) -> Any:

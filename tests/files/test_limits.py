@@ -17,9 +17,8 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.dependencies import zstd_module
-from mapgauge.files.compression import decompressed
-from mapgauge.files.limits import most_bytes
-from mapgauge.files.source import Content
+from mapgauge.io.files.compression import decompressed
+from mapgauge.io.files.source import Content, most_bytes
 
 LARGE = 1 << 28  # bytes
 DATA = b'{"a": [1, 2, 3]}'

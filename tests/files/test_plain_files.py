@@ -13,7 +13,7 @@ from tests.truth.nuscenes_city import MINI, PLACE, town
 import mapgauge as mg
 from mapgauge.cli.paper import MARK
 from mapgauge.demo import demo_world
-from mapgauge.files import source
+from mapgauge.io.files import source
 
 pytestmark = pytest.mark.skipif(not Path("/dev/null").exists(), reason="this system has no such device")
 DEVICE = "this is a device, expected a file"

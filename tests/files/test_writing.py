@@ -11,8 +11,8 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.dependencies import zstd_module
-from mapgauge.files.places import put_file
-from mapgauge.files.writing import remove_folder, save
+from mapgauge.io.files.places import put_file
+from mapgauge.io.files.writing import remove_folder, save
 
 FRAMES = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.alignment import align
+from mapgauge.evaluation.groups import group
+from mapgauge.frames.alignment import add_instances, align, join_frames
 from mapgauge.frames.boxes import is_box, without_boxes
-from mapgauge.frames.groups import group
-from mapgauge.frames.joining import add_instances, join_frames
 from mapgauge.frames.links import CONTROLLED_BY, Links
 from mapgauge.protocols import Protocol
 

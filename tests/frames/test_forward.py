@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.joining import join_frames
+from mapgauge.frames.alignment import join_frames
 from mapgauge.typing import Forward
 
 LINE = mg.MapFrames.of({"a": {"divider": [[[-50, 1], [50, 1]], [[2, -50], [2, 50]]]}})

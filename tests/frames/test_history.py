@@ -10,9 +10,9 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.frames.content_hash import content_hash
+from mapgauge.frames.alignment import join_frames
+from mapgauge.frames.content import content_hash
 from mapgauge.frames.history import READ, STEPS, Step, arguments_of, replay
-from mapgauge.frames.joining import join_frames
 
 Change = Callable[[mg.MapFrames], mg.MapFrames]
 

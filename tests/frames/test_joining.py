@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.strategies import map_frames
 
 import mapgauge as mg
-from mapgauge.frames.joining import join_frames
+from mapgauge.frames.alignment import join_frames
 
 
 @given(frames=map_frames())

@@ -13,8 +13,9 @@ import mapgauge as mg
 from mapgauge import plot
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
-from mapgauge.frames.content_hash import content_hash
-from mapgauge.io import dataset_write, parquet
+from mapgauge.frames.content import content_hash
+from mapgauge.io import dataset as dataset_write
+from mapgauge.io import parquet
 from mapgauge.report import write_report
 
 FRAMES = 30

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.geometry import survey as module
-from mapgauge.geometry.survey import survey
+from mapgauge.geometry import measuring as module
+from mapgauge.geometry.measuring import survey
 
 
 def lines(dimension: int, count: int = 200) -> mg.Polylines:

@@ -13,8 +13,8 @@ from tests.graphs.drawn import moved, street, three
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.frames.graph import Graph
-from mapgauge.graphs.sampling import Roads, Samples
+from mapgauge.features.lanes.graph import Graph
+from mapgauge.features.lanes.graph_sampling import Roads, Samples
 
 LINE = {"nodes": [[0, 0], [20, 0]], "edges": [[0, 1]]}
 FORK = {"nodes": [[0, 0], [10, 0], [20, 4], [20, -4]], "edges": [[0, 1], [1, 2], [1, 3]]}

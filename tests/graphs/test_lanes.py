@@ -5,7 +5,7 @@ import pytest
 from tests.graphs.drawn import three
 
 import mapgauge as mg
-from mapgauge.frames.graph_lanes import graph_of_lanes, paths_of
+from mapgauge.features.lanes.graph import graph_of_lanes, paths_of
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.graphs.drawn import by_position, graphs, moved, shuffled, street
 
 import mapgauge as mg
-from mapgauge.frames.graph import Graph
-from mapgauge.frames.graph_lanes import frames_from_graphs, without_repeats
+from mapgauge.features.lanes.graph import Graph, frames_from_graphs, without_repeats
 
 SYMMETRIC = ("geo", "topo", "sda", "landmark", "reach")
 

@@ -12,8 +12,8 @@ import pytest
 from tests.integrations.batches import FRAMES, MAPTR, batch_of, world
 
 import mapgauge as mg
-from mapgauge.evaluation.accumulator import Accumulator
 from mapgauge.results.flat import flat
+from mapgauge.training.accumulator import Accumulator
 
 PREDICTIONS, TRUTH = world()
 TOKENS = TRUTH.tokens

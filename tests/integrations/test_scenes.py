@@ -10,9 +10,9 @@ import pytest
 from tests.integrations.batches import FRAMES, batch_of, of_frames, tracked_world
 
 import mapgauge as mg
-from mapgauge.evaluation.accumulator import Accumulator
 from mapgauge.evaluation.scene_frames import SceneFrames
 from mapgauge.results.flat import flat
+from mapgauge.training.accumulator import Accumulator
 
 PREDICTIONS, TRUTH = tracked_world()
 TOKENS = TRUTH.tokens

@@ -11,8 +11,8 @@ from tests.integrations.batches import FRAMES, MAPTR, batch_of, of_frames, track
 from tests.two_processes import run_two
 
 import mapgauge as mg
-from mapgauge.evaluation.accumulator import Accumulator
 from mapgauge.results.flat import flat
+from mapgauge.training.accumulator import Accumulator
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 torchmetrics: Any = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed", exc_type=ImportError)

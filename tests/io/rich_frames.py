@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.strategies import map_frames
 
-from mapgauge.frames.joining import add_instances
+from mapgauge.frames.alignment import add_instances
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 

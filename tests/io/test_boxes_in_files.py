@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.content_hash import content_hash
+from mapgauge.frames.content import content_hash
 from mapgauge.frames.links import CONTROLLED_BY, Links
-from mapgauge.io.dataset import open_dataset
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 LANE = [[0.0, 0.0], [10.0, 0.0]]
 BOX = [[900.0, 100.0], [950.0, 180.0]]

@@ -10,9 +10,9 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.io import dataset_write, parquet
-from mapgauge.io.dataset import open_dataset
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io import dataset as dataset_write
+from mapgauge.io import parquet
+from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 
 @pytest.fixture(scope="module")

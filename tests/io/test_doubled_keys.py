@@ -96,7 +96,7 @@ def test_keys_that_nobody_reads_do_not_make_a_file_slow(
     def parse(text: bytes, error: object) -> None:
         pytest.fail("the file was read as plain objects")
 
-    monkeypatch.setattr("mapgauge.files.source.parse_json", parse)
+    monkeypatch.setattr("mapgauge.io.files.source.parse_json", parse)
     assert mg.read(tmp_path / "file.json").counts == WORLD.counts
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import mapgauge as mg
-from mapgauge.io._options import class_table
-from mapgauge.io._parquet_footer import footer_bytes, row_groups
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io._format import class_table
+from mapgauge.io._parquet_file import footer_bytes, row_groups
+from mapgauge.io.dataset import DatasetWriter
 
 
 def test_one_id_has_one_name() -> None:

@@ -7,8 +7,7 @@ from tests.shared_data import DATA, PARITY, needs_data
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.io.dataset import open_dataset
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 
 @pytest.mark.parametrize(

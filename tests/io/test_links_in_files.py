@@ -13,7 +13,7 @@ import pytest
 import mapgauge as mg
 from mapgauge.frames.links import Links
 from mapgauge.io import FORMATS
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter
 
 LINES = [[[0.0, 0.0], [4.0, 0.0]], [[4.0, 0.0], [8.0, 0.0]], [[0.0, 3.0], [8.0, 3.0]]]
 

@@ -10,7 +10,7 @@ import pytest
 from tests.shared_data import PARITY
 
 import mapgauge as mg
-from mapgauge.files.source import Content
+from mapgauge.io.files.source import Content
 from mapgauge.io.maptracker import attach_tracks
 
 LINE = np.arange(40.0).reshape(20, 2)

@@ -11,7 +11,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.io import parquet
-from mapgauge.io._parquet_footer import footer_bytes, row_groups
+from mapgauge.io._parquet_file import footer_bytes, row_groups
 from mapgauge.io.dataset import open_dataset
 
 LINE = [[0.0, 1.5], [9.25, -2.0]]

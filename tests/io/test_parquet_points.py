@@ -13,7 +13,7 @@ from tests.io.rich_frames import assert_same
 
 import mapgauge as mg
 from mapgauge.io import _parquet_columns, _parquet_points, parquet
-from mapgauge.io._options import ReadOptions
+from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import open_dataset
 
 Line = list[tuple[float, ...]] | None

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import mapgauge as mg
 from mapgauge.errors import UnreadableFile
-from mapgauge.files.pickles import unpickle
+from mapgauge.io.files.pickles import unpickle
 from mapgauge.kernels import pickle_scan
 
 PROTOCOLS = range(6)
@@ -278,7 +278,7 @@ def test_what_is_not_admitted_is_refused_by_name_and_does_not_run(
         ("numpy.core.multiarray", "fromfile"),
         ("numpy.core.multiarray", "_reconstruct.__globals__"),
         ("collections", "OrderedDict.__init__.__globals__"),
-        ("mapgauge.files.pickle_values", "ADMITTED"),
+        ("mapgauge.io.files.pickle_values", "ADMITTED"),
         ("os\\nsystem", "\u202e" * 200),
     ],
 )

@@ -12,11 +12,11 @@ from tests.io.rich_frames import assert_same
 import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
-from mapgauge.files.pickle_table import Irregular
-from mapgauge.files.pickle_tree import PickleTree, _read, read_tree
-from mapgauge.files.pickles import unpickle
-from mapgauge.files.source import Content
 from mapgauge.io import hdmapnet
+from mapgauge.io.files.pickle_table import Irregular
+from mapgauge.io.files.pickle_tree import PickleTree, _read, read_tree
+from mapgauge.io.files.pickles import unpickle
+from mapgauge.io.files.source import Content
 
 LINE = np.arange(8.0).reshape(4, 2)
 HIGH = np.column_stack([LINE, LINE[:, 0]]).astype(np.float32)
@@ -161,7 +161,7 @@ def check(path: Path, name: str, format: str, degenerate: Any, monkeypatch: pyte
     """Compare both ways of reading a file, and return the fast one."""
     found, fast = outcome(path, name, format, degenerate)
     with monkeypatch.context() as patch:
-        patch.setattr("mapgauge.files.source.read_tree", lambda data: None)
+        patch.setattr("mapgauge.io.files.source.read_tree", lambda data: None)
         expected, _ = outcome(path, name, format, degenerate)
     if isinstance(found, str) or isinstance(expected, str):
         assert found == expected

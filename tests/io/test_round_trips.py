@@ -15,7 +15,7 @@ from tests.strategies import map_frames
 
 import mapgauge as mg
 from mapgauge.io import FORMATS
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter
 
 WRITABLE = [row.name for row in FORMATS.values() if row.write]
 PREDICTIONS = {"streammapnet", "maptr", "hdmapnet", "openlanev2"}  # the others hold truth, or either

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.files.source import Content
 from mapgauge.io import vectormapnet
+from mapgauge.io.files.source import Content
 
 LINE = np.array([[-30.0, -15], [0, 0], [28.0, 13]])
 Read = Callable[..., mg.MapFrames]

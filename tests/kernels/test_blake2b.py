@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.io.rich_frames import rich_frames
 
 import mapgauge as mg
-from mapgauge.frames.content_hash import content_hash, frame_hashes
+from mapgauge.frames.content import content_hash, frame_hashes
 
 
 @given(frames=rich_frames(repeated_tokens=True), tracks=st.booleans())

@@ -9,8 +9,8 @@ from tests.causes.planted import PLANTED, PROTOCOL, planted
 
 import mapgauge as mg
 from mapgauge import kernels
+from mapgauge.features.causes.metric import CAUSES, Thresholds
 from mapgauge.kernels import reference_causes as reference
-from mapgauge.metrics.causes import CAUSES, Thresholds
 from mapgauge.metrics.completeness import BINS, SURE
 from mapgauge.typing import Points
 

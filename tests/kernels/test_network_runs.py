@@ -7,8 +7,9 @@ import pytest
 from tests.metrics.network_cases import Map, disturbed, random_map
 
 from mapgauge import kernels
-from mapgauge.linked import points, points_growth
-from mapgauge.linked.points_growth import Component, columns_of
+from mapgauge.features.network import growth as points_growth
+from mapgauge.features.network import points
+from mapgauge.features.network.growth import Component, columns_of
 
 HALF = 0.25
 

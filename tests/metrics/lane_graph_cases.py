@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
 import mapgauge as mg
-from mapgauge.frames.joining import join_frames
+from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Floats

@@ -19,9 +19,9 @@ from tests.metrics.lane_graph_cases import (
 )
 
 import mapgauge as mg
+from mapgauge.features.lanes import linked_graphs as over_links
+from mapgauge.features.lanes.lane_graph_pld import LinkCounts, WrongLink
 from mapgauge.frames.links import SUCCESSOR, Links
-from mapgauge.linked import over_links
-from mapgauge.metrics.lane_graph_result import LinkCounts, WrongLink
 
 FAR = [0.0, 9.0, 18.0, 27.0]  # lanes that are not near each other
 

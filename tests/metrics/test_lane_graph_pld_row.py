@@ -15,8 +15,8 @@ from tests.metrics.lane_graph_cases import LIGHTS, lane_world
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.features.lanes.lane_graph_frame import PARTS
 from mapgauge.frames.links import Links
-from mapgauge.metrics.lane_graph_frame import PARTS
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]

@@ -21,8 +21,9 @@ from tests.metrics.network_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.linked import points, points_growth
-from mapgauge.metrics.network_result import NetworkParts
+from mapgauge.features.network import growth as points_growth
+from mapgauge.features.network import points
+from mapgauge.features.network.network_pld import NetworkParts
 
 LINE = straight()
 CLOSE = 1e-9

@@ -11,7 +11,7 @@ from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.metrics.network_frame import PARTS
+from mapgauge.features.network.network_pld import PARTS
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]

@@ -11,10 +11,10 @@ from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.frames.groups import group
-from mapgauge.metrics import line_profiles
+from mapgauge.evaluation.groups import group
+from mapgauge.features.tracks import stability as line_profiles
+from mapgauge.features.tracks.stability import MAS
 from mapgauge.metrics.metric import SumRows
-from mapgauge.metrics.stability import MAS
 from mapgauge.report import write_report
 
 PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], intervals=(1,))

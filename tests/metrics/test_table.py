@@ -10,10 +10,9 @@ import pytest
 from tests.metrics.toy_metrics import FLICKER
 
 import mapgauge as mg
+from mapgauge.metrics.average_precision import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, hits_by, sospa_distances
 from mapgauge.metrics.completeness import COMPLETENESS
-from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, hits_by, sospa_distances
-from mapgauge.metrics.metric import HitRows, Metric, Setting, SumRows, Value
+from mapgauge.metrics.metric import HitRows, Metric, Setting, SumRows, Value, ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import (
     METRICS,

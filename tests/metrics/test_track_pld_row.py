@@ -14,8 +14,8 @@ from tests.metrics.track_cases import tracked_world
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
-from mapgauge.frames.joining import add_instances
-from mapgauge.metrics.track_scene import PARTS
+from mapgauge.features.tracks.track_scene import PARTS
+from mapgauge.frames.alignment import add_instances
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]

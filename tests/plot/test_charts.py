@@ -17,7 +17,7 @@ from tests.metrics.lane_worlds import both, world
 import mapgauge as mg
 from mapgauge import plot
 from mapgauge.demo import demo_world
-from mapgauge.display.colours import colours_of
+from mapgauge.metrics.table import colours_of
 
 NAMES = ["good", "poor"]
 

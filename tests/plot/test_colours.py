@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mapgauge.display.colours import COLOURS, PART_COLOURS, part_colours
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.table import COLOURS, METRICS, PART_COLOURS, part_colours
 
 # Matrices on linear RGB for the three kinds of colour blindness (Machado, Oliveira and Fernandes, 2009).
 VISION = {

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.plot.panel import FAINTEST, NUMBERED
+from mapgauge.views.figures.panel import FAINTEST, NUMBERED
 
 FIVE = [[float(x), 0.0] for x in range(5)]
 MATCHED = mg.Match("divider", 0, 0, 0.1, np.array([[0, 0], [1, 1], [2, 2]]))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mapgauge.plot.numbers import Box, place_beside
 from mapgauge.typing import Points
+from mapgauge.views.figures.panel import Box, place_beside
 
 PANEL = Box(50, 100, 100, 200)
 SIZE = (12.0, 5.0)

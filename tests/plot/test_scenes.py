@@ -12,7 +12,7 @@ from tests.tracked import many_tracks, tracked_results, tracked_world
 import mapgauge as mg
 from mapgauge import plot
 from mapgauge.errors import InvalidInput
-from mapgauge.plot.style import GREY
+from mapgauge.views.figures.style import GREY
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metrics.lane_graph_cases import LIGHTS, Map, distance, random_map
 
-from mapgauge.linked.graphs import LinkGraph
-from mapgauge.linked.over_links import Linked, assign_with_links
+from mapgauge.features.lanes.linked_graphs import Linked, LinkGraph, assign_with_links
 from mapgauge.typing import Floats
 
 costs = st.sampled_from([0.0, 0.1, 0.5, 1.0, 4.0]) | st.floats(1e-4, 5)  # HiGHS ignores costs below 1e-7

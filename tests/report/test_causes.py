@@ -12,10 +12,11 @@ from tests.report.test_file import contents
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.display.colours import part_colours
-from mapgauge.metrics.causes import CAUSES, PLD_BY_CAUSE
-from mapgauge.report import causes, write_report
-from mapgauge.report.columns import frame_numbers
+from mapgauge.features.causes import report_section as causes
+from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
+from mapgauge.metrics.table import part_colours
+from mapgauge.report import write_report
+from mapgauge.views.report.frames import frame_numbers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

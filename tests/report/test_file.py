@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.display import colours
 from mapgauge.errors import Remedy
+from mapgauge.metrics import table as colours
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.report.columns import frame_numbers
-from mapgauge.report.selection import choose
-from mapgauge.results.rows import MemoryRows
+from mapgauge.results.tables import MemoryRows
+from mapgauge.views.report.frames import choose, frame_numbers
 
 EVIL = "</script><script>alert(1)</script>"
 

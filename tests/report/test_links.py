@@ -9,9 +9,9 @@ from tests.metrics.lane_graph_cases import LIGHTS, as_frames, chain
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.plot.links import arrow_ends
+from mapgauge.features.lanes.lane_graph_frame import FrameLink
 from mapgauge.report import write_report
-from mapgauge.results.frame_links import FrameLink
+from mapgauge.views.figures.links import arrow_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 import mapgauge as mg
+from mapgauge.evaluation.scores import Scores
 from mapgauge.results.results import Results
-from mapgauge.results.rows import MemoryRows
 from mapgauge.results.summary import Input, Summary
-from mapgauge.scoring.scores import Scores
+from mapgauge.results.tables import MemoryRows
 
 PROTOCOL = mg.protocol("paper-60x30", classes=("divider", "boundary"), chamfer=(1.0,), frechet=(), cutoffs=(1.5,))
 METRICS = ("pld", "ap_chamfer")

@@ -11,7 +11,7 @@ from tests.results.test_with_data import assert_same_frames
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
-from mapgauge.results.geometry import NAMES
+from mapgauge.results.saving import NAMES
 
 FRAMES = 6
 CROPPED = mg.protocol("paper-60x30", region=(40.0, 20.0), crop=True)

@@ -10,7 +10,7 @@ from tests.streaming.worlds import write_folder
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
-from mapgauge.frames.content_hash import added_hashes, content_hash, hash_text
+from mapgauge.frames.content import added_hashes, content_hash, hash_text
 from mapgauge.frames.links import Links
 from mapgauge.io import parquet
 
@@ -44,7 +44,7 @@ def hashes_of(results: mg.Results) -> tuple[str, str]:
 @pytest.mark.parametrize("size", [1, 7, 15])
 def test_frames_hashed_in_threads_have_the_same_hash(sides: Sides, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [content_hash(side) for side in sides]
-    monkeypatch.setattr("mapgauge.frames.content_hash._FRAMES", size)
+    monkeypatch.setattr("mapgauge.frames.content._FRAMES", size)
     assert [content_hash(side) for side in sides] == expected
 
 

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mapgauge.results.intervals import Difference, Draws, Estimate, _error_of_mean, bracket, difference, estimate, holm
-from mapgauge.results.student import quantile, share_within
+from mapgauge.results.intervals import (
+    Difference,
+    Draws,
+    Estimate,
+    _error_of_mean,
+    bracket,
+    difference,
+    estimate,
+    holm,
+    quantile,
+    share_within,
+)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 9, 19, 30, 149, 150, 999, 6018])

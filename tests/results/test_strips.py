@@ -9,8 +9,8 @@ from tests.tracked import tracked_results, tracked_world
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.errors import InvalidInput
-from mapgauge.results.scene_frames import scene_frames, seconds_of
-from mapgauge.results.strips import ABSENT, ALONE, Switch, scene_values, strips_of
+from mapgauge.features.tracks.strips import ABSENT, ALONE, Switch, scene_values, strips_of
+from mapgauge.results.scene_order import scene_frames, seconds_of
 
 
 def test_a_strip_has_the_matches_of_every_frame() -> None:

@@ -14,7 +14,7 @@ from tests.results.test_results_file import rewritten
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.frames.instance import Instance
+from mapgauge.frames.instances import Instance
 
 FRAMES = 4
 PLD: dict[str, Any] = {"metrics": ["pld"]}

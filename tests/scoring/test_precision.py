@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.scoring import precision as module
-from mapgauge.scoring.precision import Records, precisions
+from mapgauge.evaluation import precision as module
+from mapgauge.evaluation.precision import Records, precisions
 
 PROTOCOL = mg.protocol("paper-60x30").replace(chamfer=(0.5, 1.0), frechet=(1.0,))
 METRICS = ("ap_chamfer", "ap_frechet")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mapgauge.scoring.threads import Beside, in_threads
+from mapgauge.evaluation.threads import Beside, in_threads
 
 
 def fail(what: str) -> None:

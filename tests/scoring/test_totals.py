@@ -5,9 +5,9 @@ import pytest
 from tests.metrics.toy_metrics import LENGTH_ERROR
 
 import mapgauge as mg
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.totals import Sums, Totals, flags_of, per_frame
 from mapgauge.metrics.table import METRICS
-from mapgauge.scoring.scores import Scores
-from mapgauge.scoring.totals import Sums, Totals, flags_of, per_frame
 
 PROTOCOL = mg.protocol("paper-60x30").replace(
     classes=("divider", "boundary"), cutoffs=(1.5, 0.5), chamfer=(0.5, 1.0), frechet=()

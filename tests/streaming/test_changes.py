@@ -84,7 +84,7 @@ def test_a_touched_file_is_accepted_after_it_was_read_again(
         read.append(chunk.index)
         return work.read_again(job, chunk)
 
-    monkeypatch.setattr("mapgauge.evaluation.streaming.changes.read_again", counted)
+    monkeypatch.setattr("mapgauge.evaluation.streaming.run.read_again", counted)
     assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
     assert not read  # nothing was touched
     next(sides[0].glob("*.parquet")).touch()

@@ -12,8 +12,7 @@ from tests.streaming.worlds import LINKED, OF_FRAMES, same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.engines import open_engine, run
-from mapgauge.evaluation.streaming.failures import explained_error
-from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.evaluation.streaming.plan import Chunk, explained_error
 from mapgauge.io.dataset import RowGroups
 
 distributed = pytest.importorskip("distributed")

@@ -10,7 +10,7 @@ from tests.streaming.worlds import copies
 
 from mapgauge.demo import demo_world
 from mapgauge.io import parquet
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter
 
 BOUND = 24 << 20  # bytes that the evaluation may use in addition to a small one
 

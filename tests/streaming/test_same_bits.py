@@ -14,10 +14,9 @@ from tests.streaming.worlds import LINKED, OF_FRAMES, copies, same, without_scen
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import plan
-from mapgauge.frames.joining import join_frames
-from mapgauge.io.dataset import open_dataset
-from mapgauge.io.dataset_write import DatasetWriter
-from mapgauge.results.merging import FolderRows, results_of
+from mapgauge.frames.alignment import join_frames
+from mapgauge.io.dataset import DatasetWriter, open_dataset
+from mapgauge.results.loading import FolderRows, results_of
 
 pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]

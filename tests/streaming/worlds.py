@@ -9,8 +9,7 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
 from mapgauge.io import parquet
-from mapgauge.io.dataset import open_dataset
-from mapgauge.io.dataset_write import DatasetWriter
+from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 GROUP = 320  # rows
 # Metrics of frames with the protocol that has all their settings.

@@ -9,8 +9,8 @@ from tests.temporal.worlds import Worse, dropping, jittering, perfect, reversing
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.features.tracks.drives import inverse_of
 from mapgauge.geometry.poses import rotation_about_z
-from mapgauge.temporal.warping import inverse_of
 
 PARTS = mg.Parts._fields
 

@@ -7,8 +7,7 @@ import pytest
 from tests.temporal.worlds import perfect, shuffled
 
 import mapgauge as mg
-from mapgauge.temporal.drives import drives_of
-from mapgauge.temporal.warping import common_areas, inverse_of, motions_between
+from mapgauge.features.tracks.drives import common_areas, drives_of, inverse_of, motions_between
 
 
 def codes(frames: mg.MapFrames) -> list[str]:

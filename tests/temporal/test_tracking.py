@@ -9,10 +9,9 @@ from tests.temporal.worlds import dropping, jittering, perfect, shuffled
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.features.tracks.tracking import Method, Raster
+from mapgauge.frames.alignment import add_instances
 from mapgauge.frames.boxes import is_box, without_boxes
-from mapgauge.frames.joining import add_instances
-from mapgauge.temporal.raster import Raster
-from mapgauge.temporal.tracking import Method
 
 METHODS: tuple[Method, ...] = ("pld", "maptracker")
 

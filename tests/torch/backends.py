@@ -34,7 +34,7 @@ def compare(x: Any, y: Any, **settings: Any) -> None:
 
 def main() -> None:
     """Compare on lines so small that the interpreter takes seconds."""
-    from mapgauge.torch import fast
+    from mapgauge.training.torch import fast
 
     for lanes in (fast.LANES, fast.MATCHING_LANES):
         lanes.update(dict.fromkeys(lanes, 4))

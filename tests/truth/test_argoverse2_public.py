@@ -11,7 +11,7 @@ from tests.truth.av2_city import LOG, OTHER_LOG, START, At, Line, Town, rectangl
 
 import mapgauge as mg
 from mapgauge.truth import argoverse2
-from mapgauge.truth.splits import FAILED_LOGS
+from mapgauge.truth.selection import FAILED_LOGS
 
 PUBLIC = ["streammapnet", "maptrv2", "maptracker"]
 ORIGIN = At(0, 0)

@@ -11,7 +11,7 @@ from tests.truth.nuscenes_city import MINI
 
 import mapgauge as mg
 from mapgauge.cli import main
-from mapgauge.files import writing
+from mapgauge.io.files import writing
 from mapgauge.truth import build
 from mapgauge.truth.datasets import Scene
 from mapgauge.truth.rules import RULES

@@ -6,7 +6,7 @@ import shapely
 from shapely.geometry import Polygon
 
 from mapgauge.truth.cutting.crossings import FRAME_MERGES, MERGES
-from mapgauge.truth.cutting.polygons import Crossings
+from mapgauge.truth.cutting.pieces import Crossings
 from mapgauge.truth.rules import MergeName
 
 ALL: tuple[MergeName, ...] = ("parallel", "union", "parallel-compact")

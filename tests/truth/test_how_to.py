@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_splits(patch: pytest.MonkeyPatch) -> None:
     """Replace the splits by the scenes of the synthetic town."""
     scenes = tuple(scene["name"] for scene in nuscenes_city.town().tables["scene"])
-    patch.setattr("mapgauge.truth.splits.splits", lambda _: {"val": scenes, "new-val": scenes})
+    patch.setattr("mapgauge.truth.selection.splits", lambda _: {"val": scenes, "new-val": scenes})
 
 
 @pytest.fixture(autouse=True)

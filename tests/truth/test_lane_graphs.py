@@ -25,8 +25,7 @@ import mapgauge as mg
 from mapgauge.cli import main
 from mapgauge.frames.links import Links
 from mapgauge.truth.lane_graphs import argoverse2, nuscenes
-from mapgauge.truth.lane_graphs.cutting import cut_graph
-from mapgauge.truth.lane_graphs.graph import Lane, LaneGraph
+from mapgauge.truth.lane_graphs.centrelines import Lane, LaneGraph, cut_graph
 from mapgauge.typing import Points
 
 LinkNames = set[tuple[str, str, str]]

@@ -16,7 +16,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth.datasets import Cutter
 from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.rules import Rules
-from mapgauge.truth.splits import MISLOCATED, splits
+from mapgauge.truth.selection import MISLOCATED, splits
 
 MAP = Path("maps", "expansion", f"{PLACE}.json")
 

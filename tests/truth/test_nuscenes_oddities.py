@@ -15,12 +15,10 @@ from tests.truth.nuscenes_city import LIDAR_AT, MINI, City, rectangle
 from mapgauge import truth
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import rotations
-from mapgauge.truth.cutting.outlines import cut_to_one_line
-from mapgauge.truth.cutting.placed_boxes import PlacedBoxes
-from mapgauge.truth.cutting.rectangles import rectangle_sides
+from mapgauge.truth.cutting.crossings import rectangle_sides
+from mapgauge.truth.cutting.outlines import PlacedBoxes, cut_to_one_line
 from mapgauge.truth.datasets import Frame
-from mapgauge.truth.from_nuscenes.rotations import matrices_of, quaternion_of
-from mapgauge.truth.from_nuscenes.scenes import NuScenes
+from mapgauge.truth.from_nuscenes.scenes import NuScenes, matrices_of, quaternion_of
 from mapgauge.truth.rules import rules_named
 from mapgauge.truth.selection import Selection
 from mapgauge.typing import Points

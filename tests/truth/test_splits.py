@@ -3,7 +3,7 @@
 import pytest
 
 from mapgauge.errors import InvalidInput
-from mapgauge.truth.splits import MISLOCATED, split_named, splits
+from mapgauge.truth.selection import MISLOCATED, split_named, splits
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mapgauge.truth.cutting.fragments import Fragment
-from mapgauge.truth.tracks import Tracker
+from mapgauge.truth.build import Tracker
+from mapgauge.truth.cutting.pieces import Fragment
 
 NO_POINTS = np.empty((0, 2))
 

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mapgauge.checks import classes as class_names
-from mapgauge.checks import confidence, coordinates, counts, degenerate, height, links, shapes, tokens, tracks
+from mapgauge.checks import confidence, coordinates, counts, links, shapes, tokens, tracks
 from mapgauge.checks import region as regions
+from mapgauge.checks import shapes as degenerate
+from mapgauge.checks import shapes as height
 from mapgauge.checks.context import Context
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames

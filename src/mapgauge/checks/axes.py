@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from mapgauge.checks.context import Context
-from mapgauge.checks.turns import Turn
+from mapgauge.checks.context import Context, Turn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames

@@ -9,9 +9,9 @@ from mapgauge.checks.context import Context, examples, percent
 from mapgauge.checks.neighbours import evenly
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
-from mapgauge.frames.link_findings import link_findings
 from mapgauge.frames.links import SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import link_findings
 from mapgauge.typing import Flags, Indices, Points
 
 _FRAMES = 256  # at most this many frames are used

@@ -11,8 +11,14 @@ from mapgauge.checks.neighbours import coarse, near_chamfer
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.track_findings import findings_of_times, findings_of_tracks, track_findings
-from mapgauge.frames.tracks import codes_of, frames_by_scene, in_time
+from mapgauge.frames.tracks import (
+    codes_of,
+    findings_of_times,
+    findings_of_tracks,
+    frames_by_scene,
+    in_time,
+    track_findings,
+)
 from mapgauge.typing import Indices
 
 _JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap

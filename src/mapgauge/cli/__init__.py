@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mapgauge.cli.failures import FAILED, fail, fail_with
 from mapgauge.errors import MapgaugeError
-from mapgauge.files.outputs import OUTPUTS
+from mapgauge.io.files.source import OUTPUTS
 from mapgauge.kernels import turns
 from mapgauge.kernels.watching import WATCH
 

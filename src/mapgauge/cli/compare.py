@@ -14,8 +14,8 @@ from mapgauge.cli.latex import Bounds, Column, methods_table
 from mapgauge.cli.output import Table, say, show_table, warn
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse, without_effect
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
-from mapgauge.cli.why import show_difference
 from mapgauge.errors import InvalidInput
+from mapgauge.features.causes.command import show_difference
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
@@ -78,7 +78,7 @@ def compare(
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
-    from mapgauge.results.settings import with_errors
+    from mapgauge.results.comparison import with_errors
 
     methods = load_all(results, names)
     check_one_protocol(names, methods)

@@ -19,7 +19,7 @@ from mapgauge.frames.findings import Finding
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io._format import Format
-    from mapgauge.io.dataset_write import DatasetWriter
+    from mapgauge.io.dataset import DatasetWriter
 
 
 def _writable(name: str | None) -> str | None:
@@ -93,8 +93,8 @@ def convert(
     If OUT is a folder, one or more files become a Parquet data set, which `evaluate` reads in chunks. The data set is
     sorted, so that a chunk of predictions and its truth are found together. Several files are converted in parallel.
     """
-    from mapgauge.files.places import UNFINISHED, is_folder_target, is_url
     from mapgauge.io import format_to_write, write
+    from mapgauge.io.files.places import UNFINISHED, is_folder_target, is_url
 
     check_unnamed(*sources)
     reading = Reading.of(context)
@@ -158,7 +158,7 @@ def _convert_all(
 ) -> list[_Written]:
     """Write files to a data set. It appears when all of them are written; after an error, nothing is left."""
     from mapgauge.evaluation.engines import open_engine, run
-    from mapgauge.io.dataset_write import DatasetWriter
+    from mapgauge.io.dataset import DatasetWriter
 
     writer = DatasetWriter(target)
     work = partial(_convert, writer, reading, scenes)
@@ -199,6 +199,6 @@ def _written(frames: "MapFrames") -> _Written:
 
 def _with_scenes(frames: "MapFrames", scenes: Mapping[str, str] | None) -> "MapFrames":
     """Return the frames with the given scenes, or unchanged if there are none."""
-    from mapgauge.scoring.prepare import with_scenes
+    from mapgauge.evaluation.prepare import with_scenes
 
     return frames if scenes is None else with_scenes(frames, scenes)

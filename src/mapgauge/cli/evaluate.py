@@ -157,7 +157,7 @@ def evaluate(
     if scheduler is not None:
         without_effect(context, ["workers"], "with --scheduler: the cluster has its own workers")
 
-    from mapgauge.scoring.prepare import check_rings, has_rings
+    from mapgauge.evaluation.prepare import check_rings, has_rings
 
     rings = valid("--ranges", check_rings, numbers("--ranges", ranges))
     reading = Reading.of(context)
@@ -192,8 +192,8 @@ def evaluate(
     ahead = None if streamed else reading.predictions_ahead(predictions[0], prepare)
 
     from mapgauge import evaluate as evaluate_frames
-    from mapgauge.causes.felt import only_metrics
-    from mapgauge.metrics.causes import PLD_BY_CAUSE
+    from mapgauge.evaluation.more_metrics import only_metrics
+    from mapgauge.features.causes.metric import PLD_BY_CAUSE
     from mapgauge.protocols import full_name
 
     y = None if streamed else reading.truth(truth)

@@ -37,7 +37,7 @@ class Attempts:
 
 def fail(text: str) -> None:
     """Print one line on stderr, after everything on stdout."""
-    from mapgauge.cli.words import printable
+    from mapgauge.cli.output import printable
 
     try:
         sys.stdout.flush()

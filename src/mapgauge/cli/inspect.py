@@ -11,12 +11,11 @@ from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
 from mapgauge.cli.inputs import check_unnamed, input_file
-from mapgauge.cli.output import distrust, exit_on, is_quiet, paint, say, show_findings, warn, warn_of
+from mapgauge.cli.output import distrust, exit_on, is_quiet, paint, printable, say, show_findings, warn, warn_of
 from mapgauge.cli.parsing import without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
-from mapgauge.cli.words import printable
 from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def inspect(
 
 def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
     """Return what a file holds as plain values for JSON."""
-    from mapgauge.display.contents import contents_of
+    from mapgauge.cli.contents import contents_of
     from mapgauge.results.results import Results
 
     if isinstance(found, Results):
@@ -97,7 +96,8 @@ def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
 
 def _findings(found: "Results | MapFrames") -> "list[Finding]":
     """Return the findings of results, or of the reader and of the checks of one side."""
-    from mapgauge.checks import degrees, links, tracks
+    from mapgauge.checks import extent as degrees
+    from mapgauge.checks import links, tracks
     from mapgauge.frames.boxes import without_boxes
     from mapgauge.results.results import Results
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from mapgauge.cli.words import printable
+from mapgauge.cli.output import printable
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
@@ -188,8 +188,7 @@ def _spanning(cells: Sequence[str]) -> list[str]:
 
 def _is_percent(key: str) -> bool:
     """Whether papers print a value in percent: average precisions, and the scores of OpenLane-V2."""
-    from mapgauge.metrics.keys import ValueKey
-    from mapgauge.metrics.metric import HitRows
+    from mapgauge.metrics.metric import HitRows, ValueKey
     from mapgauge.metrics.table import value_named
 
     found = value_named(ValueKey.parse(key).name)

@@ -16,8 +16,23 @@ from typing import TextIO
 
 import typer
 
-from mapgauge.cli.words import printable
+from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
+
+
+def printable(text: str) -> str:
+    r"""Return text on one line, without control characters. Names in files can contain any character.
+
+    >>> printable("divider\n\x1b[2J")
+    'divider ?[2J'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+
+
+def one_line(error: MapgaugeError) -> str:
+    """Return an error on one line, with the remedy for the command line."""
+    return printable(error.for_shell())
+
 
 _STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
 _BAR = 24  # characters

@@ -17,7 +17,7 @@ from mapgauge.cli.results_files import check_one_protocol, each_results, load_al
 from mapgauge.cli.summary import columns_of
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
-from mapgauge.files.writing import save
+from mapgauge.io.files.writing import save
 from mapgauge.version import __version__
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from mapgauge.plot.style import Style
     from mapgauge.results.comparison import Comparison
     from mapgauge.results.results import Results
+    from mapgauge.views.figures.style import Style
 
 # For each file, what it holds.
 TABLES = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import typer
 
-from mapgauge.cli.words import one_line
+from mapgauge.cli.output import one_line
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -120,7 +120,7 @@ def plot(
     check_targets([output], [*results])
     check_figure(output)
 
-    from mapgauge.results.strips import check_track_pld
+    from mapgauge.features.tracks.strips import check_track_pld
 
     methods = load_all(results, names)
     if figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld"):

@@ -8,7 +8,7 @@ from mapgauge.cli import latex
 from mapgauge.cli.documents import Form, write_csv, write_json
 from mapgauge.cli.output import Table, is_quiet, say, show_table
 from mapgauge.cli.summary import csv_rows, frames_in_words
-from mapgauge.display.tables import number
+from mapgauge.markup import number
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol

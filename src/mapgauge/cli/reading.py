@@ -17,8 +17,8 @@ from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, UnreadableFile
 
 if TYPE_CHECKING:
-    from mapgauge.files.source import Content
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.io.files.source import Content
 
 _OF_FORMATS = ("unshrink", "properties")  # options that only some formats have
 _SCENES = "expected a JSON object from token to scene, or frames with scenes"
@@ -80,8 +80,8 @@ class Reading:
             path: The file, with its options.
             prepare: A function that imports and compiles what reading needs. The bytes of the file are read meanwhile.
         """
-        from mapgauge.files.places import opened
-        from mapgauge.files.source import Content
+        from mapgauge.io.files.places import opened
+        from mapgauge.io.files.source import Content
 
         if self.workers == 1:
             prepare()
@@ -164,9 +164,9 @@ class Reading:
 
 def _options_of_format(path: Path, format: str | None) -> tuple[str, ...]:
     """Return the options that only the format of a file has."""
-    from mapgauge.files.places import is_dataset
-    from mapgauge.files.source import Content
     from mapgauge.io import format_named, recognise
+    from mapgauge.io.files.places import is_dataset
+    from mapgauge.io.files.source import Content
 
     if is_dataset(place(path)):
         return ()
@@ -187,8 +187,8 @@ def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
 
 def check_files(*paths: Path) -> None:
     """Refuse missing files and results before the first file is read, because reading can take long."""
-    from mapgauge.files.places import is_dataset
-    from mapgauge.files.source import Content
+    from mapgauge.io.files.places import is_dataset
+    from mapgauge.io.files.source import Content
 
     for path in paths:
         if is_results(path):
@@ -204,10 +204,10 @@ def read_scenes(path: Path) -> dict[str, str]:
     """Return the scene of each token, from a JSON object or from frames of any format that have scenes."""
     import msgspec
 
-    from mapgauge.files.json_documents import parse_json
-    from mapgauge.files.places import is_dataset
-    from mapgauge.files.source import Content
     from mapgauge.io import read
+    from mapgauge.io.files.json_documents import parse_json
+    from mapgauge.io.files.places import is_dataset
+    from mapgauge.io.files.source import Content
 
     wrong = None
     if not is_dataset(place(path)):

@@ -11,7 +11,7 @@ from mapgauge.cli.output import distrust, warn_of
 from mapgauge.cli.parsing import path_or_url, place, refuse
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
-from mapgauge.files.writing import save
+from mapgauge.io.files.writing import save
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -25,7 +25,7 @@ _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 
 def is_results(file: Path) -> bool:
     """Whether a path is a file of results, or the work folder of a streamed evaluation."""
-    from mapgauge.files.kinds import is_plain_file
+    from mapgauge.io.files.source import is_plain_file
 
     try:
         if file.is_dir():
@@ -52,14 +52,14 @@ def all_results(paths: Sequence[Path]) -> bool:
 
 def check_there(path: Path) -> None:
     """Raise an error for a path that does not exist, which is no URL."""
-    from mapgauge.files.source import Content
+    from mapgauge.io.files.source import Content
 
     if place(path) is path and not path.exists():
         Content(path)
 
 
 def _is_folder_of_results(path: Path) -> bool:
-    from mapgauge.files.places import is_dataset
+    from mapgauge.io.files.places import is_dataset
 
     return path.is_dir() and not is_dataset(place(path)) and bool(_inside(path))
 
@@ -77,7 +77,7 @@ def keep_order(written: Sequence[Path | None]) -> None:
 
 def _order(folder: Path) -> list[str]:
     """Return the names of results in the order in which they were written, as far as it is known."""
-    from mapgauge.files.kinds import is_plain_file
+    from mapgauge.io.files.source import is_plain_file
 
     file = folder / ORDER
     try:
@@ -130,7 +130,7 @@ def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
         names: Their names in the output.
     """
     from mapgauge import load_results
-    from mapgauge.files.kinds import is_plain_file
+    from mapgauge.io.files.source import is_plain_file
 
     for path in paths:
         if is_plain_file(path) and not is_results(path):
@@ -157,9 +157,9 @@ def named_by(methods: Sequence["Results"]) -> list[Path]:
 
 def _what(path: Path) -> str:
     """Return what a file that is not results holds, in words."""
-    from mapgauge.files.places import is_dataset
-    from mapgauge.files.source import Content
     from mapgauge.io import recognise
+    from mapgauge.io.files.places import is_dataset
+    from mapgauge.io.files.source import Content
 
     try:
         about = "" if is_dataset(path) else recognise(Content(path)).about
@@ -172,7 +172,7 @@ def _what(path: Path) -> str:
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:
     """Refuse results of several protocols, and name the results of each."""
     from mapgauge.protocols import full_name
-    from mapgauge.results.settings import differing
+    from mapgauge.results.comparison import differing
 
     by_protocol: dict[str, list[str]] = {}
     for name, method in zip(names, methods, strict=True):

@@ -10,11 +10,10 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.methods import Choose, evaluate_methods, load_with_data, results_or_sides
-from mapgauge.cli.output import exit_on, inform, say
+from mapgauge.cli.output import exit_on, inform, printable, say
 from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of, without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
-from mapgauge.cli.words import printable
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def show(
         shared["title"] = drawn if title is None else title
         figure = plot.frame(assignments, side_by_side=side_by_side, values=titled, **shared)
     else:
-        from mapgauge.results.scene_frames import scene_frames
+        from mapgauge.results.scene_order import scene_frames
 
         drawn = scene
         values = [_main_values(method.of_frames(scene_frames(method, scene))) for method in methods]
@@ -184,7 +183,7 @@ def _check_scene(context: typer.Context, scene: str | None, panels: int | None) 
 
 def _choose(frame: str, scene: str | None) -> Choose | None:
     """Return the choice of the frame or the scene to draw; None if a rank needs all frames."""
-    from mapgauge.results.scene_frames import scene_frames
+    from mapgauge.results.scene_order import scene_frames
 
     if scene is not None:
 

@@ -90,7 +90,7 @@ class Streaming:
 
     def suit(self, reading: Reading, paths: Sequence[Path], *, whole: bool) -> bool:
         """Whether all files are Parquet and no option needs them in memory as a whole."""
-        from mapgauge.files.places import streams
+        from mapgauge.io.files.places import streams
 
         changed = reading != Reading(degenerate=reading.degenerate) or any(
             set(options_of(path)) - {"name"} for path in paths

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.cli.documents import Form, write_csv, write_json
 from mapgauge.cli.latex import Column, methods_table
 from mapgauge.cli.output import Table, is_quiet, say, show_table
-from mapgauge.display.tables import number
+from mapgauge.markup import number
 
 if TYPE_CHECKING:
     from mapgauge.metrics.metric import Metric
@@ -153,7 +153,7 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
 
 def _rounding(results: "Results", workers: int | None) -> str:
     """Return what rounding the confidences would bring."""
-    from mapgauge.calibration.confidence import best_rounding
+    from mapgauge.features.confidence.confidence import best_rounding
 
     found = None if results.data is None else best_rounding(results, workers=workers)
     return "" if found is None else found.in_words()
@@ -162,7 +162,7 @@ def _rounding(results: "Results", workers: int | None) -> str:
 def _why(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import anatomy
-    from mapgauge.causes.felt import felt, with_metrics
+    from mapgauge.evaluation.more_metrics import felt, with_metrics
 
     if results.protocol.order != 1:
         return ""

@@ -24,7 +24,7 @@ from mapgauge.cli.parsing import (
 )
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
-from mapgauge.display.tables import number
+from mapgauge.markup import number
 
 _SETTINGS = ("region", "spacing", "count", "cutoff")
 

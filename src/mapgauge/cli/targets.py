@@ -10,9 +10,8 @@ from pathlib import Path
 from mapgauge.cli.inputs import tracks_of
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError, UnreadableFile
-from mapgauge.files.outputs import OUTPUTS, overwrites
-from mapgauge.files.source import Content
-from mapgauge.files.writing import save
+from mapgauge.io.files.source import OUTPUTS, Content, overwrites
+from mapgauge.io.files.writing import save
 
 SUFFIX = ".mg"
 PAGES = (".html", ".htm")
@@ -93,7 +92,7 @@ def check_target(path: Path) -> None:
 def check_figure(path: Path | None) -> None:
     """Refuse a figure that cannot be drawn: an unknown suffix, or no matplotlib."""
     if path is not None:
-        from mapgauge.plot.saving import suffix_of
+        from mapgauge.views.figures.style import suffix_of
 
         suffix_of(path)
 
@@ -243,7 +242,7 @@ def _is_part(path: Path, real: Path, folder: Path) -> bool:
 
     A new file beside the parts is allowed, for example results in the folder of the data set.
     """
-    from mapgauge.files.places import is_dataset, streams
+    from mapgauge.io.files.places import is_dataset, streams
     from mapgauge.results.folder import is_own
 
     exists = path.is_file()

@@ -119,7 +119,7 @@ def nuscenes(
     from mapgauge.truth import nuscenes as cut
 
     if split is not None:
-        from mapgauge.truth.splits import split_named
+        from mapgauge.truth.selection import split_named
 
         valid("--split", split_named, "nuscenes", split)
     settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)

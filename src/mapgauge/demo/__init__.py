@@ -14,7 +14,7 @@ from mapgauge.arguments import check_whole
 from mapgauge.demo.detector import QUALITIES, predict
 from mapgauge.demo.streets import INTERVAL, SCENE, draw_streets, drive, see
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.joining import join_frames
+from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import CLASSES
 

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge import kernels
 from mapgauge.arguments import check_closed, check_flag
-from mapgauge.distances.pack import as_lines, check_sospa_arguments, pack_pair, pack_sets
+from mapgauge.distances.packing import as_lines, check_sospa_arguments, pack_pair, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
-from mapgauge.markup.html import facts
+from mapgauge.markup import facts
 from mapgauge.typing import Closed, Pairs, PolylineLike, PolylinesLike
 
 if TYPE_CHECKING:

@@ -9,20 +9,7 @@ from mapgauge.arguments import check_workers
 from mapgauge.checks.axes import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
-from mapgauge.evaluation.file_order import ties_by_file
-from mapgauge.evaluation.in_memory import score_frames
-from mapgauge.evaluation.scene_frames import uses_tracks
-from mapgauge.evaluation.streaming.run import evaluate_stream
-from mapgauge.files.places import opened, streams
-from mapgauge.frames.alignment import tokens_without
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.table import chosen_metrics
-from mapgauge.protocols import Protocol
-from mapgauge.protocols import protocol as protocol_of
-from mapgauge.results.results import Results
-from mapgauge.results.rows import MemoryRows
-from mapgauge.results.summary import InputsOf, Summary
-from mapgauge.scoring.prepare import (
+from mapgauge.evaluation.prepare import (
     Frames,
     Unsorted,
     check_needs,
@@ -32,7 +19,19 @@ from mapgauge.scoring.prepare import (
     prepare_to_score,
     with_scenes,
 )
-from mapgauge.scoring.threads import Beside, Progress
+from mapgauge.evaluation.scene_frames import uses_tracks
+from mapgauge.evaluation.scoring import score_frames, ties_by_file
+from mapgauge.evaluation.streaming.run import evaluate_stream
+from mapgauge.evaluation.threads import Beside, Progress
+from mapgauge.frames.alignment import tokens_without
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io.files.places import opened, streams
+from mapgauge.metrics.table import chosen_metrics
+from mapgauge.protocols import Protocol
+from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.results import Results
+from mapgauge.results.summary import InputsOf, Summary
+from mapgauge.results.tables import MemoryRows
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 

@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.scoring import score_frames
+from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.joining import join_frames
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.track_findings import track_findings
-from mapgauge.frames.tracks import check_tracks
+from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.scoring.scores import Scores
 
 SIDES = ("predictions", "targets")
 _NOTHING = np.empty(0, np.str_)

@@ -7,18 +7,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mapgauge.display.tables import number, text_table
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.markup.html import block, line
-from mapgauge.markup.html import table as html_table
-from mapgauge.metrics.keys import ValueKey
+from mapgauge.evaluation.prepare import Frames, loaded
+from mapgauge.evaluation.threads import Progress
+from mapgauge.markup import block, line, number, text_table
+from mapgauge.markup import table as html_table
+from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
-from mapgauge.scoring.prepare import Frames, loaded
-from mapgauge.scoring.threads import Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""Converts batches of a training loop, in the detection style of torchmetrics, to ``MapFrames``.
-
-A batch is a list with one dictionary per frame. Values are arrays of any library or plain lists. Tensors may be on any
-device. This module imports no tensor library.
-"""
+"""Batches of a training loop as ``MapFrames``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -12,12 +8,72 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.batch_links import batch_links
-from mapgauge.frames.batch_values import as_array, plain
-from mapgauge.frames.links import Links, joined_links, kept_links
+from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, as_points
-from mapgauge.typing import Confidences, Degenerate, Indices, Points
+from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
+
+
+def plain(value: Any) -> Any:
+    """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
+    if hasattr(value, "detach"):
+        value = value.detach()
+    if hasattr(value, "cpu"):
+        value = value.cpu()
+    floating = getattr(value, "is_floating_point", None)
+    return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
+
+
+def as_array(value: Any, where: str) -> NDArray[Any]:
+    """Return numbers or names, which may be tensors on any device, as an array."""
+    try:
+        return np.asarray([plain(one) for one in value] if isinstance(value, list | tuple) else plain(value))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidInput(f"{where} is not an array: {error}") from error
+
+
+def batch_links(item: Mapping[str, Any], where: str, boxes: Flags, linked: int) -> Links | None:
+    """Return the links of one frame of a batch.
+
+    Args:
+        item: The frame. ``links`` is an array ``(polylines, polylines)`` of scores in [0, 1]. Entry ``[i, j]`` says
+            that lane i leads into lane j, or that traffic element j applies to lane i. 0 is no link.
+        where: Place in messages.
+        boxes: Which polylines are boxes of traffic elements.
+        linked: Number of frames of the batch that have links.
+    """
+    if not linked:
+        return None
+    if "links" not in item:
+        raise InvalidInput(
+            f"{where} has no links, but other frames of the batch have them",
+            remedy="Give all frames the key links, with zeros where there are none",
+        )
+    count = len(boxes)
+    scores = as_array(item["links"], f"{where}['links']")
+    if scores.shape != (count, count) and not (count == 0 and scores.size == 0):
+        raise InvalidInput(
+            f"{where}['links'] has shape {scores.shape}, expected ({count}, {count}): a score for every pair of "
+            "polylines, in their order"
+        )
+    if scores.size and scores.dtype.kind not in "biuf":
+        raise InvalidInput(f"{where}['links'] must be numbers in [0, 1], got values of type {scores.dtype}")
+    scores = scores.reshape(count, count).astype(np.float64)
+    wrong = np.argwhere(~((scores >= 0) & (scores <= 1)))
+    if len(wrong):
+        i, j = wrong[0].tolist()
+        raise InvalidInput(
+            f"{where}['links'][{i}, {j}] is {scores[i, j]}, expected a score in [0, 1]",
+            remedy="Apply the sigmoid if these are logits",
+        )
+    source, target = np.nonzero(scores)
+    from_box = np.flatnonzero(boxes[source])
+    if len(from_box):
+        i, j = int(source[from_box[0]]), int(target[from_box[0]])
+        raise InvalidInput(f"{where}['links'][{i}, {j}] begins at a traffic element, expected a lane")
+    kind = np.where(boxes[target], CONTROLLED_BY, SUCCESSOR)
+    return Links.of(source, target, weight=scores[source, target], kind=kind)
+
 
 Batch: TypeAlias = Sequence[Mapping[str, Any]]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.messages import place_of
+from mapgauge.frames.findings import place_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.typing import Flags

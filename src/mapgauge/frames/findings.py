@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from mapgauge.errors import Remedy, with_remedy
+from mapgauge.errors import InvalidInput, Remedy, with_remedy
+
+if TYPE_CHECKING:
+    from mapgauge.frames.map_frames import MapFrames
 
 Level: TypeAlias = Literal["error", "warning", "note"]
 
@@ -79,3 +82,18 @@ def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
         more = f"; {count} in all {len(others) + 1} {places}" if others else ""
         result.append(replace(first, message=first.message + more, count=count))
     return result
+
+
+def place_of(frames: "MapFrames", instance: int) -> str:
+    """Return the file, the frame and the class of an instance, for error messages."""
+    frame, class_name = frames.frame[instance], frames.classes[frames.label[instance]]
+    place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
+    return f"{frames.name}: {place}" if frames.name else place
+
+
+def check_known(frames: "MapFrames", classes: Iterable[str]) -> None:
+    """Refuse classes that the frames do not have."""
+    unknown = [name for name in classes if name not in frames.classes]
+    if unknown:
+        where, known = frames.name or "frames", ", ".join(frames.classes) or "none"
+        raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}")

@@ -15,18 +15,53 @@ from numpy.typing import ArrayLike, NDArray
 from mapgauge.arguments import check_class_names, check_confidence, check_forward
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.boxes import check_boxes, is_box, resampled, with_old_boxes
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, check_known
 from mapgauge.frames.history import History, recorded
-from mapgauge.frames.instance import Instance
+from mapgauge.frames.instances import Instance, changed, check_indices, check_sizes, columns_from_nested, pick_rows
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
-from mapgauge.frames.messages import check_known
-from mapgauge.frames.nested import columns_from_nested
-from mapgauge.frames.notebook import frames_html
-from mapgauge.frames.picking import changed, check_indices, check_sizes, pick_rows
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
+from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
 from mapgauge.typing import Confidences, Flags, Forward, Indices
+
+FAINTEST = 0.1  # the smallest opacity of a prediction
+
+
+def frames_html(frames: "MapFrames") -> str:
+    """Return a table of the classes, and a drawing of the first frame that has instances."""
+    counts = frames.counts
+    rows = [[name, f"{count:,}", f"{count / max(len(frames), 1):.1f}"] for name, count in counts.items()]
+    scenes = "" if frames.scenes is None else f" of {len(set(frames.scenes)):,} scenes"
+    kind = "truth" if frames.confidence is None else "predictions"
+    name = shortened(frames.name or kind)
+    pieces: list[str] = [
+        line(f"MapFrames {name}: {kind}, {len(frames):,} frames{scenes}, {frames.dimension}-D"),
+        table(["class", "instances", "per frame"], rows),
+    ]
+    if len(frames.polylines):
+        first = int(frames.frame[0])
+        start, stop = frames.offsets[first : first + 2].tolist()
+        colours = colours_of(frames.classes)
+        shown = np.arange(start, stop)
+        if frames.confidence is not None:
+            shown = shown[np.argsort(frames.confidence[shown], kind="stable")]  # the surest on top
+        strokes = [
+            Stroke(
+                frames.polylines[i],
+                colours[frames.classes[frames.label[i]]],
+                opacity=1.0 if frames.confidence is None else max(float(frames.confidence[i]), FAINTEST),
+            )
+            for i in shown.tolist()
+        ]
+        there = {frames.classes[label] for label in frames.label[start:stop].tolist()}
+        pieces += [
+            line(f"Frame {frames.tokens[first]}, x to the right, y upwards"),
+            drawing(strokes, "the polylines of one frame"),
+            legend({name: colour for name, colour in colours.items() if name in there}),
+        ]
+    return block(*pieces)
+
 
 Names: TypeAlias = NDArray[np.str_]
 

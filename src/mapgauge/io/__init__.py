@@ -11,19 +11,17 @@ from typing import Any
 
 from mapgauge.arguments import check_workers
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.places import is_dataset
-from mapgauge.files.source import Content, check_path
-from mapgauge.files.writing import save
+from mapgauge.features.lanes import graph_files as graphs
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io import geojson, graphs, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
-from mapgauge.io._axes import with_forward_of
-from mapgauge.io._format import Format
-from mapgauge.io._options import Classes, ReadOptions, class_table
-from mapgauge.io._writing import refuse_few_points
+from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
+from mapgauge.io._format import Classes, Format, ReadOptions, class_table, refuse_few_points, with_forward_of
 from mapgauge.io.dataset import open_dataset
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.places import is_dataset
+from mapgauge.io.files.source import Content, check_path
+from mapgauge.io.files.writing import save
 from mapgauge.typing import Degenerate
 
 # The order matters only for a file that two formats recognise: the first one reads it.

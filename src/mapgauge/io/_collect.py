@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy
-from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._columns import EXAMPLES, InstanceColumns, check_corners
-from mapgauge.io._options import ReadOptions, known_ids
+from mapgauge.io._format import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
+from mapgauge.io.files.source import Content
 from mapgauge.typing import Confidences, Flags, Forward, Indices, Points
 
 _OTHER_IDS = Remedy(

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
-from mapgauge.files.errors import MakeError
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, kept_links
 from mapgauge.frames.map_frames import Names
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.io.files.json_documents import MakeError
 from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
 
 EXAMPLES = 3  # number of places that a finding names

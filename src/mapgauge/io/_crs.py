@@ -7,7 +7,7 @@ import msgspec
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import Remedy
-from mapgauge.files.errors import MakeError
+from mapgauge.io.files.json_documents import MakeError
 
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
 _WKT = re.compile(r"\s*(?:BOUNDCRS\[\s*SOURCECRS\[|COMPOUNDCRS\[[^\[]*)?\s*([A-Z]+)\[", re.IGNORECASE)

@@ -1,12 +1,96 @@
-"""A row of the table of formats."""
+"""``Format``: the type of a row in the table of formats, with the options of readers and what writers share."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
-from mapgauge.files.source import Content
+import numpy as np
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.boxes import is_box
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._axes import FormatForward
-from mapgauge.io._options import ReadOptions
+from mapgauge.geometry.measuring import survey
+from mapgauge.io.files.source import Content
+from mapgauge.typing import Degenerate, Forward
+
+Classes: TypeAlias = Sequence[str] | Mapping[int, str] | Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the caller of ``read`` asked for."""
+
+    classes: dict[int, str] | None = None  # replaces the class table of the format
+    degenerate: Degenerate = "strict"
+    extra: Mapping[str, Any] = field(default_factory=dict)  # keywords that only this format takes
+    workers: int | None = None  # number of threads; None for one per processor
+
+
+def class_table(classes: Classes) -> dict[int, str]:
+    """Return class names by id, from a list of names, from ``{id: name}`` or from ``{name: id}``.
+
+    >>> class_table(["divider", "boundary"]), class_table({"divider": 2})
+    ({0: 'divider', 1: 'boundary'}, {2: 'divider'})
+    """
+    expected = "classes must be a list of names, {id: name} or {name: id}"
+    if isinstance(classes, str) or not isinstance(classes, Sequence | Mapping):
+        raise InvalidInput(f"{expected}, got {classes!r}")
+    pairs = list(classes.items()) if isinstance(classes, Mapping) else list(enumerate(classes))
+    table: dict[int, str] = {}
+    for key, value in pairs:
+        number, name = (key, value) if isinstance(value, str) else (value, key)
+        if not isinstance(name, str) or isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise InvalidInput(f"{expected}, got {classes!r}")
+        if int(number) in table:
+            raise InvalidInput(f"classes: id {number} has two names, {table[int(number)]} and {name}")
+        table[int(number)] = name
+    return table
+
+
+def known_ids(table: Mapping[int, str]) -> str:
+    """Return a class table as text, for messages.
+
+    >>> known_ids({1: "boundary", 0: "divider"})
+    '0 divider, 1 boundary'
+    """
+    return ", ".join(f"{number} {name}" for number, name in sorted(table.items())) or "none"
+
+
+# "longer": x or y, depending on the data set. The regions of such a format are longer forward than sideways.
+FormatForward: TypeAlias = Forward | Literal["longer"] | None
+
+_INSTANCES = 20  # number of instances needed to judge by the extent
+_SHARE = 0.9  # share of the instances that the extent contains
+_LONGER = 1.3  # an axis is longer than the other by at least this factor; regions have a factor of 2
+
+
+def with_forward_of(frames: MapFrames, stated: FormatForward) -> MapFrames:
+    """Return frames that were read, with the axis that points forward.
+
+    Args:
+        frames: The frames. If they know their forward axis, they are returned unchanged.
+        stated: What the format says. If the extent contradicts it, the axis is unknown: some programs write a format
+            with the axes of another.
+    """
+    if frames.forward is not None or stated is None:
+        return frames
+    longer = longer_axis(frames)
+    if stated == "longer":
+        return frames.with_forward(longer)
+    return frames.with_forward(stated if longer in (None, stated) else None)
+
+
+def longer_axis(frames: MapFrames) -> Forward | None:
+    """Return the axis along which the instances reach farther, or None if there is no clear difference."""
+    lines = ~is_box(frames) if frames.boxes else slice(None)
+    sizes = np.diff(frames.polylines.offsets)[lines]
+    if len(sizes) < _INSTANCES or not sizes.all():
+        return None
+    x, y = np.quantile(survey(frames.polylines).reach[lines, :2], _SHARE, axis=0).tolist()
+    if not (np.isfinite(x) and np.isfinite(y)):
+        return None
+    return "x" if x >= _LONGER * y else "y" if y >= _LONGER * x else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +106,78 @@ class Format:
     options: tuple[str, ...] = ()  # further keywords of ``read``
     write_options: tuple[str, ...] = ()  # further keywords of ``write``
     forward: FormatForward = None  # the axis that points forward; None if the format does not say
+
+
+def ids_of(frames: MapFrames, table: Sequence[str], override: dict[int, str] | None, format_name: str) -> list[int]:
+    """Return the numeric id to write for each class; -1 for a class without instances that has no id."""
+    numbers = {
+        name: i for i, name in (enumerate(table) if override is None else sorted(override.items(), reverse=True))
+    }
+    boxes = [name for name in frames.boxes if frames.counts.get(name)]
+    if boxes:
+        raise InvalidInput(
+            f"{format_name} cannot hold boxes in an image ({', '.join(boxes)})",
+            remedy=Remedy("Leave them out with .select(), or write Parquet", "Write Parquet, which keeps them"),
+        )
+    unknown = [name for name, count in frames.counts.items() if count and name not in numbers]
+    if unknown:
+        raise InvalidInput(
+            f"{format_name} has no id for the class {', '.join(unknown)}. Known: {', '.join(numbers)}",
+            remedy=Remedy(
+                "Rename the classes with .rename(), leave some out with .select(), or pass classes= with names and ids",
+                "Rename the classes with mapgauge convert --rename OLD=NEW",
+            ),
+        )
+    return [numbers.get(name, -1) for name in frames.classes]
+
+
+def confidences_of(frames: MapFrames, format_name: str) -> list[float]:
+    """Return the confidences, for a format that requires them."""
+    if frames.confidence is None:
+        raise InvalidInput(
+            f"{format_name} holds predictions, and these frames have no confidence",
+            remedy=Remedy(
+                "Write a truth format, or call .with_confidence(1) first",
+                "Write a truth format, or set the confidence to 1 with mapgauge convert --certain",
+            ),
+        )
+    return list(frames.confidence.tolist())
+
+
+def check_tokens_differ(frames: MapFrames, format_name: str) -> None:
+    """Refuse frames with equal tokens, for a format with one entry per token."""
+    if len(frames.index) < len(frames):
+        raise InvalidInput(f"{format_name} has one entry per token, and some tokens occur more than once")
+
+
+def refuse_few_points(frames: MapFrames, where: str) -> None:
+    """Refuse instances with fewer than two points, which ``read`` refuses as well."""
+    few = np.flatnonzero(np.diff(frames.polylines.offsets) < 2)
+    if len(few):
+        raise InvalidInput(
+            f"{where}: {len(few)} of {len(frames.polylines)} instances have fewer than 2 points, the first in frame "
+            f"{frames.tokens[frames.frame[few[0]]]}, expected at least 2",
+            remedy="Leave them out with frames.keep(numpy.diff(frames.polylines.offsets) > 1)",
+        )
+
+
+def refuse_ids(classes: dict[int, str] | None, where: str) -> None:
+    """Refuse ``classes=`` for a format that has class names."""
+    if classes is not None:
+        raise InvalidInput(
+            f"{where}: classes= is for formats with numeric ids; this format has class names",
+            remedy=Remedy("Use .rename() instead", "Use mapgauge convert --rename OLD=NEW instead"),
+        )
+
+
+def points_by_frame(frames: MapFrames) -> Iterator[list[list[Any]]]:
+    """Yield the points of the instances of each frame as lists.
+
+    One conversion per frame is faster than one per instance, and needs less memory than one for all frames.
+    """
+    starts = frames.polylines.offsets.tolist()
+    coords = frames.polylines.coords
+    for first, last in pairwise(frames.offsets.tolist()):
+        begin = starts[first]
+        points = coords[begin : starts[last]].tolist()
+        yield [points[start - begin : stop - begin] for start, stop in pairwise(starts[first : last + 1])]

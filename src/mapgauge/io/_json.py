@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.decoding import decode_json
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.json_documents import count_colons, count_symbols, has_doubled_keys
 from mapgauge.geometry.polylines import ranges
+from mapgauge.io.files.json_documents import count_colons, count_symbols, gc_paused, has_doubled_keys
 from mapgauge.typing import Floats, Indices, Points
 
 T = TypeVar("T")

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mapgauge.files.pickle_table import Rows, expect
-from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._pose import Column
@@ -19,6 +17,8 @@ from mapgauge.io._tree_columns import (
     track_names,
     wholes_of,
 )
+from mapgauge.io.files.pickle_table import Rows, expect
+from mapgauge.io.files.pickle_tree import PickleTree
 from mapgauge.typing import Indices
 
 

@@ -5,14 +5,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mapgauge.files.pickle_table import Rows, expect
-from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._openlanev2_links import LaneFrames, links_of
-from mapgauge.io._openlanev2_lists import INTERSECTION, LISTS, SEGMENT
-from mapgauge.io._openlanev2_topology import MATRICES
+from mapgauge.io._openlanev2_lists import INTERSECTION, LISTS, MATRICES, SEGMENT
 from mapgauge.io._tree_columns import codes_of, numbered, points_of, track_names
+from mapgauge.io.files.pickle_table import Rows, expect
+from mapgauge.io.files.pickle_tree import PickleTree
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Confidences, Flags, Indices, Points
 

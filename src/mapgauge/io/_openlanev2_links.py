@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.files.pickle_table import Rows, expect
-from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.links import Links
 from mapgauge.io._collect import Collector
-from mapgauge.io._openlanev2_topology import CODES, KINDS, MATRICES, missing_matrices
+from mapgauge.io._openlanev2_lists import CODES, KINDS, MATRICES, missing_matrices
+from mapgauge.io.files.pickle_table import Rows, expect
+from mapgauge.io.files.pickle_tree import PickleTree
 from mapgauge.typing import Flags, Indices
 
 _BLOCK = 1 << 17  # scores that are converted at once

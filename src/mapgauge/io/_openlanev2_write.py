@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.boxes import is_box
+from mapgauge.frames.findings import place_of
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.messages import place_of
-from mapgauge.io._openlanev2_lists import AREAS, INTERSECTION, SEGMENT
-from mapgauge.io._openlanev2_topology import MATRICES
+from mapgauge.io._format import check_tokens_differ, confidences_of
+from mapgauge.io._openlanev2_lists import AREAS, INTERSECTION, MATRICES, SEGMENT
 from mapgauge.io._pickling import portable_pickle
-from mapgauge.io._writing import check_tokens_differ, confidences_of
 from mapgauge.protocols import LANE, TRAFFIC_ELEMENTS
 from mapgauge.typing import Flags, Indices
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.dependencies import pyarrow_modules
-from mapgauge.io._parquet_footer import Axis
-from mapgauge.io._thrift import ThriftReader
+from mapgauge.io._parquet_file import Axis, ThriftReader
 from mapgauge.typing import Indices, Points
 
 Read: TypeAlias = Callable[[int, int], Any]  # returns bytes of a file: first, number

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.files.pickle_table import Rows, expect
-from mapgauge.files.pickle_tree import PickleTree
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._pose import Column
+from mapgauge.io.files.pickle_table import Rows, expect
+from mapgauge.io.files.pickle_tree import PickleTree
 from mapgauge.typing import Indices, Points
 
 

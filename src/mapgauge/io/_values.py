@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mapgauge.files.errors import MakeError
+from mapgauge.io.files.json_documents import MakeError
 from mapgauge.typing import Points
 
 T = TypeVar("T")

@@ -24,18 +24,18 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
 from mapgauge.io._crs import refuse_unless_metres
-from mapgauge.io._format import Format
-from mapgauge.io._geojson_links import FeatureLinks, LinkObject, link_objects
+from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, points_by_frame, refuse_ids
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
+    FeatureLinks,
+    LinkObject,
     has_confidence,
     intersections,
+    link_objects,
     listed_frames,
     listed_names,
     property_names,
@@ -43,8 +43,8 @@ from mapgauge.io._geojson_objects import (
     stated_forward,
 )
 from mapgauge.io._json import decode, keys_are_unique, read_points
-from mapgauge.io._options import ReadOptions
-from mapgauge.io._writing import check_tokens_differ, points_by_frame, refuse_ids
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.source import Content
 
 _HEAD = 1 << 16  # the type of the document is searched for in this number of bytes
 

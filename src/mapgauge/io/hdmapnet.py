@@ -14,14 +14,12 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
-from mapgauge.io._format import Format
+from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
-from mapgauge.io._options import ReadOptions
-from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.source import Content
 
 CLASSES = ("divider", "ped_crossing", "boundary")  # its authors call the last one contours
 _REQUIRED = ("pts", "type", "confidence_level")

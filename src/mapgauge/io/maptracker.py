@@ -24,17 +24,16 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import Remedy
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
-from mapgauge.io._format import Format
+from mapgauge.io._format import Format, ReadOptions, known_ids
 from mapgauge.io._maptracker_columns import read_tracks, read_truth_tracks
-from mapgauge.io._options import ReadOptions, known_ids
 from mapgauge.io._pose import with_poses
 from mapgauge.io._values import ValueChecker
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.source import Content
 from mapgauge.typing import Indices
 
 CLASSES = ("ped_crossing", "divider", "boundary")

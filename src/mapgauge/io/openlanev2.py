@@ -25,23 +25,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.pickle_table import Rows, expect
-from mapgauge.files.pickle_tree import PickleTree
-from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
-from mapgauge.io._format import Format
+from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._openlanev2_columns import add_instances, attributes_of, entries_of
-from mapgauge.io._openlanev2_lists import AREAS, LISTS, ListReader, Lists, lists_of, place_of
-from mapgauge.io._openlanev2_topology import MATRICES
+from mapgauge.io._openlanev2_lists import AREAS, LISTS, MATRICES, ListReader, Lists, lists_of, place_of
 from mapgauge.io._openlanev2_write import META, write_results, write_truth
-from mapgauge.io._options import ReadOptions
 from mapgauge.io._pose import Column, with_poses
 from mapgauge.io._tree_columns import arrays_of
 from mapgauge.io._values import ValueChecker, short
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.pickle_table import Rows, expect
+from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.source import Content
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 

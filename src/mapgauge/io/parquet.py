@@ -12,15 +12,12 @@ import msgspec
 import numpy as np
 
 from mapgauge.dependencies import pyarrow_modules
-from mapgauge.files.source import Content
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._columns import InstanceColumns, check_corners
-from mapgauge.io._format import Format
-from mapgauge.io._options import ReadOptions
-from mapgauge.io._parquet_columns import ParquetColumns
+from mapgauge.io._format import Format, ReadOptions, refuse_ids
+from mapgauge.io._parquet_columns import ParquetColumns, link_lists, link_type, read_links
 from mapgauge.io._parquet_file import AXES, VERSION, Metadata
-from mapgauge.io._parquet_links import link_lists, link_type, read_links
-from mapgauge.io._writing import refuse_ids
+from mapgauge.io.files.source import Content
 from mapgauge.typing import Points
 
 GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more

@@ -19,18 +19,16 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import Remedy
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
-from mapgauge.io._format import Format
+from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
-from mapgauge.io._options import ReadOptions
 from mapgauge.io._pickling import portable_pickle
 from mapgauge.io._streammapnet_columns import read_results, read_truth
-from mapgauge.io._writing import check_tokens_differ, confidences_of, ids_of, points_by_frame
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.source import Content
 from mapgauge.io.maptracker import attach_tracks
 
 CLASSES = ("ped_crossing", "divider", "boundary")

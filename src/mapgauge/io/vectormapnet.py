@@ -19,18 +19,17 @@ import numpy as np
 
 from mapgauge.arguments import check_flag
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.pickle_table import Rows, expect
-from mapgauge.files.pickle_tree import PickleTree
-from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
 from mapgauge.io._columns import EXAMPLES
-from mapgauge.io._format import Format
-from mapgauge.io._options import ReadOptions
+from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._tree_columns import codes_of, expect_texts, points_of
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.pickle_table import Rows, expect
+from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.source import Content
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}

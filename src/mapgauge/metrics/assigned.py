@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.frames.groups import Groups
-from mapgauge.metrics.pld_of_groups import assign_groups, parts_of_matches, shared_key
+from mapgauge.evaluation.groups import Groups
+from mapgauge.metrics.pld import assign_groups, parts_of_matches, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 

@@ -11,7 +11,7 @@ They are interpolated within a bin.
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.frames.groups import Groups
+from mapgauge.evaluation.groups import Groups
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol

@@ -1,25 +1,23 @@
 """The table of metrics. A new metric is one module and one row here."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.metrics.causes import PLD_BY_CAUSE
+from mapgauge.features.causes.metric import PLD_BY_CAUSE
+from mapgauge.features.lanes.graph_metrics import GRAPH_SCORES
+from mapgauge.features.lanes.lane_graph_pld import LANE_GRAPH_PLD
+from mapgauge.features.lanes.openlane import DET_A, DET_L, DET_L_CH, DET_LS, DET_T, F_LANE, OLS, OLS_L, OLUS
+from mapgauge.features.lanes.topology import TOP_LL, TOP_LT
+from mapgauge.features.network.network_pld import NETWORK_PLD
+from mapgauge.features.tracks.consistent_ap import C_MAP
+from mapgauge.features.tracks.stability import MAS
+from mapgauge.features.tracks.track_pld import TRACK_PLD
+from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
+from mapgauge.metrics.average_precision import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.completeness import COMPLETENESS
-from mapgauge.metrics.consistent_ap import C_MAP
-from mapgauge.metrics.graph_scores import GRAPH_SCORES
-from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.lane_f_score import F_LANE
-from mapgauge.metrics.lane_graph_pld import LANE_GRAPH_PLD
-from mapgauge.metrics.lane_matching import DET_A, DET_L, DET_L_CH, DET_LS, DET_T
-from mapgauge.metrics.matching import AP_CHAMFER, AP_FRECHET, AP_SOSPA
-from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value
-from mapgauge.metrics.network_pld import NETWORK_PLD
-from mapgauge.metrics.openlane_score import OLS, OLS_L, OLUS
+from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.stability import MAS
-from mapgauge.metrics.topology import TOP_LL, TOP_LT
-from mapgauge.metrics.track_pld import TRACK_PLD
 from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol, changes, full_name
 
 # Results, tables and files list the metrics in this order.
@@ -238,3 +236,18 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
         return f"{metric.symbol if value.role == 'main' else value.title} {parsed.setting}{unit}"
     title = f"{metric.symbol}{setting_of(parsed, protocol)}" if value.role == "main" else value.title
     return title + metric.arrow_of(value)
+
+
+# Far from the colours of classes and from each other, with every kind of colour vision. Most are lighter or darker.
+PART_COLOURS = (
+    *("#A3DDF2", "#5A2BE0", "#FBDD57", "#33122F", "#A8320A", "#B7C98A", "#6B6B6B"),
+    *("#DDFED5", "#651A05", "#000000", "#8C6EFA", "#140A64"),
+)
+
+
+def part_colours(metric: Metric) -> dict[str, str]:
+    """Return a colour for each part of a metric, by key."""
+    return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
+
+
+__all__ = ["CLASS_COLOURS", "COLOURS", "colours_of", "part_colours"]

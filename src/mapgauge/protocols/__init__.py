@@ -1,6 +1,5 @@
 """Protocols: named sets of evaluation settings."""
 
-from mapgauge.protocols.naming import changes, full_name
 from mapgauge.protocols.protocol import (
     AREAS,
     BREAK_COST,
@@ -15,7 +14,7 @@ from mapgauge.protocols.protocol import (
     TRAFFIC_ELEMENTS,
     Protocol,
 )
-from mapgauge.protocols.table import PROTOCOLS, protocol
+from mapgauge.protocols.table import PROTOCOLS, changes, full_name, protocol
 
 __all__ = [
     "AREAS",

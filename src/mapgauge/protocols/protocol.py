@@ -24,7 +24,7 @@ from mapgauge.arguments import (
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
-from mapgauge.markup.html import facts
+from mapgauge.markup import facts
 from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mapgauge.evaluation.groups import Groups, group
+from mapgauge.features.lanes.lane_graph_frame import FrameLink, links_of_frame
 from mapgauge.frames.boxes import is_box
-from mapgauge.frames.groups import Groups, group
-from mapgauge.frames.instance import Instance
+from mapgauge.frames.instances import Instance
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.markup.html import shortened
+from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import Known, assigned, know_matches
-from mapgauge.metrics.pld_of_groups import sospa_of_matches
+from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol
-from mapgauge.results.frame_links import FrameLink, links_of_frame
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
 

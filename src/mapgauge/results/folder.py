@@ -16,17 +16,16 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.files.source import Content
-from mapgauge.files.writing import save
-from mapgauge.frames.content_hash import hash_text
+from mapgauge.evaluation.precision import Records
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.totals import Sums
+from mapgauge.frames.content import hash_text
 from mapgauge.frames.findings import Finding
+from mapgauge.io.files.source import Content
+from mapgauge.io.files.writing import save
 from mapgauge.protocols import Protocol
-from mapgauge.results.partial import Partial
-from mapgauge.results.saving import BROKEN, archive_arrays, infinite_bounds, protocol_from, read_archive
-from mapgauge.results.settings import differing
-from mapgauge.scoring.precision import Records
-from mapgauge.scoring.scores import Scores
-from mapgauge.scoring.totals import Sums
+from mapgauge.results.comparison import differing
+from mapgauge.results.saving import BROKEN, Partial, archive_arrays, infinite_bounds, protocol_from, read_archive
 
 LAYOUT = 1
 _ABOUT = "evaluation.json"

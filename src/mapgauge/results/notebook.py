@@ -4,18 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mapgauge.display.colours import colours_of, part_colours
-from mapgauge.display.tables import number
-from mapgauge.markup.html import Html, block, legend, line, note, table
-from mapgauge.markup.svg import Stroke, bars, drawing, interval
+from mapgauge.markup import Html, Stroke, bars, block, drawing, interval, legend, line, note, number, table
 from mapgauge.metrics.metric import Metric
-from mapgauge.metrics.table import METRICS, heading, setting_of, title_of
+from mapgauge.metrics.table import METRICS, colours_of, heading, part_colours, setting_of, title_of
 from mapgauge.protocols import full_name
 from mapgauge.results.summary import Summary
 from mapgauge.results.values import COUNTS, Values
 
 if TYPE_CHECKING:
-    from mapgauge.frames.instance import Instance
+    from mapgauge.frames.instances import Instance
     from mapgauge.results.assignment import Assignment
     from mapgauge.results.comparison import Comparison
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.files.kinds import is_folder, is_plain_file
-from mapgauge.files.places import is_url
-from mapgauge.frames.content_hash import has_content
+from mapgauge.evaluation.prepare import Frames
+from mapgauge.frames.content import has_content
 from mapgauge.frames.history import READ, Step, arguments_of, replay
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import read
+from mapgauge.io.files.places import is_url
+from mapgauge.io.files.source import is_folder, is_plain_file
 from mapgauge.results.summary import Input
-from mapgauge.scoring.prepare import Frames
 
 _SIDES = ("predictions", "truth")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine

@@ -11,22 +11,30 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.prepare import Frames, Unsorted, prepare_to_score
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.totals import Totals
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.scenes import scenes_from_tokens
+from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frame
-from mapgauge.results.data_frames import Level, columns_of, to_arrow, to_pandas, to_polars
-from mapgauge.results.frame_table import frame_columns, frame_rows, worst_first
-from mapgauge.results.geometry import KINDS, Geometry, Sides, geometry_arrays
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.replay import read_again
-from mapgauge.results.rows import Rows, pick_rows
-from mapgauge.results.saving import save_results
+from mapgauge.results.saving import KINDS, Geometry, Sides, geometry_arrays, save_results
 from mapgauge.results.summary import Input, Summary
+from mapgauge.results.tables import (
+    Level,
+    Rows,
+    columns_of,
+    frame_columns,
+    frame_rows,
+    pick_rows,
+    to_arrow,
+    to_pandas,
+    to_polars,
+    worst_first,
+)
 from mapgauge.results.values import Values
-from mapgauge.scoring.prepare import Frames, Unsorted, prepare_to_score
-from mapgauge.scoring.scores import Scores
-from mapgauge.scoring.totals import Totals
 
 
 @dataclass(frozen=True, eq=False)

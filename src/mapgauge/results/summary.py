@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from mapgauge.display.tables import number, text_table
-from mapgauge.frames.content_hash import content_hash, hash_text
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.totals import Totals
+from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.markup import number, text_table
 from mapgauge.metrics.table import METRICS, setting_of, value_keys
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.values import COUNTS, Values, mean_of, values_of_classes
-from mapgauge.scoring.scores import Scores
-from mapgauge.scoring.totals import Totals
 
 
 class Input(NamedTuple):

@@ -7,11 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mapgauge.metrics.keys import ValueKey
-from mapgauge.metrics.metric import HitRows, Metric, SumRows
+from mapgauge.evaluation.totals import Totals
+from mapgauge.metrics.metric import HitRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, combined_metrics, sum_metrics
 from mapgauge.protocols import Protocol
-from mapgauge.scoring.totals import Totals
 from mapgauge.typing import Floats
 
 Values: TypeAlias = dict[str, float | None]

@@ -69,7 +69,7 @@ def nuscenes(
     frames = _build(dataset, chosen, region, workers, progress, parts, restart)
     if not centerlines:
         return frames
-    from mapgauge.truth.lane_graphs.centerlines import add_centerlines
+    from mapgauge.truth.lane_graphs.centrelines import add_centerlines
     from mapgauge.truth.lane_graphs.nuscenes import SceneGraphs
 
     return add_centerlines(frames, SceneGraphs(Path(dataroot), version), check_size(region), chosen.forward)
@@ -126,7 +126,7 @@ def argoverse2(
     if not centerlines:
         return frames
     from mapgauge.truth.lane_graphs.argoverse2 import read_lane_graph
-    from mapgauge.truth.lane_graphs.centerlines import add_centerlines
+    from mapgauge.truth.lane_graphs.centrelines import add_centerlines
 
     return add_centerlines(frames, lambda log: read_lane_graph(dataset.logs[log]), check_size(region), chosen.forward)
 

@@ -1,22 +1,61 @@
 """What a data set provides for cutting truth: scenes, their frames, and the layers of their maps."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.errors import Remedy
+from mapgauge.decoding import decode_json
+from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
+from mapgauge.io.files.json_documents import gc_paused, refuse_doubled_keys
+from mapgauge.io.files.source import Content
 from mapgauge.truth.cutting.crossings import FRAME_MERGES
-from mapgauge.truth.cutting.fragments import Fragment, simplify_fragments
 from mapgauge.truth.cutting.layers import Layer
-from mapgauge.truth.cutting.lines import cut_lines
-from mapgauge.truth.cutting.patches import Patches
-from mapgauge.truth.cutting.polygons import cut_polygons
+from mapgauge.truth.cutting.pieces import Fragment, cut_lines, cut_polygons, simplify_fragments
+from mapgauge.truth.cutting.shapes import Patches
 from mapgauge.truth.rules import Rules
+
+T = TypeVar("T")
+
+
+def read_json(path: Path, schema: type[T], kind: str) -> T:
+    """Read a JSON file. Only the fields of the schema are decoded.
+
+    Args:
+        path: The file.
+        schema: A ``msgspec`` type.
+        kind: What the file should be, for the error message: ``"a table of nuScenes"``.
+
+    Raises:
+        FileNotFoundError: The file is missing. Only the caller can say where to get it.
+        UnreadableFile: The file cannot be read, is not JSON, does not follow the schema, or has a key twice.
+    """
+    if not os.path.lexists(path):
+        raise FileNotFoundError(path)
+    data = Content(path).data
+    with gc_paused():
+        try:
+            content = decode_json(data, schema)
+        except msgspec.ValidationError as error:
+            raise UnreadableFile(f"{path}: not {kind}: {error}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise UnreadableFile(
+                f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
+            ) from error
+
+    def error_of(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+        return UnreadableFile(f"{path}: {message}", remedy=remedy)
+
+    refuse_doubled_keys(data, error_of)
+    return content
+
 
 EXAMPLES = 3  # names that a finding or an error lists
 

@@ -12,10 +12,10 @@ import msgspec
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.files.source import Content
-from mapgauge.files.writing import save
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io import read
+from mapgauge.io.files.source import Content
+from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import write
 
 _SETTINGS = "settings.json"

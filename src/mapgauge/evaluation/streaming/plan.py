@@ -8,10 +8,11 @@ and every frame of either side belongs to exactly one chunk.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, MapgaugeError
 from mapgauge.io.dataset import DataSet, Group, Key, RowGroups, row_groups_of
 
 # Rows of both sides in a chunk. Smaller runs of row groups are combined. A chunk takes some seconds and some ten
@@ -146,3 +147,18 @@ def _chunk(
             )
     rows = sum(group.rows for _, groups in both for group in groups)
     return Chunk(index, first, end, row_groups_of(predictions), row_groups_of(truth), rows)
+
+
+def explained_error(chunk: Chunk, error: Exception) -> MapgaugeError:
+    """Return the error of a chunk as a ``MapgaugeError``. An unexpected exception is a bug and is raised unchanged."""
+    if isinstance(error, MapgaugeError):
+        return error
+    died = isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"  # KilledWorker is of Dask
+    if not died and not isinstance(error, MemoryError | OSError):
+        raise error
+    where = "; ".join(f"{piece.file} row group {', '.join(map(str, piece.groups))}" for piece in chunk.truth)
+    what = "the worker died repeatedly, probably out of memory" if died else str(error) or "out of memory"
+    return MapgaugeError(
+        f"chunk {chunk.index} ({where}, {chunk.rows} rows with its predictions): {what}",
+        remedy="Use fewer workers on a machine, or smaller row groups, to reduce the memory",
+    )

@@ -6,6 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,28 +15,94 @@ from typing import Literal
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
-from mapgauge.evaluation.streaming.changes import check_finished, check_unchanged
-from mapgauge.evaluation.streaming.failures import explained_error
-from mapgauge.evaluation.streaming.plan import Chunk, Plan, plan_of
-from mapgauge.evaluation.streaming.work import Job, findings_in, score_chunk, sides_of
-from mapgauge.files.places import is_url
-from mapgauge.files.writing import remove_folder
+from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
+from mapgauge.evaluation.scoring import score
+from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
+from mapgauge.evaluation.streaming.work import (
+    Job,
+    Reread,
+    findings_in,
+    read_again,
+    scenes_by_token,
+    score_chunk,
+    sides_of,
+)
+from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import align
-from mapgauge.frames.content_hash import content_hash
+from mapgauge.frames.content import content_hash
 from mapgauge.frames.findings import Finding
-from mapgauge.io.dataset import DataSet, open_dataset
+from mapgauge.io.dataset import DataSet, open_dataset, stamp_of
+from mapgauge.io.files.places import is_url
+from mapgauge.io.files.writing import remove_folder
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.results.folder import LAYOUT, About, Folder
-from mapgauge.results.merging import results_of
-from mapgauge.results.partial import Partial
+from mapgauge.results.folder import LAYOUT, About, Folder, changed
+from mapgauge.results.loading import results_of
 from mapgauge.results.results import Results
-from mapgauge.results.saving import finite_bounds
-from mapgauge.scoring.prepare import check_axes, cropped, no_confidences
-from mapgauge.scoring.score import score
-from mapgauge.scoring.threads import Progress
+from mapgauge.results.saving import Partial, finite_bounds
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
+
+
+def check_finished(
+    folder: Folder,
+    job: Job,
+    plan: Plan,
+    sides: tuple[DataSet, DataSet],
+    open_pool: Callable[[], AbstractContextManager[Pool]],
+) -> None:
+    """Refuse finished chunks whose inputs have changed. Chunks of early versions without a hash are scored again.
+
+    Args:
+        folder: The work folder.
+        job: The settings.
+        plan: All chunks.
+        sides: Predictions and truth.
+        open_pool: Opens workers, which are needed only if files have changed.
+    """
+    then = folder.about.stamps or ({}, {})
+    suspect = sides[0].files_changed(then[0]), sides[1].files_changed(then[1])
+    if not any(suspect):
+        return
+    finished = folder.finished
+    doubtful = [chunk for chunk in plan.chunks if chunk.index in finished and _reads(chunk, suspect)]
+    if any(METRICS[name].level == "scene" for name in job.metrics):
+        for chunk in doubtful:  # times and poses are not in the hash
+            folder.forget(chunk.index)
+    elif doubtful:
+        with open_pool() as pool:
+            for chunk, outcome in run(pool, partial(read_again, job), doubtful):
+                if isinstance(outcome, Exception):
+                    raise explained_error(chunk, outcome) from outcome
+                _compare(folder, chunk, outcome)
+    folder.note_stamps((dict(sides[0].stamps), dict(sides[1].stamps)))
+
+
+def _reads(chunk: Chunk, files: tuple[set[str], set[str]]) -> bool:
+    """Whether a chunk has row groups of some files."""
+    both = zip((chunk.predictions, chunk.truth), files, strict=True)
+    return any(piece.file in suspect for pieces, suspect in both for piece in pieces)
+
+
+def _compare(folder: Folder, chunk: Chunk, now: Reread) -> None:
+    before = folder.chunk(chunk.index)
+    if before.hashes is None:
+        folder.forget(chunk.index)
+        return
+    for side, was, found in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
+        if was != found:
+            raise changed(folder, side)
+    if scenes_by_token(before.tokens, before.scenes) != now.scenes:  # scenes are not in the hash
+        raise changed(folder, "truth")
+
+
+def check_unchanged(sides: tuple[DataSet, DataSet]) -> None:
+    """Refuse files on this machine that were written during the evaluation: chunks may have different versions."""
+    for side in sides:
+        for file, stamp in zip(side.files, side.stamps.values(), strict=True):
+            if not is_url(file) and stamp_of(file) != stamp:
+                raise InvalidInput(f"{file}: the file was written while it was evaluated")
+
 
 OnError = Literal["stop", "skip"]
 

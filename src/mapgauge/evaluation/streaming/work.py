@@ -13,21 +13,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
-from mapgauge.evaluation.file_order import ties_by_file
-from mapgauge.evaluation.in_memory import score_frames
+from mapgauge.evaluation.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.evaluation.scene_frames import uses_tracks
+from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.plan import Chunk
+from mapgauge.evaluation.totals import Sums
 from mapgauge.frames.alignment import align, tokens_without
-from mapgauge.frames.content_hash import content_hash
+from mapgauge.frames.content import content_hash
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._options import ReadOptions
+from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.results.partial import Partial
-from mapgauge.scoring.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
-from mapgauge.scoring.totals import Sums
+from mapgauge.results.saving import Partial
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
 

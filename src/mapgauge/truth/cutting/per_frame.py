@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.truth.cutting.fragments import Fragment
 from mapgauge.truth.cutting.layers import Layer
-from mapgauge.truth.cutting.outlines import cut_rings, cut_to_one_line, rings_in
-from mapgauge.truth.cutting.placed_boxes import PlacedBoxes
-from mapgauge.truth.cutting.polygons import Crossings, FrameMerge
-from mapgauge.truth.cutting.ring_places import RingPlaces
+from mapgauge.truth.cutting.outlines import PlacedBoxes, cut_rings, cut_to_one_line, rings_in
+from mapgauge.truth.cutting.pieces import Crossings, Fragment, FrameMerge, RingPlaces
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, query_index, shapely_module
 from mapgauge.truth.rules import CutAgain
 from mapgauge.typing import Indices

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.truth.json_files import read_json
+from mapgauge.truth.datasets import read_json
 from mapgauge.typing import Points
 
 ARCHIVE = "log_map_archive_*.json"

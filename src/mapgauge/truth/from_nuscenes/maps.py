@@ -3,7 +3,8 @@
 A map has nodes, lines and polygons that refer to nodes, and layers whose elements refer to a line or a polygon.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,15 +13,57 @@ import numpy as np
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
+from mapgauge.truth.cutting.crossings import FRAME_MERGES
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
-from mapgauge.truth.cutting.ring_places import RingPlaces
-from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
-from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, skipped_polygons
-from mapgauge.truth.from_nuscenes.per_frame import MapElements
+from mapgauge.truth.cutting.outlines import PlacedBoxes
+from mapgauge.truth.cutting.per_frame import cut_boundaries, cut_crossings, cut_lines_apart
+from mapgauge.truth.cutting.pieces import Fragment, RingPlaces, cut_lines, simplify_fragments
+from mapgauge.truth.cutting.shapes import Patches, as_geometries, shapely_module
+from mapgauge.truth.datasets import Cutter, Frame, MapLayers, map_findings, read_json, skipped_polygons
 from mapgauge.truth.from_nuscenes.tables import by_token, repeated_records
-from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
+
+
+@dataclass(frozen=True, eq=False)
+class MapElements:
+    """The elements of a map that the rules need, as they are in the file."""
+
+    crossings: Layer  # polygons
+    dividers: Layer  # lines
+    areas: tuple[Layer, ...]  # polygons; the edge of their union is the boundary
+    edges: RingPlaces  # names boundaries
+    findings: tuple[Finding, ...] = ()  # about this map; the same map always has the same findings
+
+    def __post_init__(self) -> None:
+        """Build the spatial indices before several threads use them."""
+        for layer in (self.crossings, self.dividers, *self.areas, self.edges.rings):
+            _ = layer.tree
+        _ = self.dividers.lines if len(self.dividers) else None
+
+    def cut(
+        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
+    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+        """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
+        poses = [frame.pose for frame in frames]
+        centres, headings = np.array([pose[:2, 3] for pose in poses]), [frame.heading for frame in frames]
+        # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
+        boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
+        crossings = cut_crossings(
+            self.crossings,
+            boxes,
+            FRAME_MERGES[rules.crossing_merge],
+            clockwise=rules.crossing_clockwise,
+            holes=rules.crossing_holes,
+            again=rules.crossing_again,
+        )
+        if rules.split_lines:
+            dividers = cut_lines_apart(self.dividers, boxes)
+        else:
+            dividers = cut_lines(self.dividers, Patches.of(poses, region))
+        boundaries = cut_boundaries(self.areas, boxes, self.edges, rules.boundary_grow)
+        return [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
+
 
 VERSION = "1.3"  # of the map expansion that the public repositories use
 FOLDER = Path("maps", "expansion")

@@ -17,12 +17,10 @@ import msgspec
 
 from mapgauge.decoding import decoder_of
 from mapgauge.errors import UnreadableFile
-from mapgauge.files.garbage import gc_paused
-from mapgauge.files.json_documents import keys_are_unique
-from mapgauge.files.source import Content
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.datasets import EXAMPLES
-from mapgauge.truth.json_files import read_json
+from mapgauge.io.files.json_documents import gc_paused, keys_are_unique
+from mapgauge.io.files.source import Content
+from mapgauge.truth.datasets import EXAMPLES, read_json
 
 T = TypeVar("T")
 

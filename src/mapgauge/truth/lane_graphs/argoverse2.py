@@ -14,10 +14,9 @@ import numpy as np
 from mapgauge.frames.findings import Finding
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.truth.datasets import EXAMPLES
+from mapgauge.truth.datasets import EXAMPLES, read_json
 from mapgauge.truth.from_argoverse2.vector_map import Point, elements_of, map_of, points_of
-from mapgauge.truth.json_files import read_json
-from mapgauge.truth.lane_graphs.graph import RESOLUTION, Lane, LaneGraph
+from mapgauge.truth.lane_graphs.centrelines import RESOLUTION, Lane, LaneGraph
 from mapgauge.typing import Points
 
 

@@ -1,0 +1,74 @@
+"""Chamfer and discrete Fréchet distance between two polylines."""
+
+import math
+
+from mapgauge import kernels
+from mapgauge.arguments import check_flag
+from mapgauge.distances.packing import as_lines, pack_pair
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.typing import Closed, PolylineLike
+
+
+def chamfer(x: PolylineLike, y: PolylineLike) -> float:
+    """Chamfer distance in metres: the mean of the two directed mean nearest-point distances.
+
+    Args:
+        x: ``(n, dimension)`` points in metres. A closing point counts like any other point.
+        y: ``(m, dimension)`` points.
+
+    Returns:
+        The distance. It is 0 between empty polylines and infinite if only one is empty.
+
+    >>> chamfer([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5], [2, 0.5]])
+    0.603...
+    """
+    polylines = pack_pair(x, y)
+    lines, _ = as_lines(polylines, closed=False, closed_tolerance=0)
+    empty = sum(not len(points) for points in polylines)
+    if empty:
+        return 0.0 if empty == 2 else math.inf
+    visits = kernels.interpreting.Pairs(lines, math.inf).visits
+    return float(kernels.interpreting.call(kernels.chamfer.chamfer_of_lines, visits, lines, 0, 1))
+
+
+def frechet(
+    x: PolylineLike,
+    y: PolylineLike,
+    *,
+    closed: Closed = False,
+    directed: bool = True,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+) -> float:
+    """Discrete Fréchet distance in metres.
+
+    With ``closed`` it is the minimum over the cyclic shifts of both polylines. Average precision (``ap_frechet``) uses
+    another Fréchet distance between closed polylines: there only the prediction is shifted, as in the evaluator of the
+    paper's authors. That distance is never smaller than this one. Between open polylines the two are equal.
+
+    Args:
+        x: ``(n, dimension)`` points in metres.
+        y: ``(m, dimension)`` points.
+        closed: As in ``sospa``. Both polylines are shifted, because shifting one is not enough here. For SOSPA it is.
+        directed: If false, the minimum over y and y reversed.
+        closed_tolerance: Metres; used by "auto" only.
+
+    Returns:
+        The distance. It is 0 between empty polylines and infinite if only one is empty.
+
+    >>> frechet([[0, 0], [1, 0]], [[0, 0.5], [1, 0.5], [2, 0.5]])
+    1.118...
+    """
+    directed = check_flag("directed", directed)
+    polylines = pack_pair(x, y)
+    lines, flags = as_lines(polylines, closed, closed_tolerance)
+    empty = sum(not len(points) for points in polylines)
+    if empty:
+        return 0.0 if empty == 2 else math.inf
+    cyclic, pairs = bool(flags.any()), kernels.interpreting.Pairs(lines, math.inf)
+    shifts = len(polylines.coords) if cyclic else 1
+    return float(
+        kernels.interpreting.call(
+            *(kernels.frechet.frechet_both_shifted, lambda: pairs.visits() * shifts),
+            *(lines, 0, 1, cyclic, directed),
+        )
+    )

@@ -1,0 +1,246 @@
+"""Groups: the polylines of a range of frames, resampled and sorted by frame, class and side.
+
+A group is one class of one frame: its predictions, then its truth. Kernels score all groups of a range in one call.
+Groups are in the order of frames. For a metric of level "scene", this is the order in time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.frames.boxes import is_box
+from mapgauge.frames.content import by_content
+from mapgauge.frames.findings import place_of
+from mapgauge.frames.links import Links, joined_links, kept_links
+from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.geometry.polylines import Polylines, ranges
+from mapgauge.geometry.resampling import Side, resample_sides
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices, Offsets
+
+if TYPE_CHECKING:
+    from mapgauge.kernels.lines import Lines
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Polylines in groups, sorted by frame, class, side and content, or position in the file (``Protocol.ties``)."""
+
+    points: Floats  # (dimension, points), the layout of kernels
+    offsets: Offsets  # instance i has the points offsets[i]:offsets[i + 1]
+    bounds: Indices  # (groups, 3): first prediction, first truth, end
+    confidence: Confidences  # 1 for truth
+    closed: Flags
+    repeats: Flags  # whether the last point repeats the first
+    frame: Indices  # (groups,): the frame of each group, an index into poses
+    label: Indices  # (groups,): the class of each group
+    row: Indices  # (instances,): the index of each instance in the frames of its side
+    classes: int = 1  # group g is class g % classes of its frame
+    track: Names | None = None  # None unless the truth has tracks; "" for instances without a track
+    poses: NDArray[np.float64] | None = None  # (frames, 4, 4): from frame to world coordinates
+    forward: Forward | None = None  # the axis that points forward
+    links: Links | None = None  # between the instances of both sides; None unless a metric needs them
+    intersection: Flags | None = None  # whether a lane lies in an intersection; None unless both sides know
+    boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
+    names: tuple[str, ...] = ()  # of the classes
+    shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
+
+    @cached_property
+    def polylines(self) -> Polylines:
+        """The polylines."""
+        return Polylines.unchecked(np.ascontiguousarray(self.points.T), self.offsets)
+
+    @cached_property
+    def whole(self) -> "Lines":
+        """The lines with their closing points, for the Chamfer distance."""
+        return self._lines(np.zeros_like(self.repeats))
+
+    @cached_property
+    def lines(self) -> "Lines":
+        """The lines without closing points, for SOSPA and the Fréchet distance."""
+        return self._lines(self.repeats)
+
+    def _lines(self, drop: Flags) -> "Lines":
+        start, stop = self.offsets[:-1], self.offsets[1:] - drop
+        spans = start.astype(np.uint64), stop.astype(np.uint64)
+        lines: Lines = kernels.interpreting.call(
+            kernels.lines.index_lines, lambda: self.points.shape[1], self.points, *spans
+        )
+        return lines
+
+    @cached_property
+    def side(self) -> Indices:
+        """Twice the group of each instance, plus one if it is truth."""
+        return np.repeat(np.arange(2 * len(self.bounds)), np.diff(self.bounds, axis=1).ravel())
+
+    @property
+    def is_prediction(self) -> Flags:
+        """Which instances are predictions."""
+        flags: Flags = self.side % 2 == 0
+        return flags
+
+    @cached_property
+    def by_confidence(self) -> Indices:
+        """Indices of all instances, sorted by group, predictions before truth, from high confidence to low."""
+        return np.lexsort((-self.confidence, self.side))
+
+    @cached_property
+    def by_row(self) -> Indices:
+        """Indices of all instances, sorted by group, predictions before truth, in the order of the frames."""
+        return np.argsort(self.side * (self.row.max(initial=0) + 1) + self.row)
+
+    @property
+    def predictions(self) -> Indices:
+        """Indices of the predictions, in the order of the rows of results: by group and position in the frames."""
+        return self.by_row[self.is_prediction]
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of a prediction and a true instance in the same group."""
+        predicted, true = np.diff(self.bounds, axis=1).T
+        return int(predicted @ true)
+
+    def rows(self, groups: Indices) -> Indices:
+        """Return the indices of the instances of some groups, group by group."""
+        start, _, end = self.bounds[groups].T
+        return ranges(start, end - start)
+
+    def of_classes(self, names: Sequence[str]) -> Indices:
+        """Return the groups of some classes, given by name."""
+        return np.flatnonzero(np.isin(self.label, [k for k, name in enumerate(self.names) if name in names]))
+
+    def pick(self, groups: Indices) -> "Groups":
+        """Return some of the groups, in the given order."""
+        sizes = np.diff(self.bounds, axis=1)[groups]
+        rows = self.rows(groups)
+        ends = sizes.sum(axis=1).cumsum()
+        return replace(
+            self,
+            bounds=np.stack([ends - sizes.sum(axis=1), ends - sizes[:, 1], ends], axis=1),
+            frame=self.frame[groups],
+            label=self.label[groups],
+            **self.columns(rows),
+        )
+
+    def columns(self, rows: Indices) -> dict[str, Any]:
+        """Return all columns of some instances, in the given order."""
+        lines = self.polylines.pick(rows)
+        return {
+            "points": np.ascontiguousarray(lines.coords.T),
+            "offsets": lines.offsets,
+            "confidence": self.confidence[rows],
+            "closed": self.closed[rows],
+            "repeats": self.repeats[rows],
+            **self._others(rows),
+        }
+
+    def _others(self, rows: Indices) -> dict[str, Any]:
+        return {
+            "row": self.row[rows],
+            "track": None if self.track is None else self.track[rows],
+            "intersection": None if self.intersection is None else self.intersection[rows],
+            "links": kept_links(self.links, rows, len(self.confidence)),
+        }
+
+    def of_lines(self) -> tuple["Groups", Indices]:
+        """Return the groups without boxes, and the instances that are left. Groups of boxes become empty."""
+        kept = ~np.isin(self.label, self.boxes)
+        rows = self.rows(np.flatnonzero(kept))
+        ends = (np.diff(self.bounds, axis=1) * kept[:, None]).ravel().cumsum().reshape(-1, 2)
+        first = np.concatenate([[0], ends[:-1, 1]]) if len(ends) else np.empty(0, np.int64)
+        return replace(self, bounds=np.column_stack([first, ends]), **self.columns(rows)), rows
+
+    def within(self, inner: float, outer: float) -> "Groups":
+        """Return only the points in a ring around the ego vehicle, without closing points.
+
+        Polylines without points in the ring are left out.
+
+        Args:
+            inner: Inner radius in metres, inclusive.
+            outer: Outer radius in metres, exclusive.
+        """
+        offsets = self.offsets
+        radius = np.sqrt(np.square(self.polylines.coords[:, :2]).sum(axis=1))
+        inside = (radius >= inner) & (radius < outer)
+        inside[offsets[1:][self.repeats] - 1] = False
+        sizes = np.add.reduceat(np.append(inside, False).astype(np.int64), offsets[:-1]) * (np.diff(offsets) > 0)
+        there = sizes > 0
+        complete = sizes == np.diff(offsets) - self.repeats
+        before = np.concatenate([[0], there.cumsum()])
+        return replace(
+            self,
+            points=np.ascontiguousarray(self.points[:, inside]),
+            offsets=np.concatenate([[0], sizes[there]]).cumsum(),
+            bounds=before[self.bounds],
+            confidence=self.confidence[there],
+            closed=(self.closed & complete)[there],
+            repeats=np.zeros(np.count_nonzero(there), np.bool_),
+            **self._others(np.flatnonzero(there)),
+        )
+
+
+def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links: bool = False) -> Groups:
+    """Resample aligned frames and sort their instances by frame, class and side.
+
+    Args:
+        predictions: Aligned with the truth.
+        truth: The frames.
+        protocol: All settings.
+        links: Whether the groups have links.
+    """
+    sides = (predictions, truth)
+    first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
+    classes = len(truth.classes)
+    key = [2 * (side.frame * classes + side.label) for side in sides]
+    sizes = [len(side.polylines) for side in sides]
+    joined = joined_links([side.links for side in sides], sizes) if links else None
+    both = np.concatenate([key[0], key[1] + 1])
+    by_file = protocol.ties == "file"
+    order = np.argsort(both, kind="stable") if by_file else by_content(both, sides, joined)
+    points, offsets, met = _resampled(predictions, first, order, protocol)
+    counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
+    ends = counts.sum(axis=1).cumsum()
+    bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
+    ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
+    closed = met if protocol.closed == "auto" else np.full(len(order), protocol.closed)
+    track = None
+    if truth.track is not None or not len(truth.polylines):
+        names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
+        track = np.concatenate(names)[order]
+    inside = [side.intersection for side in sides]
+    return Groups(
+        points,
+        offsets,
+        bounds,
+        np.concatenate(ones)[order],
+        closed,
+        met & closed,
+        np.repeat(np.arange(len(truth)), classes),
+        np.tile(np.arange(classes), len(truth)),
+        np.concatenate([np.arange(size) for size in sizes])[order],
+        classes,
+        track,
+        predictions.poses if truth.poses is None else truth.poses,
+        truth.forward or predictions.forward,
+        kept_links(joined, order, sum(sizes)),
+        None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
+        tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
+        truth.classes,
+    )
+
+
+def _resampled(x: MapFrames, y: MapFrames, order: Indices, protocol: Protocol) -> tuple[Floats, Offsets, Flags]:
+    """Return points, offsets, and whether the ends of each line meet, in the given order."""
+    spacing, count = protocol.spacing, protocol.count
+
+    def measured(side: MapFrames) -> Side:
+        kept = is_box(side) if side.boxes else None
+        return Side.of(side.polylines, spacing, count, partial(place_of, side), side.offsets, kept)
+
+    tolerance = protocol.closed_tolerance if protocol.closed == "auto" else -1.0  # -1: ends that are equal
+    return resample_sides(measured(x), measured(y), order, spacing, count, tolerance)

@@ -1,0 +1,271 @@
+"""Prepares both sides of an evaluation: reads, checks, aligns, crops and sorts them."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mapgauge.arguments import check_confidence, check_not_mean
+from mapgauge.checks import findings_in
+from mapgauge.checks.context import Context
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.features.lanes.lane_parts import lanes_of_part
+from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import check_tracks, track_findings
+from mapgauge.geometry.cropping import check_region
+from mapgauge.io import read
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Degenerate, Forward
+
+Frames: TypeAlias = MapFrames | str | os.PathLike[str]
+Unknown: TypeAlias = Literal["error", "ignore"]
+
+
+def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | None = None) -> MapFrames:
+    """Return frames in memory unchanged, or read them from a file."""
+    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate, workers=workers)
+
+
+def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
+    """Return the bounds of rings around the ego vehicle after checking them.
+
+    Args:
+        ranges: Bounds in metres, rising.
+        metrics: The metrics to compute. At least one must have values in rings. If None, this is not checked.
+    """
+    try:
+        rings = tuple(float(value) for value in ranges)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"ranges must be rising distances in metres, got {ranges!r}") from error
+    if rings and (len(rings) < 2 or rings[0] < 0 or not all(a < b for a, b in pairwise(rings))):
+        raise InvalidInput(f"ranges must be at least two rising distances in metres, got {ranges!r}")
+    if rings and metrics is not None and not has_rings(metrics):
+        able = ", ".join(METRICS[name].title for name in METRICS if has_rings([name]))
+        raise InvalidInput(f"ranges need a metric with values in rings ({able}), got {', '.join(metrics)}")
+    return rings
+
+
+def has_rings(metrics: Sequence[str]) -> bool:
+    """Whether one of the metrics has values in rings."""
+    rows = (METRICS[name].rows for name in metrics)
+    return any(isinstance(row, SumRows) and row.rings for row in rows)
+
+
+def prepare(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
+) -> tuple[MapFrames, MapFrames]:
+    """Return both sides as ``prepare_to_score`` does, with instances in the order of the rows of results."""
+    return in_order_of_rows(*prepare_to_score(predictions, truth, protocol, unknown))
+
+
+def prepare_to_score(
+    predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
+) -> tuple[MapFrames, MapFrames]:
+    """Return both sides on the same frames and classes, cropped if the protocol says so."""
+    check_sides(predictions, truth)
+    if not len(truth):
+        raise InvalidInput(f"{truth.name or 'truth'}: no frames to compare")
+    x, y = align(predictions, truth, classes=protocol.classes, unknown=unknown)
+    check_not_mean(y.classes)
+    check_boxes_of(protocol, x, y)
+    return cropped(x, y, protocol)
+
+
+def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse classes that are boxes in the data and lines in the protocol, or the other way round."""
+    for side, called in ((predictions, "predictions"), (truth, "truth")):
+        for name in side.classes:
+            if (name in side.boxes) != (name in protocol.boxes) and side.counts[name]:
+                kinds = ("boxes in an image", "polylines")
+                here, there = kinds if name in side.boxes else kinds[::-1]
+                raise InvalidInput(
+                    f"{side.name or called}: instances of {name} are {here}, and the protocol {protocol.name} compares "
+                    f"{there} of this name",
+                    remedy=Remedy("Leave the class out with classes=", "Leave the class out with --classes"),
+                )
+
+
+def findings_of(
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    metrics: Sequence[str] = (),
+    unknown: Unknown = "error",
+) -> tuple[Finding, ...]:
+    """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
+
+    Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
+    So are findings about links, unless a metric uses links, and equal confidences if no metric uses them, as those of
+    graphs, which have none. Predicted frames that the truth lacks are a note if they are ignored.
+    """
+    # The checks are about lines, not about boxes.
+    lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
+    context = Context.of(predictions, truth, protocol.region, lines, protocol)
+    found = findings_in(context, [*predictions.findings, *truth.findings])
+    unused = {"tracks-one-side"}
+    if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
+        unused |= {"confidence-equal", "truth-confidence"}
+    if not any("links" in METRICS[name].needs for name in metrics):
+        unused |= {finding.code for finding in found if finding.code.startswith("links-")}
+    found = tuple(
+        replace(finding, level="note", message=f"{finding.message}. They are ignored", remedy=None)
+        if finding.code == "tokens-unknown" and unknown == "ignore"
+        else finding
+        for finding in found
+        if finding.code not in unused
+    )
+    of_scenes = any(METRICS[name].level == "scene" for name in metrics)
+    if not of_scenes or (predictions.track is not None and truth.track is not None):
+        return found  # with tracks on both sides, the checks have looked at them
+    return (*found, *track_findings(predictions, truth))
+
+
+def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse predictions without confidences, and confidences outside [0, 1]."""
+    if predictions.confidence is None:
+        raise no_confidences(predictions.name or "predictions", truth_has_them=truth.confidence is not None)
+    for side, name in ((predictions, "predictions"), (truth, "truth")):
+        if side.confidence is not None:
+            check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
+
+
+def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
+    """Return the error for predictions without confidences."""
+    hint = ". The truth has confidences: are the two exchanged?" if truth_has_them else ""
+    return InvalidInput(
+        f"{name}: no confidences{hint}",
+        remedy=Remedy(
+            "If all predictions are certain, call .with_confidence(1)", "If all predictions are certain, pass --certain"
+        ),
+    )
+
+
+def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
+    """Return both sides, cropped to the region and with a part of the lanes only, if the protocol says so.
+
+    If one side does not know which axis points forward, it has the axes of the other side.
+    """
+    if protocol.crop and protocol.region is not None:
+        names = predictions.name or "predictions", truth.name or "truth"
+        check_axes(predictions.forward, truth.forward, protocol, names)
+        region = check_region(protocol.region, truth.forward or predictions.forward)
+        predictions, truth = predictions.crop(region), truth.crop(region)
+    return lanes_of_part(predictions, truth, protocol)
+
+
+def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:
+    """Refuse to crop sides that are known to have different axes: no region is right for both.
+
+    Args:
+        predictions: The axis of the predictions that points forward.
+        truth: That of the truth.
+        protocol: The settings.
+        names: Names of both sides in the message.
+    """
+    if protocol.crop and protocol.region is not None and None not in (predictions, truth) and predictions != truth:
+        degrees = -90 if predictions == "y" else 90
+        raise InvalidInput(
+            f"{names[0]} has {predictions} forward and {names[1]} has {truth} forward: they cannot be cropped to the "
+            "same region",
+            remedy=Remedy(
+                f'Use predictions.rotate({degrees}), or pass axes="auto"',
+                f"Read the predictions with {names[0]},rotate={degrees}, or pass --auto-axes",
+            ),
+        )
+
+
+def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
+    """Return the frames with the scene of each token."""
+    lacking = [token for token in frames.tokens if token not in scenes]
+    if lacking:
+        raise InvalidInput(f"scenes: {len(lacking)} tokens have no scene (first: {lacking[0]})")
+    return replace(frames, scenes=tuple(str(scenes[token]) for token in frames.tokens))
+
+
+def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse metrics that need scenes, tracks, links or poses if the data have none."""
+    check_linked(metrics, predictions, truth)
+    for name in metrics:
+        metric = METRICS[name]
+        for side, called in ((predictions, "predictions"), (truth, "truth")):
+            needed = "tracks" in metric.needs or (side is truth and "truth tracks" in metric.needs)
+            if needed and side.track is None and len(side.polylines):
+                raise InvalidInput(
+                    f"{side.name or called}: {name} needs tracks, and these frames have none",
+                    remedy=Remedy(
+                        'Read ids with the truth: mg.read("tmp_gts_....pkl", tracks="..._gt_tracks.pkl")'
+                        if side is truth
+                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
+                        "Give the ids with the truth: tmp_gts_....pkl,tracks=..._gt_tracks.pkl"
+                        if side is truth
+                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
+                    ),
+                )
+        if metric.level == "scene" and truth.scenes is None:
+            raise InvalidInput(
+                f"{name} is computed per scene, and the truth has no scenes",
+                remedy=Remedy(
+                    "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
+                ),
+            )
+        if "every track" in metric.needs:
+            for side, called in ((predictions, "predictions"), (truth, "truth")):
+                check_tracks(side, called, name)
+        if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
+            raise InvalidInput(
+                f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
+                remedy="Use files with poses, such as pos_predictions.pkl of MapTracker",
+            )
+
+
+def check_linked(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse metrics that need links if the data have none."""
+    for name in metrics:
+        for side, called in ((predictions, "predictions"), (truth, "truth")):
+            if "links" in METRICS[name].needs and side.links is None and len(side.polylines):
+                raise InvalidInput(
+                    f"{side.name or called}: {name} needs links between lanes, and these frames have none",
+                    remedy=Remedy(
+                        "Use files with links (OpenLane-V2), or name other metrics with metrics=",
+                        "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
+                    ),
+                )
+
+
+def check_times(metrics: Sequence[str], truth: MapFrames) -> None:
+    """Refuse streamed frames without time stamps for metrics of scenes. A data set is sorted by token, not by time."""
+    of_scenes = [name for name in metrics if METRICS[name].level == "scene"]
+    if of_scenes and len(truth) and truth.timestamps is None:
+        raise InvalidInput(
+            f"{truth.name or 'truth'}: {of_scenes[0]} needs the order of frames, and the data set has no time stamps",
+            remedy="Write the column timestamp, or use files of another format, whose order is kept",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Unsorted:
+    """Both sides, and a function that sorts them when they are needed in the order of the rows of results."""
+
+    sides: tuple[MapFrames, MapFrames]  # the instances of a frame may have any order
+
+    def __call__(self) -> tuple[MapFrames, MapFrames]:
+        """Return both sides with instances in the order of the rows."""
+        return in_order_of_rows(*self.sides)
+
+
+def in_order_of_rows(predictions: MapFrames, truth: MapFrames) -> tuple[MapFrames, MapFrames]:
+    """Return both sides with instances in the order of the rows of results."""
+    return _sorted(predictions), _sorted(truth)
+
+
+def _sorted(frames: MapFrames) -> MapFrames:
+    """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
+    key = frames.frame * max(len(frames.classes), 1) + frames.label
+    return frames if (np.diff(key) >= 0).all() else frames.keep(np.argsort(key, kind="stable"))

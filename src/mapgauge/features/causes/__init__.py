@@ -1,0 +1,1 @@
+"""Why PLD is not 0: its causes."""

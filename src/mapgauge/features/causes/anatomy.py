@@ -1,0 +1,280 @@
+"""``anatomy``: PLD by cause, with fixes, and the difference between two methods by cause."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.threads import Progress
+from mapgauge.features.causes.fixes import Fix, fixes_of
+from mapgauge.features.causes.instances import Instances, check_settings, data_of, instances_of
+from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
+from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
+from mapgauge.metrics.table import part_colours, title_of
+from mapgauge.protocols import Protocol, full_name
+from mapgauge.results.bootstrap import draw, mean_over_classes
+from mapgauge.results.comparison import LEVEL, SAMPLES, check_comparable, draws_of, sorted_by_token, units_by_class
+from mapgauge.results.intervals import Difference, difference
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """PLD by cause. The causes of a class add up to its PLD, and their means to the mean PLD.
+
+    A class with neither predictions nor truth is left out.
+    """
+
+    classes: dict[str, dict[str, float]]  # by class and cause: the part of PLD
+    mean: dict[str, float]  # means over classes, by cause
+    pld: dict[str, float]  # PLD by class, and "mean"
+    thresholds: Thresholds
+    fixes: tuple[Fix, ...]  # what fixing one cause alone would bring; empty unless asked for
+    tokens: tuple[str, ...]
+    class_names: tuple[str, ...]
+    protocol: Protocol
+    per_frame: Floats = field(repr=False)  # (frames, classes, causes): costs that are not normalised
+    instances: Instances | None = field(default=None, repr=False)  # None if the results had the metric already
+
+    def __repr__(self) -> str:
+        """Return the largest causes in one line."""
+        return f"<Anatomy: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+
+    @property
+    def title(self) -> str:
+        """PLD, with its cutoff if readers cannot know it."""
+        return title_of("pld", protocol=self.protocol)
+
+    def _repr_html_(self) -> str:
+        """Return the parts of PLD for a notebook: a bar for each class, the causes, and what fixes would bring."""
+        colours = dict(zip(CAUSES, part_colours(PLD_BY_CAUSE).values(), strict=True))
+        columns = [*self.classes.items(), ("mean", self.mean)]
+        drawn = [
+            [name, number(self.pld[name]), bars([(parts[cause], colour) for cause, colour in colours.items()])]
+            for name, parts in columns
+        ]
+        pieces = [
+            line(f"{self.title} by cause, {full_name(self.protocol)}"),
+            table(["class", self.title, "causes"], drawn),
+            legend({cause.replace("_", " "): colour for cause, colour in colours.items()}),
+            *(table(header, rows) for header, rows in self._tables()),
+            note(self.sentence()),
+        ]
+        return block(*pieces)
+
+    def ranked(self, count: int | None = None) -> list[str]:
+        """Return the causes from the largest to the smallest mean, with their shares of PLD in words.
+
+        Those with less than half a per cent are left out.
+        """
+        total = self.pld["mean"]
+        least = 0.005 * total
+        there = sorted((name for name in self.mean if self.mean[name] > least), key=lambda name: -self.mean[name])
+        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in there[:count]]
+
+    def sentence(self) -> str:
+        """Return the largest causes as a sentence."""
+        most = self.ranked(3)
+        if not most:
+            return "PLD is 0: there is no error to explain"
+        others = f"; then {', '.join(most[1:])}" if len(most) > 1 else ""
+        return f"most of the PLD is {most[0]}{others}"
+
+    def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
+        """Return the frames with most of a cause: their tokens, and the cost that is not normalised.
+
+        Args:
+            cause: The name of a cause.
+            class_name: Only this class. If None, all.
+            count: Largest number of frames.
+        """
+        if cause not in CAUSES:
+            raise InvalidInput(f"no cause {cause!r}. Available: {', '.join(CAUSES)}")
+        if class_name is not None and class_name not in self.class_names:
+            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}")
+        chosen = slice(None) if class_name is None else [self.class_names.index(class_name)]
+        costs = self.per_frame[:, chosen, list(CAUSES).index(cause)].sum(axis=1)
+        order = sorted(range(len(costs)), key=lambda i: (-costs[i], self.tokens[i]))
+        return [(self.tokens[i], float(costs[i])) for i in order[:count] if costs[i] > 0]
+
+    def table(self) -> str:
+        """Return the causes as text: one row per cause, one column per class, and the share of the mean PLD."""
+        return "\n\n".join(text_table([*map(shortened, header)], rows) for header, rows in self._tables())
+
+    def _tables(self) -> Iterator[tuple[list[str], list[list[str]]]]:
+        """Yield the header and the rows of the causes, and of the fixes if there are any."""
+        names = [*self.classes, "mean"]
+        columns = [*self.classes.values(), self.mean]
+        total = self.pld["mean"]
+        rows = [
+            [cause.replace("_", " "), *(number(column[cause]) for column in columns), _share(self.mean[cause], total)]
+            for cause in CAUSES
+        ]
+        rows.append([self.title, *(number(self.pld[name]) for name in names), _share(total, total)])
+        yield ["cause", *names, "share"], rows
+        if self.fixes:
+            keys = list(dict.fromkeys(key for fix in self.fixes for key in fix.gain))
+            rows = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in self.fixes]
+            yield ["fix", *(f"change of {key}" for key in keys)], rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the rows of frames as plain Python values."""
+        return {
+            "protocol": full_name(self.protocol),
+            "pld": self.pld,
+            "classes": self.classes,
+            "mean": self.mean,
+            "thresholds": {name: getattr(self.thresholds, name) for name in ("covered", "reach", "winding", "sure")},
+            "fixes": {fix.name: {"about": fix.about, "change": fix.gain} for fix in self.fixes},
+        }
+
+
+def _share(part: float, total: float) -> str:
+    return f"{part / total:.0%}" if total > 0 else "-"
+
+
+def anatomy(
+    results: Results,
+    *,
+    fixes: bool = False,
+    thresholds: Thresholds | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Anatomy:
+    """Split the PLD of results by cause: localisation, fragments, duplicates, missed truth and so on.
+
+    The causes exclude each other and add up to PLD. ``docs/explanation/anatomy.md`` defines them.
+
+    Args:
+        results: Results of a protocol with a cutoff and order 1. They need the geometry, unless the metric ``causes``
+            was computed and neither fixes nor other thresholds are asked for.
+        fixes: Also compute what fixing one cause alone would bring. This evaluates the predictions ten times.
+        thresholds: Other numbers in the definitions. PLD does not depend on them.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished frames and the number of all frames.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [20, 0]]]}})
+    >>> halves = mg.MapFrames.of(
+    ...     {"a": {"divider": [[[0, 0], [9.5, 0]], [[10, 0], [20, 0]]]}}, confidence={"a": {"divider": [1, 1]}}
+    ... )
+    >>> found = mg.anatomy(mg.evaluate(halves, truth))
+    >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
+    ('most of the PLD is fragments (100%)', {'fragment': 0.794})
+    """
+    check_settings(results.protocol)
+    chosen = THRESHOLDS if thresholds is None else thresholds
+    instances = None
+    if PLD_BY_CAUSE.name in results.metrics and chosen == THRESHOLDS and not fixes:
+        sums = sums_by_cause(results)
+    else:
+        instances = instances_of(results, chosen, workers, progress)
+        sums = _sums_of(results, instances)
+    pooled = np.array([[math.fsum(column) for column in one.T.tolist()] for one in sums.swapaxes(0, 1)])
+    parts = normalised_costs(pooled.reshape(len(results.class_names), len(CAUSES) + 1))
+    there = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
+    there = [(c, name) for c, name in there if PLD_BY_CAUSE.covers(name, results.protocol)]
+    classes = {name: dict(zip(CAUSES, parts[c].tolist(), strict=True)) for c, name in there}
+    mean = {cause: math.fsum(row[cause] for row in classes.values()) / max(len(classes), 1) for cause in CAUSES}
+    pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
+    found = () if not fixes or instances is None else fixes_of(results, instances, workers)
+    frames = results.tokens, results.class_names, results.protocol, sums[..., :-1]
+    return Anatomy(classes, mean, pld, chosen, found, *frames, instances)
+
+
+def sums_by_cause(results: Results) -> Floats:
+    """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``.
+
+    Results with the metric ``causes`` have them. Otherwise they are computed from the data.
+    """
+    check_settings(results.protocol)
+    if PLD_BY_CAUSE.name in results.metrics:
+        found: Floats = results.scores.sums[PLD_BY_CAUSE.name][0]
+        return found
+    return _sums_of(results, instances_of(results))
+
+
+def _sums_of(results: Results, instances: Instances) -> Floats:
+    """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``."""
+    data = data_of(results)
+    shape = (len(data[1]), len(results.class_names))
+    place = np.concatenate([side.frame * shape[1] + side.label for side in data])
+    mass = np.concatenate([np.ones(len(side.label)) if side.confidence is None else side.confidence for side in data])
+    columns = [
+        *(np.concatenate(both) for both in zip(instances.predicted.T, instances.true.T, strict=True)),
+        0.5 * mass,
+    ]
+    sums = np.stack([np.bincount(place, column, shape[0] * shape[1]) for column in columns], axis=1)
+    places = [data[1].index[token] for token in results.tokens]
+    found: Floats = sums.astype(np.float64, copy=False).reshape(*shape, -1)[places]
+    return found
+
+
+def compare_causes(
+    first: Results, second: Results, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
+) -> dict[str, dict[str, Difference]]:
+    """Split the difference in PLD between two methods by cause, with intervals.
+
+    Args:
+        first: Results of a method. They need the geometry, or the metric ``causes``.
+        second: Results of another method on the same frames, with the same protocol.
+        samples: Number of bootstrap samples.
+        level: The probability with which an interval covers the true value.
+        seed: Seed of the draws.
+
+    Returns:
+        By class (or ``"mean"``) and cause, the part of PLD of the second method minus that of the first. The causes of
+        a class add up to its difference in PLD, which has the key ``"pld"``. Scenes are drawn if they are known,
+        otherwise frames.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)})
+    >>> settings = mg.protocol("paper-60x30", classes=["divider"])
+    >>> good, poor = (mg.evaluate(truth.with_confidence(sure), truth, settings) for sure in (0.9, 0.5))
+    >>> found = mg.compare_causes(good, poor)["mean"]
+    >>> print(found["under_confident"]), found["missed"].value
+    +0.400 [+0.400, +0.400]
+    (None, 0.0)
+    """
+    check_comparable([first, second], ("the first results", "the second"), metrics=False)
+    methods = [sorted_by_token(method) for method in (first, second)]
+    drawn = draw(methods, samples, seed)
+    unit_of_frame = drawn.unit_of_frame
+    weights = np.concatenate([np.ones((1, drawn.units)), drawn.weights])  # the first sample is all units
+    parts = [_drawn(method, unit_of_frame, weights) for method in methods]
+    apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
+    count = units_by_class(unit_of_frame, methods)
+    by_key = {
+        name: {cause: values[1:, k] for k, cause in enumerate((*CAUSES, "pld"))} for name, values in apart.items()
+    }
+    return {
+        name: {
+            cause: difference(float(apart[name][0, k]), draws_of(by_key, name, cause, count), level)
+            for k, cause in enumerate(by_cause)
+        }
+        for name, by_cause in by_key.items()
+    }
+
+
+def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
+    """Return the causes and PLD of each sample, ``(samples, causes + 1)``, by class (or ``"mean"``).
+
+    They are NaN where a sample has no instances of the class.
+    """
+    sums = sums_by_cause(method)
+    of_unit = np.zeros((weights.shape[1], *sums.shape[1:]))
+    np.add.at(of_unit, unit_of_frame, sums)
+    drawn = np.einsum("su,uck->sck", weights, of_unit)
+    parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
+    parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
+    found = {
+        name: parts[:, c]
+        for c, name in enumerate(method.class_names)
+        if PLD_BY_CAUSE.covers(name, method.protocol) and name not in method.without_value
+    }
+    nothing = np.full(parts.shape[::2], np.nan)
+    return found | {"mean": mean_over_classes(list(found.values()) or [nothing])}

@@ -1,0 +1,212 @@
+"""``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli.documents import form_of, write_csv, write_json
+from mapgauge.cli.inputs import input_file
+from mapgauge.cli.methods import evaluate_methods, load_methods, results_or_sides
+from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table
+from mapgauge.cli.parsing import file_names, refuse, settings_of, without_effect
+from mapgauge.cli.reading import Reading
+from mapgauge.markup import number
+
+if TYPE_CHECKING:
+    from mapgauge.features.causes.anatomy import Anatomy
+    from mapgauge.results.intervals import Difference
+    from mapgauge.results.results import Results
+
+
+def why(
+    context: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Files of results. Or files of predictions and, as the last, the file of the truth.",
+            parser=input_file,
+            show_default=False,
+        ),
+    ],
+    fixes: Annotated[
+        bool, typer.Option("--fixes", help="Also say what fixing one cause alone would bring. It evaluates ten times.")
+    ] = False,
+    cause: Annotated[
+        str | None,
+        typer.Option(
+            "--cause", metavar="NAME", help="Also list the frames with most of this cause.", show_default=False
+        ),
+    ] = None,
+    worst: Annotated[int, typer.Option("--worst", metavar="N", help="Number of frames that --cause lists.")] = 10,
+    protocol: o.ProtocolOption = "paper-60x30",
+    cutoff: o.CutoffOption = None,
+    spacing: o.SpacingOption = None,
+    count: o.CountOption = None,
+    classes: o.ClassesOption = None,
+    crop: o.CropOption = False,
+    format: o.FormatOption = None,
+    truth_format: o.TruthFormatOption = None,
+    rotate: o.RotateOption = 0.0,
+    auto_axes: o.AutoAxesOption = False,
+    rename: o.RenameOption = None,
+    rename_truth: o.RenameTruthOption = None,
+    planar: o.PlanarOption = False,
+    certain: o.CertainOption = False,
+    unshrink: o.UnshrinkOption = False,
+    properties: o.PropertiesOption = None,
+    degenerate: o.DegenerateOption = "strict",
+    ignore_unknown: o.IgnoreUnknownOption = False,
+    name: o.NamesOption = None,
+    workers: o.WorkersOption = None,
+    json: o.JsonOption = False,
+    csv: o.CsvOption = False,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Split PLD by cause.
+
+    The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
+    evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
+    """
+    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.features.causes.instances import check_settings
+    from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
+
+    form = form_of(json=json, csv=csv)
+    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")  # tables have spaces
+    if cause is not None and cause not in CAUSES:
+        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
+    if cause is None:
+        without_effect(context, ["worst"], "without --cause NAME")
+    if form == "csv":
+        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
+    if worst < 1:
+        refuse("--worst", f"must be at least 1, got {worst}")
+    from_results, files = results_or_sides(files)
+    names = file_names(files if from_results else files[:-1], name)
+    if from_results:
+        methods = load_methods(context, files, names)
+        # Results with the metric have the causes already. Fixes need the geometry.
+        methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
+        for method in methods:
+            check_settings(method.protocol)
+        methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
+    else:
+        settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
+        # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
+        metrics = None if fixes else ("pld", PLD_BY_CAUSE.name)
+        reading = Reading.of(context)
+        methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
+
+    from mapgauge import anatomy, compare_causes
+
+    found = []
+    for called, method in zip(names, methods, strict=True):
+        with progress(f"splitting {called}") as advance:
+            found.append(anatomy(method, fixes=fixes, workers=workers, progress=advance))
+    if form == "json":
+        documents = [
+            {"name": called} | one.to_dict() | _frames(one, cause, worst)
+            for called, one in zip(names, found, strict=True)
+        ]
+        for document, method in zip(documents[1:], methods[1:], strict=True):
+            document["difference"] = {"to": names[0], "classes": _difference(methods[0], method)}
+        write_json(documents[0] if len(documents) == 1 else documents)
+    elif form == "csv":
+        write_csv(_rows(names, found))
+    else:
+        for k, (called, one) in enumerate(zip(names, found, strict=True)):
+            _show(called if len(names) > 1 else "", one, cause, worst, gap=k > 0)
+        for called, method in zip(names[1:], methods[1:], strict=True):
+            show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
+    exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _frames(found: "Anatomy", cause: str | None, worst: int) -> dict[str, Any]:
+    """Return the frames with most of a cause, for JSON."""
+    if cause is None:
+        return {}
+    return {"frames": {cause: [{"token": token, "cost": cost} for token, cost in found.frames(cause, count=worst)]}}
+
+
+def _difference(one: "Results", other: "Results") -> dict[str, Any]:
+    """Return the difference between two methods by class and cause, for JSON."""
+    from mapgauge import compare_causes
+
+    return {
+        name: {cause: apart._asdict() for cause, apart in causes.items()}
+        for name, causes in compare_causes(one, other).items()
+    }
+
+
+def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:
+    """Return a row per method and class."""
+    from mapgauge.protocols import full_name
+
+    return [
+        {"name": called, "protocol": full_name(one.protocol), "class": class_name, "pld": one.pld[class_name]} | causes
+        for called, one in zip(names, found, strict=True)
+        for class_name, causes in [*one.classes.items(), ("mean", one.mean)]
+    ]
+
+
+def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: bool) -> None:
+    """Print the causes of one method, its fixes, and the frames with most of a cause."""
+    from mapgauge.features.causes.metric import CAUSES
+    from mapgauge.protocols import full_name
+
+    of = f" of {called}" if called else ""
+    names, total = [*found.classes, "mean"], found.pld["mean"]
+    columns = [*found.classes.values(), found.mean]
+    rows = [
+        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(found.mean[name], total)]
+        for name, about in CAUSES.items()
+    ]
+    rows.append([found.title, "", *(number(found.pld[name]) for name in names), _share(total, total)])
+    show_table(
+        Table(
+            f"{found.title}{of} by cause ({full_name(found.protocol)})",
+            ["cause", "what it is", *names, "share"],
+            rows,
+            2,
+        ),
+        gap=gap,
+    )
+    say(found.sentence())
+    if found.fixes:
+        from mapgauge.metrics.table import title_of
+
+        keys = list(found.fixes[0].gain)
+        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in found.fixes]
+        title = f"What fixing one cause alone would bring{of}: changes of means over classes"
+        show_table(Table(title, ["fix", *(title_of(key, protocol=found.protocol) for key in keys)], body))
+    if cause is not None:
+        body = [[token, f"{cost:.3f}"] for token, cost in found.frames(cause, count=worst)]
+        show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))
+
+
+def _share(part: float, total: float) -> str:
+    return f"{part / total:.0%}" if total > 0 else "-"
+
+
+def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:
+    """Print the difference in PLD between two methods by cause, the largest first.
+
+    Args:
+        first: Name of a method.
+        second: Name of the method from which the first is subtracted.
+        found: Differences by cause, and for ``"pld"``.
+        class_name: Their class, or ``"mean"``.
+    """
+    causes = sorted((key for key in found if key != "pld"), key=lambda key: -abs(found[key].value))
+    rows = [
+        ["PLD" if key == "pld" else key.replace("_", " "), found[key].numbers, found[key].verdict]
+        for key in [*causes, "pld"]
+        if abs(found[key].value) > 0 or key == "pld"
+    ]
+    title = f"{printable(second)} minus {printable(first)}, {printable(class_name)}: causes of the difference in PLD"
+    show_table(Table(title, ["cause", "difference", ""], rows))

@@ -1,0 +1,1 @@
+"""What thresholds on the confidence do."""

@@ -1,0 +1,493 @@
+"""``confidence``: PLD, AP, precision and recall over all thresholds on the confidence, and calibration."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from mapgauge.arguments import check_cutoff, check_whole
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.threads import Progress
+from mapgauge.features.confidence.levels import Levels, levels_of
+from mapgauge.features.confidence.operating import (
+    CRITERIA,
+    ClassConfidence,
+    Units,
+    class_confidence,
+    hits_of,
+    recalibrate,
+)
+from mapgauge.features.confidence.solved import Solved, solve
+from mapgauge.frames.findings import Finding
+from mapgauge.io.files.writing import save
+from mapgauge.markup import block, interval, line, note, number, table, text_table
+from mapgauge.metrics.pld import PLD
+from mapgauge.protocols import full_name
+from mapgauge.results.comparison import LEVEL, SAMPLES
+from mapgauge.results.intervals import FEWEST, Draws, Estimate, estimate, too_few
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats, Indices
+from mapgauge.version import __version__
+
+BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Bins of confidence, the expected calibration error, and the Brier score with its parts."""
+
+    number: Floats  # predictions of each bin
+    confidence: Floats  # mean of each bin; NaN for an empty one
+    target: Floats  # mean of each bin; NaN for an empty one
+    error: Estimate  # expected calibration error: the mean over predictions of abs(confidence - target) of their bins
+    brier: Estimate
+    reliability: float
+    resolution: float
+    uncertainty: float
+    remainder: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python values. Numbers of empty bins are None."""
+        bins = len(self.number)
+        return {
+            "ece": _plain(self.error),
+            "brier": _plain(self.brier),
+            "reliability": self.reliability,
+            "resolution": self.resolution,
+            "uncertainty": self.uncertainty,
+            "remainder": self.remainder,
+            "bins": [
+                {"from": k / bins, "to": (k + 1) / bins, "predictions": int(n)}
+                | {"confidence": float(r) if n else None, "target": float(q) if n else None}
+                for k, (n, r, q) in enumerate(zip(self.number, self.confidence, self.target, strict=True))
+            ],
+        }
+
+
+def _plain(found: Estimate) -> dict[str, float | None]:
+    return {key: float(value) if np.isfinite(value) else None for key, value in found._asdict().items()}
+
+
+def bin_of(confidence: Floats, bins: int) -> Indices:
+    """Return the bin of each confidence. Bins have equal width; the last one has 1 in it."""
+    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
+
+
+def reliability_of(
+    confidence: Floats, target: Floats, unit: Indices, weights: Floats, *, bins: int = BINS, level: float = 0.95
+) -> Reliability:
+    """Return the reliability of at least one prediction.
+
+    Args:
+        confidence: One number in [0, 1] per prediction.
+        target: What each should have been: 1 for a hit, 0 for none, or anything between.
+        unit: The scene or frame of each prediction.
+        weights: ``(samples, units)``: how often each unit was drawn.
+        bins: Number of bins of equal width.
+        level: The probability with which an interval covers the true value.
+    """
+    place, count = bin_of(confidence, bins), len(confidence)
+    number = np.bincount(place, minlength=bins).astype(np.float64)
+    filled = np.maximum(number, 1)
+    r, q = np.bincount(place, confidence, bins) / filled, np.bincount(place, target, bins) / filled
+    squared = (confidence - target) ** 2
+    mean = float(target.mean())
+    inside_r, inside_q = confidence - r[place], target - q[place]
+    units = weights.shape[1]
+    cell = unit * bins + place
+    table = np.empty((units, bins, 2))
+    table[..., 0] = np.bincount(cell, minlength=units * bins).reshape(units, bins)
+    table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
+    drawn = np.einsum("su,ubc->sbc", weights, table)
+    total = drawn[:, :, 0].sum(axis=1)
+    errors = _ratio(np.abs(drawn[:, :, 1]).sum(axis=1), total)
+    briers = _ratio(np.einsum("su,u->s", weights, np.bincount(unit, squared, units)), total)
+    there = int(np.count_nonzero(np.bincount(unit)))
+    return Reliability(
+        number,
+        np.where(number > 0, r, np.nan),
+        np.where(number > 0, q, np.nan),
+        estimate(float((number * np.abs(r - q)).sum() / count), Draws(errors, there), level, (0.0, 1.0)),
+        estimate(float(squared.mean()), Draws(briers, there), level, (0.0, 1.0)),
+        float((number * (r - q) ** 2).sum() / count),
+        float((number * (q - mean) ** 2).sum() / count),
+        float(((target - mean) ** 2).mean()),
+        float((inside_r**2 - 2 * inside_r * inside_q).mean()),
+    )
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Return the quotients; NaN where a sample has no predictions."""
+    quotients: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return quotients
+
+
+Target: TypeAlias = Literal["hit", "soft"]
+ALL = "all"  # the predictions of all classes
+GRID = tuple(k / 100 for k in range(101))  # thresholds of ``rows``
+
+
+class Common(NamedTuple):
+    """The best common threshold of all classes, as means over classes."""
+
+    threshold: float
+    pld: float  # as it is
+    rounded: float  # with confidences rounded at the threshold
+
+    def in_words(self) -> str:
+        """Return the values as a sentence."""
+        at, change = f"{self.threshold:.2f}", self.rounded - self.pld
+        return f"rounding confidences at {at} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})"
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """What confidences are worth, for each class.
+
+    ``classes`` has the values over the threshold, the recommended thresholds, the price of confidence and the effect of
+    recalibration. ``calibration`` has the reliability of each class and of ``"all"`` predictions, for the targets
+    ``"hit"`` (1 or 0) and ``"soft"`` (1 less the normalised SOSPA to the assigned truth, 0 if unassigned).
+    """
+
+    name: str  # of the predictions
+    protocol: str
+    cutoff: float  # metres
+    hit: float  # largest normalised SOSPA of a hit
+    classes: dict[str, ClassConfidence]
+    common: Common | None
+    calibration: dict[str, dict[Target, Reliability]]
+    unit: Literal["scene", "frame"]  # what is drawn and split
+    units: int
+    samples: int
+    level: float
+    findings: tuple[Finding, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the best common threshold in one line."""
+        found = "no threshold"
+        if self.common is not None:
+            at, as_is, rounded = self.common
+            found = f"mean PLD {as_is:.3f}, {rounded:.3f} if rounded at {at:.3f}"
+        return f"<Confidence {self.name or 'predictions'}: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tables for a notebook, with a drawing of the price of confidence."""
+        prices = [one.price for one in self.classes.values()]
+        bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
+        span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
+        drawn = ["-" if price is None else interval(*price, span) for price in prices]
+        pieces: list[str] = [line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s")]
+        for k, (title, header, rows) in enumerate(self.tables()):
+            more = [[picture] for picture in drawn] if k == 0 else [[]] * len(rows)
+            cells = [[*row, *picture] for row, picture in zip(rows, more, strict=True)]
+            pieces += [line(title), table([*header, *(["price"] if k == 0 else [])], cells)]
+        words = [] if self.common is None else [self.common.in_words()]
+        worrying = [finding.message for finding in self.findings if finding.level != "note"]
+        return block(*pieces, *map(note, [*words, *worrying]))
+
+    def thresholds(self) -> dict[str, Any]:
+        """Return the recommended thresholds of each class, with the settings they were chosen with.
+
+        Keep predictions of at least the threshold. Classes without truth or without predictions have none.
+        """
+        return {
+            "mapgauge": __version__,
+            "predictions": self.name,
+            "protocol": self.protocol,
+            "cutoff": self.cutoff,
+            "hit": self.hit,
+            "criteria": list(CRITERIA),
+            "classes": {name: found.thresholds for name, found in self.classes.items() if found.thresholds},
+            "common": None if self.common is None else {CRITERIA[0]: self.common.threshold},
+        }
+
+    def save_thresholds(self, path: str | os.PathLike[str]) -> None:
+        """Write the recommended thresholds as JSON, for deployment."""
+        save(Path(path), (json.dumps(self.thresholds(), indent=2, ensure_ascii=False) + "\n").encode())
+
+    def rows(self, class_name: str, thresholds: Sequence[float] = GRID) -> list[dict[str, Any]]:
+        """Return the values of a class at some thresholds. None where there is no value.
+
+        Args:
+            class_name: The class.
+            thresholds: Predictions of at least this confidence are kept.
+        """
+        if class_name not in self.classes:
+            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}")
+        levels = self.classes[class_name].levels
+        place = levels.place(np.asarray(thresholds, np.float64))
+        columns = {
+            "kept": levels.kept,
+            "dropped": levels.pld("dropped"),
+            "rounded": levels.pld("rounded"),
+            "precision": levels.precision,
+            "recall": levels.recall,
+            "f1": levels.f1,
+            **levels.ap,
+        }
+        return [
+            {"threshold": float(at)} | {key: _plain_number(column[k]) for key, column in columns.items()}
+            for at, k in zip(thresholds, place.tolist(), strict=True)
+        ]
+
+    def table(self) -> str:
+        """Return the values of each class as text: PLD and its price, the thresholds, and calibration."""
+        return "\n\n".join(text_table(header, rows) for _, header, rows in self.tables())
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Return the tables with their titles, headers and cells."""
+        price = [
+            [
+                name,
+                str(one.pld),
+                number(one.thresholds.get(CRITERIA[0])),
+                "-" if one.best is None else str(one.best),
+                "-" if one.price is None else str(one.price),
+                "-" if one.held_out is None else str(one.held_out.pld),
+                "-" if one.recalibrated is None else str(one.recalibrated.pld_after),
+            ]
+            for name, one in self.classes.items()
+        ]
+        chosen = [[name, *(number(one.thresholds.get(key)) for key in CRITERIA)] for name, one in self.classes.items()]
+        calibration = [
+            [
+                name,
+                str(found["hit"].error),
+                str(found["hit"].brier),
+                *(number(round(value, 3) + 0.0) for value in _parts(found["hit"])),  # not -0.000
+                _after(self.classes.get(name)),
+                number(found["soft"].error.value),
+                number(found["soft"].brier.value),
+            ]
+            for name, found in self.calibration.items()
+        ]
+        held, parts = f"other half of {self.unit}s", ["reliability", "resolution", "uncertainty", "remainder"]
+        return [
+            (
+                f"Price of confidence: PLD, cutoff {self.cutoff:g} m, lower is better",
+                ["class", "PLD", "threshold", "rounded", "price", held, "recalibrated"],
+                price,
+            ),
+            ("Recommended thresholds", ["class", *(key.replace("_", " ") for key in CRITERIA)], chosen),
+            (
+                f"Calibration, lower is better (hit: SOSPA of at most {self.hit:g}; soft: 1 - SOSPA)",
+                ["class", "ECE", "Brier", *parts, "Brier recalibrated", "ECE soft", "Brier soft"],
+                calibration,
+            ),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python values, for JSON. Curves have the thresholds 0, 0.01, ..., 1."""
+        return {
+            "mapgauge": __version__,
+            "name": self.name,
+            "protocol": self.protocol,
+            "cutoff": self.cutoff,
+            "hit": self.hit,
+            "unit": self.unit,
+            "units": self.units,
+            "samples": self.samples,
+            "level": self.level,
+            "common": None if self.common is None else self.common._asdict(),
+            "classes": {name: one.to_dict() | {"curve": self.rows(name)} for name, one in self.classes.items()},
+            "calibration": {
+                name: {key: one.to_dict() for key, one in found.items()} for name, found in self.calibration.items()
+            },
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def _parts(found: Reliability) -> tuple[float, ...]:
+    return found.reliability, found.resolution, found.uncertainty, found.remainder
+
+
+def _after(found: ClassConfidence | None) -> str:
+    return "-" if found is None or found.recalibrated is None else str(found.recalibrated.brier_after)
+
+
+def _plain_number(value: Any) -> float | int | None:
+    plain: float | int = value.item()
+    return None if plain != plain else plain
+
+
+HIT = 0.5
+
+
+def confidence(
+    results: Results,
+    *,
+    cutoff: float | None = None,
+    hit: float = HIT,
+    bins: int = BINS,
+    samples: int = SAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Confidence:
+    """Measure what confidences are worth.
+
+    Returns values over the threshold on the confidence, the best threshold of each class and the price of confidence,
+    calibration, and what isotonic recalibration changes. Distances are computed once, and all thresholds in one pass.
+
+    Args:
+        results: Results of ``evaluate``, or loaded results with their data.
+        cutoff: Cutoff of PLD in metres. If None, the first of the protocol.
+        hit: A prediction hits if it is assigned to truth at a normalised SOSPA of at most this.
+        bins: Number of bins of confidence.
+        samples: Number of bootstrap samples of the intervals.
+        level: The probability with which an interval covers the true value.
+        seed: Seed of the draws and of the split into two halves.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished blocks of frames and the number of all blocks.
+
+    Returns:
+        Scenes are drawn and split; frames if the scenes are not known.
+
+    >>> import mapgauge as mg
+    >>> from mapgauge.demo import demo_world
+    >>> found = confidence(mg.evaluate(*demo_world(40), metrics=["pld"]))
+    >>> divider = found.classes["divider"]
+    >>> divider.pld.value > divider.best.value
+    True
+    """
+    if not isinstance(results, Results):
+        raise InvalidInput(
+            f"results must be results of one evaluation, got {type(results).__name__}",
+            remedy="Evaluate first: confidence(mg.evaluate(predictions, truth))",
+        )
+    if not isinstance(hit, int | float) or not 0 <= hit < 1:
+        raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
+    if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
+        raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
+    if not isinstance(seed, int) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
+    count, length = check_whole("bins", bins, 1), cutoff_of(results, cutoff)
+    solved = solve(results, length, float(hit), workers=workers, progress=progress)
+    units = Units.of(results, samples, seed)
+    ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))
+    names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
+    levels = {name: levels_of(solved, c, None, ordered) for c, name in names}
+    new = recalibrate(solved, units)
+    savings = None if new is None else solved.with_confidences(np.where(np.isnan(new), solved.confidence, new))
+    classes = {
+        name: class_confidence(solved, c, name, levels[name], units, new, savings, level)
+        for c, name in names
+        if levels[name].true or len(levels[name].threshold) > 1
+    }
+    return Confidence(
+        name=results.summary.names[0],
+        protocol=full_name(results.protocol.replace(cutoffs=(length,))),
+        cutoff=length,
+        hit=float(hit),
+        classes=classes,
+        common=common_threshold([found.levels for found in classes.values()]),
+        calibration=dict(_calibration(solved, names, units, count, level)),
+        unit=units.kind,
+        units=units.count,
+        samples=samples,
+        level=level,
+        findings=tuple(_findings(solved, classes, units)),
+    )
+
+
+def best_rounding(results: Results, *, workers: int | None = None) -> Common | None:
+    """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth.
+
+    Args:
+        results: As for ``confidence``.
+        workers: As for ``confidence``.
+    """
+    solved = solve(results, cutoff_of(results, None), HIT, workers=workers)
+    there = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
+    names = enumerate(results.class_names)
+    mine = [c for c, name in names if there[c] and PLD.covers(name, results.protocol)]
+    return common_threshold([levels_of(solved, c) for c in mine])
+
+
+def cutoff_of(results: Results, cutoff: float | None) -> float:
+    """Return the cutoff in metres: as given, or the first of the protocol."""
+    if cutoff is None and not results.protocol.cutoffs:
+        raise InvalidInput(
+            f"the protocol {full_name(results.protocol)} has no cutoff",
+            remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
+        )
+    return results.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
+
+
+def common_threshold(levels: list[Levels]) -> Common | None:
+    """Return the threshold with the smallest mean over classes of the rounded PLD; None without predictions."""
+    candidates = np.unique(np.concatenate([np.empty(0), *(found.threshold[1:] for found in levels)]))[::-1]
+    if not len(candidates) or not any(found.true for found in levels):
+        return None
+    mean = np.mean([found.pld("rounded")[found.place(candidates)] for found in levels], axis=0)
+    best = int(mean.argmin())
+    as_is = float(np.mean([found.pld("dropped")[-1] for found in levels]))
+    return Common(float(candidates[best]), as_is, float(mean[best]))
+
+
+def _calibration(
+    solved: Solved, names: list[tuple[int, str]], units: Units, bins: int, level: float
+) -> Iterator[tuple[str, dict[Target, Reliability]]]:
+    """Yield the reliability of each class with predictions, and of all predictions, for both targets."""
+    soft = np.where(np.isnan(solved.distance), 0.0, 1.0 - solved.distance)
+    hits = hits_of(solved)
+    unit = units.of_frame[solved.frame]
+    for label, name in ((None, ALL), *names):
+        mine = np.ones(len(unit), np.bool_) if label is None else solved.label == label
+        if mine.any():
+            drawn = (unit[mine], units.draws)
+            how: dict[str, Any] = {"bins": bins, "level": level}
+            yield (
+                name,
+                {
+                    "hit": reliability_of(solved.confidence[mine], hits[mine], *drawn, **how),
+                    "soft": reliability_of(solved.confidence[mine], soft[mine], *drawn, **how),
+                },
+            )
+
+
+def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units) -> Iterator[Finding]:
+    """Yield what limits the values."""
+    if units.kind == "frame" and units.count > 1:
+        yield Finding(
+            "warning",
+            "scenes-unknown",
+            "the scenes are not known, so single frames were drawn and split. Frames of one scene are similar, so "
+            "intervals are too narrow, and the halves are not independent",
+            units.count,
+            remedy=Remedy("Pass scenes= to evaluate", "Pass --scenes FILE"),
+        )
+    if units.halves is None:
+        text = f"there is only one {units.kind}, so nothing is judged on another half, and there are no intervals"
+        yield Finding("warning", "halves-none", text)
+    elif few := too_few(units.count, units.kind):
+        yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+    equal = [name for name, found in classes.items() if found.predictions > 1 and len(found.levels.threshold) == 2]
+    if equal:
+        text = f"all confidences of {_listed(equal)} are equal, so no threshold separates predictions"
+        yield Finding("warning", "confidence-equal", text, len(equal))
+    empty = [name for name, found in classes.items() if not found.thresholds]
+    if empty:
+        text = f"no threshold is recommended for classes without truth or predictions: {_listed(empty)}"
+        yield Finding("warning", "threshold-none", text, len(empty))
+    unmatched = [name for name, found in classes.items() if found.thresholds and not found.levels.hits.any()]
+    if unmatched:
+        text = f"no prediction of {_listed(unmatched)} is a hit (normalised SOSPA of at most {solved.hit:g})"
+        yield Finding("warning", "hits-none", text, len(unmatched))
+    if units.halves is not None:
+        one = [name for name, found in classes.items() if found.thresholds and found.held_out is None]
+        if one:
+            text = (
+                f"no threshold is judged on the other half of the {units.kind}s, because one half has no predictions "
+                f"or no truth: {_listed(one)}"
+            )
+            yield Finding("warning", "halves-uneven", text, len(one))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)

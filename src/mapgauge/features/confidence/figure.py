@@ -1,0 +1,213 @@
+"""Draws what ``mapgauge.confidence`` measured: values over the threshold, and reliability diagrams."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle, zip_longest
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from mapgauge.errors import InvalidInput
+from mapgauge.features.confidence.confidence import ALL, Confidence, Target
+from mapgauge.features.confidence.confidence import confidence as measure
+from mapgauge.features.confidence.levels import Form, Levels
+from mapgauge.features.confidence.operating import CRITERIA
+from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats
+from mapgauge.views.figures.canvas import GivenAxes, canvas
+from mapgauge.views.figures.style import INK, MARKERS, PALE, Style, dress, look, styled, word_of
+
+HEIGHT = 2.4  # inches, of a figure
+GRID = np.linspace(0, 1, 201)
+LINES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")
+PANELS: dict[Target, str] = {"hit": "share of hits", "soft": "mean of 1 - SOSPA"}
+
+
+class Entry(NamedTuple):
+    """One line of each panel: a class of a single method, or a method."""
+
+    name: str
+    colour: str
+    marker: str
+    found: Confidence
+    class_name: str | None  # None for all classes
+
+
+@styled
+def confidence(
+    results: Results | Confidence | Sequence[Results | Confidence],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw PLD, precision, recall and AP over the threshold on the confidence, and two reliability diagrams.
+
+    The first panel has PLD with confidences rounded at the threshold (solid; a point marks the best threshold) and with
+    predictions below it dropped (dashed). The second has precision (solid), recall (dashed) and the first AP of the
+    results (dotted) of the predictions that are kept. The others have the share of predictions that hit their truth and
+    the mean of 1 - SOSPA over the confidence, with the expected calibration error. The figure shows the classes of a
+    single method, or the means over classes and all predictions of several methods.
+
+    Args:
+        results: From ``mapgauge.confidence``, or results with their data; one for each method.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each of the four panels; None makes a new figure.
+    """
+    entries = entries_of(results, names)
+    sheet = canvas(look().page, (2 * HEIGHT + 0.3) * look().room, 2 + len(PANELS), rows=2, ax=ax)
+    first, second, *others = sheet.axes
+    forms: list[Form] = ["rounded", "dropped"]
+    shares = _shares(entries)
+    for entry in entries:
+        levels = _levels(entry)
+        for form, line in zip(forms, LINES, strict=False):
+            first.plot(GRID, _mean(levels, form, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
+        best = _best(entry)
+        if best is not None:
+            height = _mean(levels, "rounded", np.array([best]))
+            first.plot([best], height, color=entry.colour, marker=entry.marker, markersize=4, linestyle="")
+        for key, line in zip(shares, LINES, strict=False):
+            second.plot(GRID, _mean_share(levels, key, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
+    cutoffs = ", ".join(f"{cutoff:g} m" for cutoff in dict.fromkeys(entry.found.cutoff for entry in entries))
+    pooled = "" if entries[0].class_name else ", mean over classes"
+    dress(first, "threshold on the confidence", f"PLD ({cutoffs}){pooled}")
+    dress(second, "threshold on the confidence", ", ".join(shares.values()))
+    first.set_xlim(0, 1)
+    second.set(xlim=(0, 1), ylim=(0, 1.02))
+    draw_reliability(dict(zip(PANELS, others, strict=True)), entries)
+    handles = [_handle(entry) for entry in entries]
+    labels = [", ".join(filter(None, called)) for called in zip_longest(forms, shares.values())]
+    for line, label in zip(LINES, labels, strict=False):
+        handles.append(Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label))
+    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")], 7)
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+def reliability_figure(methods: Mapping[str, Results], bins: int, title: str | None, ax: GivenAxes) -> Figure:
+    """Return the two reliability diagrams of ``confidence`` alone."""
+    found = [measure(method, bins=bins) for method in methods.values()]
+    entries = entries_of(found, list(methods))
+    sheet = canvas(look().page, (HEIGHT + 0.3) * look().room, len(PANELS), ax=ax)
+    draw_reliability(dict(zip(PANELS, sheet.axes, strict=True)), entries)
+    handles = [_handle(entry) for entry in entries]
+    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")])
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) -> None:
+    """Draw the mean target of each bin over its mean confidence. The area of a point is its number of predictions."""
+    for target, axes in panels.items():
+        axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
+        errors = []
+        for entry in entries:
+            found = entry.found.calibration.get(entry.class_name or ALL)
+            if found is None:  # no predictions
+                continue
+            bins = found[target]
+            filled = bins.number > 0
+            at, share, number = bins.confidence[filled], bins.target[filled], bins.number[filled]
+            axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
+            sizes = np.maximum(60 * look().pen ** 2 * number / number.max(), 4)
+            axes.scatter(at, share, s=sizes, color=entry.colour, marker=entry.marker, linewidth=0, zorder=3)
+            errors.append((entry, bins.error.value))
+        dress(axes, "confidence", PANELS[target])
+        axes.set(xlim=(0, 1), ylim=(0, 1.02))
+        for k, (entry, error) in enumerate(errors):
+            place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "fontsize": look().small}
+            height = 0.97 - 0.075 * look().small / 6.5 * k / look().room
+            axes.text(0.03, height, f"ECE {error:.3f}", color=entry.colour, **place)
+
+
+def entries_of(
+    results: Results | Confidence | Sequence[Results | Confidence], names: Sequence[str] | None
+) -> list[Entry]:
+    """Return the lines to draw: the classes of a single method, or the methods."""
+    given = [results] if isinstance(results, Results | Confidence) else list(results)
+    for k, one in enumerate(given):
+        if not isinstance(one, Results | Confidence):
+            raise InvalidInput(
+                f"results {k}: expected a Confidence from mapgauge.confidence(), got {type(one).__name__}"
+            )
+    if not given:
+        raise InvalidInput("results: expected at least one, got none")
+    found = [measure(one) if isinstance(one, Results) else one for one in given]
+    if not all(one.classes for one in found):
+        raise InvalidInput("these results have neither predictions nor truth")
+    if len(found) == 1:
+        (only,) = found
+        colours = colours_of(tuple(only.classes))
+        lines: list[tuple[str, str, Confidence, str | None]] = [
+            (word_of(name), colours[name], only, name) for name in only.classes
+        ]
+        if names is not None and len(names) != 1:
+            raise InvalidInput(f"names must be one string, got {names!r}")
+    else:
+        called = [Path(one.name).stem or f"method {k}" for k, one in enumerate(found)] if names is None else list(names)
+        if names is None and len(set(called)) < len(called):
+            called = [f"{name} {k}" for k, name in enumerate(called)]
+        if len(called) != len(found) or len(set(called)) < len(called):
+            raise InvalidInput(f"names must be {len(found)} different strings, got {names!r}")
+        lines = [
+            (f" {name}" if name.startswith("_") else name, colour, one, None)
+            for name, one, colour in zip(called, found, cycle(COLOURS), strict=False)
+        ]
+    return [
+        Entry(name, colour, marker, one, class_name)
+        for (name, colour, one, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
+    ]
+
+
+def _handle(entry: Entry) -> Line2D:
+    return Line2D([], [], color=entry.colour, linewidth=1.1, marker=entry.marker, markersize=3, label=entry.name)
+
+
+def _levels(entry: Entry) -> list[Levels]:
+    classes = entry.found.classes
+    return [one.levels for name, one in classes.items() if entry.class_name in (None, name)]
+
+
+def _mean(levels: Sequence[Levels], form: Form, thresholds: Floats) -> Floats:
+    """Return the mean PLD over classes at some thresholds."""
+    mean: Floats = np.mean([one.pld(form)[one.place(thresholds)] for one in levels], axis=0)
+    return mean
+
+
+def _shares(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the names of values between 0 and 1 over the threshold, by key. All methods have the average precision."""
+    known = [{key for levels in _levels(entry) for key in levels.ap} for entry in entries]
+    plain = [key for key in METRICS if all(key in keys for keys in known)]
+    return {"precision": "precision", "recall": "recall"} | {key: title_of(key) for key in plain[:1]}
+
+
+def _mean_share(levels: Sequence[Levels], key: str, thresholds: Floats) -> Floats:
+    """Return the mean of a value over the classes that have one, at some thresholds."""
+    columns = [getattr(one, key) if key in ("precision", "recall") else one.ap.get(key) for one in levels]
+    drawn = np.stack(
+        [
+            np.full(len(thresholds), np.nan) if column is None else np.asarray(column, float)[one.place(thresholds)]
+            for one, column in zip(levels, columns, strict=True)
+        ]
+    )
+    there = np.isfinite(drawn)
+    number = there.sum(axis=0)
+    mean: Floats = np.divide(
+        np.where(there, drawn, 0.0).sum(axis=0), number, out=np.full(len(number), np.nan), where=number > 0
+    )
+    return mean
+
+
+def _best(entry: Entry) -> float | None:
+    """Return the best threshold of a class, or the best common one of all classes."""
+    if entry.class_name is None:
+        return None if entry.found.common is None else entry.found.common.threshold
+    return entry.found.classes[entry.class_name].thresholds.get(CRITERIA[0])

@@ -1,0 +1,155 @@
+"""Values of one class over the threshold on the confidence, at every confidence that occurs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.features.confidence.solved import Solved
+from mapgauge.metrics.average_precision import ELEVEN, ROUNDING, recall_and_precision
+from mapgauge.metrics.metric import HitRows, ValueKey
+from mapgauge.metrics.table import METRICS
+from mapgauge.results.results import Results
+from mapgauge.typing import Flags, Floats, Indices
+
+Form: TypeAlias = Literal["dropped", "rounded"]
+
+
+def normalised(cost: Floats, mass: Floats, order: float) -> Floats:
+    """Return normalised PLD from p-th powers of the cost and the mass; 0 if there is no mass."""
+    d, bound = np.maximum(cost, 0.0), np.asarray(mass)
+    if order != 1.0:
+        d, bound = d ** (1 / order), bound ** (1 / order)
+    value: Floats = np.divide(2 * d, bound + d, out=np.zeros_like(bound), where=bound > 0)
+    return np.minimum(value, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Values of one class if only predictions of at least a confidence count.
+
+    Entry 0 is a threshold above all confidences: nothing is left. The other entries are the confidences that occur,
+    from high to low. The last entry keeps all predictions.
+    """
+
+    threshold: Floats  # infinity first
+    kept: Indices  # number of predictions
+    hits: Indices  # pairs of the rounded map that are hits
+    true: int  # number of true instances
+    cost: dict[Form, Floats]  # unnormalised PLD, to the power of the order
+    mass: dict[Form, Floats]
+    order: float
+    ap: dict[str, Floats]  # average precision of the predictions that are kept, by key
+
+    def pld(self, form: Form) -> Floats:
+        """Return normalised PLD at each threshold."""
+        return normalised(self.cost[form], self.mass[form], self.order)
+
+    @property
+    def precision(self) -> Floats:
+        """The share of kept predictions that are hits; NaN where none is kept."""
+        share: Floats = np.divide(self.hits, self.kept, out=np.full(len(self.kept), np.nan), where=self.kept > 0)
+        return share
+
+    @property
+    def recall(self) -> Floats:
+        """The share of truth that is hit; NaN without truth."""
+        return self.hits / self.true if self.true else np.full(len(self.kept), np.nan)
+
+    @property
+    def f1(self) -> Floats:
+        """The harmonic mean of precision and recall; NaN without truth and predictions."""
+        total = self.kept + self.true
+        value: Floats = np.divide(2 * self.hits, total, out=np.full(len(self.kept), np.nan), where=total > 0)
+        return value
+
+    def place(self, threshold: float | Floats) -> NDArray[np.int64]:
+        """Return the entry of a threshold: predictions of at least this confidence are kept."""
+        rising = self.threshold[::-1]
+        return len(rising) - 1 - np.searchsorted(rising, threshold, side="left")
+
+
+def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: Results | None = None) -> Levels:
+    """Return the values of one class over the threshold.
+
+    Args:
+        solved: All predictions.
+        label: The class.
+        frames: Which frames count. If None, all.
+        results: Results of the same frames with average precisions. If None, there are none.
+    """
+    chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
+    mine = solved.by_confidence[label]
+    mine = mine if frames is None else mine[chosen[solved.frame[mine]]]
+    confidence = solved.confidence[mine]
+    last = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)])
+    truth = float(solved.true_mass[chosen, label].sum())
+
+    def steps(column: NDArray[np.generic]) -> Floats:
+        """Return the sums of a column over the predictions that are kept at each threshold."""
+        return np.concatenate([[0.0], np.cumsum(column)[last]])
+
+    kept = np.concatenate([[0], last + 1])
+    mass: dict[Form, Floats] = {"dropped": truth + 0.5 * steps(confidence), "rounded": truth + 0.5 * kept}
+    cost: dict[Form, Floats] = {
+        "dropped": mass["dropped"] - steps(solved.dropped[mine]),
+        "rounded": mass["rounded"] - steps(solved.rounded[mine]),
+    }
+    threshold = np.concatenate([[np.inf], confidence[last]])
+    hits = steps(solved.hits[mine]).astype(np.int64)
+    true = int(solved.true[chosen, label].sum())
+    ap = {} if results is None else _precisions(results, label, threshold)
+    return Levels(threshold, kept, hits, true, cost, mass, solved.order, ap)
+
+
+def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Floats]:
+    """Return average precision over the threshold, by key. A prediction below the threshold never changes other hits.
+
+    Metrics of scenes are left out, because their hits depend on the predictions of other frames.
+    """
+    scores, protocol = results.scores, results.protocol
+    found: dict[str, Floats] = {}
+    mine = scores.counted(label, protocol)
+    given = scores.confidence[mine]
+    confidence = np.sort(given)
+    true = int(scores.true[:, label].sum())
+    for name, bits in scores.hits.items():
+        metric = METRICS[name]
+        if metric.level != "frame" or not metric.covers(results.class_names[label], protocol):
+            continue
+        settings, of_class = metric.settings(protocol), bits[mine]
+        each = []
+        for t, setting in enumerate(settings):
+            hitting = np.sort(given[(of_class >> t) & 1 == 1])[::-1]
+            steps = np.append(hitting[1:] != hitting[:-1], True)[: len(hitting)]
+            # Rising numbers are found faster.
+            number = len(confidence) - np.searchsorted(confidence, hitting[steps][::-1])[::-1]
+            recall, precision = recall_and_precision(np.flatnonzero(steps) + 1, number, true)
+            values = np.append(0.0, _so_far[protocol.interpolation](recall, precision) if true else 0.0 * recall)
+            place = len(number) - np.searchsorted(hitting[steps][::-1], threshold[::-1], side="left")[::-1]
+            found[str(ValueKey(metric.main.key, setting))] = column = values[place]
+            each.append(column)
+        if each and isinstance(metric.rows, HitRows):
+            found[metric.main.key] = np.mean(each, axis=0)
+    return found
+
+
+def _areas(recall: Floats, precision: Floats) -> Floats:
+    out = np.empty(len(recall))
+    if len(recall):
+        kernels.thresholds.areas_so_far(recall, precision, out)
+    return out
+
+
+def _eleven(recall: Floats, precision: Floats) -> Floats:
+    """Return the mean of the highest precision at eleven recalls, for the first k points."""
+    total = np.zeros(len(recall))
+    for level in ELEVEN:
+        total += np.maximum.accumulate(np.where(recall >= level - ROUNDING, precision, 0.0))
+    return total / len(ELEVEN)
+
+
+_so_far: dict[str, Callable[[Floats, Floats], Floats]] = {"area": _areas, "11-point": _eleven}

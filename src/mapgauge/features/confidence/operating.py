@@ -1,0 +1,349 @@
+"""Recommended thresholds and recalibration, on held-out scenes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mapgauge.features.confidence.levels import Form, Levels, levels_of, normalised
+from mapgauge.features.confidence.solved import Solved
+from mapgauge.results.intervals import Draws, Estimate, estimate
+from mapgauge.results.results import Results
+from mapgauge.typing import Confidences, Flags, Floats, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Scenes or frames, with bootstrap draws and two halves."""
+
+    kind: Literal["scene", "frame"]
+    count: int
+    of_frame: Indices  # the unit of each frame, by sorted token
+    draws: Floats  # (samples, units): how often each unit was drawn
+    halves: tuple[Flags, Flags] | None  # which frames are in each half; None if there are fewer than two units
+
+    @classmethod
+    def of(cls, results: Results, samples: int, seed: int) -> "Units":
+        """Return the units of results. The halves and the draws depend on the seed only, not on the order of frames."""
+        scenes = results.scenes
+        by_token = dict(zip(results.tokens, results.tokens if scenes is None else scenes, strict=True))
+        names = {unit: k for k, unit in enumerate(sorted(set(by_token.values())))}
+        of_frame = np.array([names[by_token[token]] for token in sorted(by_token)], np.int64)
+        count = len(names)
+        rng = np.random.default_rng(seed)
+        draws = rng.multinomial(count, np.full(count, 1 / max(count, 1)), samples).astype(np.float64)
+        first = np.zeros(count, np.bool_)
+        first[rng.permutation(count)[: (count + 1) // 2]] = True
+        halves = (first[of_frame], ~first[of_frame]) if count > 1 else None
+        return cls("frame" if scenes is None else "scene", count, of_frame, draws, halves)
+
+
+_PASSES = 3  # over all levels at once, which leave few blocks for the loop
+
+
+class Isotonic(NamedTuple):
+    """A function that never falls: straight lines between points, constant beyond them."""
+
+    confidence: Floats  # rising
+    value: Floats  # never falling
+
+    def __call__(self, confidence: ArrayLike) -> Floats:
+        """Return the recalibrated confidences."""
+        return np.interp(np.asarray(confidence, np.float64), self.confidence, self.value)
+
+
+def fit_isotonic(confidence: Floats, target: Floats) -> Isotonic:
+    """Fit a monotone function by pooling adjacent violators.
+
+    The values at the given confidences minimise the sum of squared differences to the targets.
+
+    Args:
+        confidence: One number per prediction, at least one.
+        target: The number that each should have: 1 for a hit, 0 for none, or anything between.
+
+    >>> fit = fit_isotonic(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0.0, 1.0, 0.0, 1.0]))
+    >>> fit([0.1, 0.2, 0.4, 0.6, 1.0]).tolist()
+    [0.0, 0.5, 0.5, 0.5, 1.0]
+    """
+    levels, place = np.unique(confidence, return_inverse=True)
+    number = np.bincount(place).astype(np.float64)
+    total = np.bincount(place, target)
+    starts = np.arange(len(levels))
+    for _ in range(_PASSES):  # adjacent violators may be pooled in any order: first those of all runs that fall
+        falls = total[1:] * number[:-1] <= total[:-1] * number[1:]
+        kept = np.flatnonzero(np.append(True, ~falls))
+        starts, number, total = starts[kept], np.add.reduceat(number, kept), np.add.reduceat(total, kept)
+    first: list[int] = []  # first level of each block, and the number and total of its targets
+    counts: list[float] = []
+    totals: list[float] = []
+    for start, n, t in zip(starts.tolist(), number.tolist(), total.tolist(), strict=True):
+        begin, count, added = start, n, t
+        while first and totals[-1] * count >= added * counts[-1]:  # the mean before is not below this mean
+            begin = first.pop()
+            count += counts.pop()
+            added += totals.pop()
+        first.append(begin)
+        counts.append(count)
+        totals.append(added)
+    ends = [*(begin - 1 for begin in first[1:]), len(levels) - 1]
+    means = np.array(totals) / np.array(counts)
+    # A block is two points, so that the function is constant inside.
+    points = np.stack([levels[first], levels[ends]], axis=1).ravel()
+    values = np.repeat(means, 2)
+    double = np.append(points[1:] != points[:-1], True)
+    return Isotonic(points[double], values[double])
+
+
+CRITERIA = ("best_pld", "best_f1", "equal_counts")
+
+
+class HeldOut(NamedTuple):
+    """PLD with thresholds that were chosen on the other half. Intervals hold the thresholds fixed."""
+
+    thresholds: tuple[float, float]  # chosen on the first and on the second half
+    pld: Estimate  # rounded, both halves judged by the threshold of the other and pooled
+    price: Estimate  # PLD as it is, less this
+
+
+class Recalibrated(NamedTuple):
+    """What isotonic recalibration changes. It was fitted on one half and judged on the other, both ways.
+
+    Intervals hold the two fits fixed.
+    """
+
+    pld_before: Estimate
+    pld_after: Estimate
+    pld_change: Estimate  # after less before
+    brier_before: Estimate
+    brier_after: Estimate
+    brier_change: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class ClassConfidence:
+    """What the confidences of one class are worth."""
+
+    name: str
+    predictions: int
+    truth: int
+    levels: Levels  # values at every threshold
+    pld: Estimate  # as it is
+    thresholds: dict[str, float]  # by criterion; empty without truth or predictions
+    best: Estimate | None  # PLD if confidences are rounded at the best threshold, chosen on the same frames
+    price: Estimate | None  # PLD less ``best``, with the threshold held fixed in the interval
+    held_out: HeldOut | None
+    recalibrated: Recalibrated | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python values. Intervals without bounds have None."""
+        return {
+            "predictions": self.predictions,
+            "truth": self.truth,
+            "pld": plain(self.pld),
+            "thresholds": self.thresholds,
+            "rounded": plain(self.best),
+            "price": plain(self.price),
+            "held_out": plain(self.held_out),
+            "recalibrated": plain(self.recalibrated),
+        }
+
+
+def plain(found: Any) -> Any:
+    """Return a named tuple of numbers, tuples and named tuples as a dictionary, with None in place of NaN."""
+    if hasattr(found, "_asdict"):
+        return {key: plain(value) for key, value in found._asdict().items()}
+    if isinstance(found, tuple):
+        return list(found)
+    return None if found is None or np.isnan(found) else float(found)
+
+
+def thresholds_of(levels: Levels) -> dict[str, float]:
+    """Return the recommended thresholds by criterion: keep predictions of at least this confidence.
+
+    ``best_pld`` has the smallest rounded PLD, ``best_f1`` the largest F1. With ``equal_counts``, the number of
+    predictions is nearest to the number of true instances. The highest of several equally good thresholds is taken.
+    """
+    if not levels.true or len(levels.threshold) < 2:
+        return {}
+    away = np.abs(levels.kept - levels.true)
+    places = (levels.pld("rounded")[1:].argmin(), levels.f1[1:].argmax(), away[1:].argmin())
+    return {key: float(levels.threshold[1 + place]) for key, place in zip(CRITERIA, places, strict=True)}
+
+
+def class_confidence(
+    solved: Solved,
+    label: int,
+    name: str,
+    levels: Levels,
+    units: Units,
+    recalibrated: Confidences | None,
+    savings: Floats | None,
+    level: float,
+) -> ClassConfidence:
+    """Return everything about one class.
+
+    Args:
+        solved: All predictions.
+        label: The class.
+        name: Its name.
+        levels: Its values over the threshold.
+        units: Scenes or frames.
+        recalibrated: New confidences of all predictions, NaN for those without. None if there are no halves.
+        savings: The savings with these confidences.
+        level: Probability of intervals.
+    """
+    mine = solved.label == label
+    there = np.bincount(units.of_frame, solved.true[:, label], units.count) > 0
+    there[units.of_frame[solved.frame[mine]]] = True
+    thresholds = thresholds_of(levels)
+    drawn = _Drawn(units, int(np.count_nonzero(there)), solved.order, level)
+    pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, "dropped", -np.inf))
+    best = price = None
+    if thresholds:
+        at = thresholds["best_pld"]
+        value = float(levels.pld("rounded")[levels.place(at)])
+        best = drawn.pld(value, _sums(solved, label, units, "rounded", at))
+        price = drawn.less(pld, best)
+    return ClassConfidence(
+        name,
+        int(np.count_nonzero(mine)),
+        levels.true,
+        levels,
+        drawn.estimate(pld),
+        thresholds,
+        None if best is None else drawn.estimate(best),
+        price,
+        _held_out(solved, label, units, pld, drawn),
+        _recalibrated(solved, label, mine, pld, recalibrated, savings, drawn),
+    )
+
+
+class _Value(NamedTuple):
+    """A value, and the same value of each bootstrap sample."""
+
+    value: float
+    samples: Floats
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Values of one class with their bootstrap samples."""
+
+    units: Units
+    there: int  # number of units with the class
+    order: float
+    level: float
+
+    def pld(self, value: float, sums: Floats) -> _Value:
+        """Return a PLD from the cost and the mass of each unit. Samples without predictions and truth have NaN."""
+        cost, mass = np.einsum("su,uc->cs", self.units.draws, sums)
+        return _Value(value, np.where(mass > 0, normalised(cost, mass, self.order), np.nan))
+
+    def mean(self, values: Floats, unit: Indices) -> _Value:
+        """Return the mean of a number of each prediction."""
+        sums = np.stack([np.bincount(unit, values, self.units.count), np.bincount(unit, minlength=self.units.count)])
+        total, number = np.einsum("su,cu->cs", self.units.draws, sums)
+        return _Value(float(values.mean()), np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
+
+    def estimate(self, found: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+        """Return a value with its interval."""
+        return estimate(found.value, Draws(found.samples, self.there), self.level, limits)
+
+    def less(self, first: _Value, second: _Value) -> Estimate:
+        """Return a difference of two values with its interval."""
+        return self.estimate(_Value(first.value - second.value, first.samples - second.samples), (-1.0, 1.0))
+
+
+def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float) -> Floats:
+    """Return cost and mass of each unit at a threshold, ``(units, 2)``."""
+    mine = (solved.label == label) & (solved.confidence >= threshold)
+    unit = units.of_frame[solved.frame[mine]]
+    weight = solved.confidence[mine] if form == "dropped" else np.ones(len(unit))
+    saving = solved.dropped[mine] if form == "dropped" else solved.rounded[mine]
+    return _unit_sums(solved, label, units, unit, weight, saving)
+
+
+def _unit_sums(
+    solved: Solved, label: int, units: Units, unit: Indices, confidence: Confidences, saving: Floats
+) -> Floats:
+    """Return cost and mass of each unit, ``(units, 2)``, from the unit, confidence and saving of each prediction."""
+    mass = np.bincount(units.of_frame, solved.true_mass[:, label], units.count)
+    mass += np.bincount(unit, 0.5 * confidence, units.count)
+    return np.stack([mass - np.bincount(unit, saving, units.count), mass], axis=1)
+
+
+def _held_out(solved: Solved, label: int, units: Units, pld: _Value, drawn: _Drawn) -> HeldOut | None:
+    """Return the PLD of both halves with the threshold of the other; None if a half has no truth or predictions."""
+    if units.halves is None:
+        return None
+    halves = [levels_of(solved, label, half) for half in units.halves]
+    chosen = [thresholds_of(half) for half in halves]
+    if not all(chosen):
+        return None
+    first, second = (found["best_pld"] for found in chosen)
+    cost = mass = 0.0
+    for half, threshold in zip(halves, (second, first), strict=True):
+        place = half.place(threshold)
+        cost += float(half.cost["rounded"][place])
+        mass += float(half.mass["rounded"][place])
+    in_first = np.zeros((units.count, 1), np.bool_)
+    in_first[units.of_frame[units.halves[0]]] = True
+    sums = np.where(in_first, *(_sums(solved, label, units, "rounded", at) for at in (second, first)))
+    judged = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
+    return HeldOut((first, second), drawn.estimate(judged), drawn.less(pld, judged))
+
+
+def recalibrate(solved: Solved, units: Units) -> Confidences | None:
+    """Return confidences from an isotonic fit on the other half, class by class; None if there are no halves.
+
+    The target is 1 for a hit and 0 otherwise. Predictions of a class that occurs in one half only are NaN.
+    """
+    if units.halves is None:
+        return None
+    found, target = np.full(len(solved.confidence), np.nan), hits_of(solved)
+    for judged, fitted in _by_class(solved, units.halves):
+        if len(judged) and len(fitted):
+            found[judged] = fit_isotonic(solved.confidence[fitted], target[fitted])(solved.confidence[judged])
+    return found
+
+
+def _by_class(solved: Solved, halves: tuple[Flags, Flags]) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the predictions of each class to judge and those to fit, in both directions."""
+    for label in range(solved.true.shape[1]):
+        mine = solved.label == label
+        first, second = (np.flatnonzero(mine & half[solved.frame]) for half in halves)
+        yield from ((first, second), (second, first))
+
+
+def hits_of(solved: Solved) -> Floats:
+    """Return 1 for predictions that are assigned at a distance of a hit, with all predictions as they are, else 0."""
+    return (solved.distance <= solved.hit).astype(np.float64)  # a comparison with NaN is false
+
+
+def _recalibrated(
+    solved: Solved,
+    label: int,
+    mine: Flags,
+    before: _Value,
+    confidence: Confidences | None,
+    savings: Floats | None,
+    drawn: _Drawn,
+) -> Recalibrated | None:
+    if confidence is None or savings is None or not mine.any() or np.isnan(confidence[mine]).any():
+        return None
+    target, unit, units = hits_of(solved)[mine], drawn.units.of_frame[solved.frame[mine]], drawn.units
+    mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[mine].sum())
+    cost = mass - float(savings[mine].sum())
+    sums = _unit_sums(solved, label, units, unit, confidence[mine], savings[mine])
+    after = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
+    brier, new = (drawn.mean((values[mine] - target) ** 2, unit) for values in (solved.confidence, confidence))
+    return Recalibrated(
+        drawn.estimate(before),
+        drawn.estimate(after),
+        drawn.less(after, before),
+        drawn.estimate(brier),
+        drawn.estimate(new),
+        drawn.less(new, brier),
+    )

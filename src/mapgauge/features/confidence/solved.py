@@ -1,0 +1,282 @@
+"""Assigns predictions to truth for all thresholds on the confidence, from distances that are computed once.
+
+Two forms of a threshold t are followed. *Dropped*: predictions below t are left out, the others keep their confidence.
+*Rounded*: predictions below t are left out, the others become certain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.groups import Groups, group
+from mapgauge.evaluation.scoring import BLOCK
+from mapgauge.evaluation.threads import Progress, in_threads
+from mapgauge.frames.boxes import is_box
+from mapgauge.metrics.assigned import Matches, truth_of_matches
+from mapgauge.metrics.average_precision import sospa_distances
+from mapgauge.protocols import Protocol
+from mapgauge.results.results import Results
+from mapgauge.results.saving import Sides
+from mapgauge.typing import Confidences, Flags, Floats, Indices
+
+# Frames up to which all distances are computed. The kernel that computes few of them takes seconds to compile.
+FEW = 500
+
+
+class Block(NamedTuple):
+    """The pairs of some frames, from which assignments with other confidences are computed."""
+
+    bounds: Indices  # (groups, 3): first prediction, first truth, end
+    order: Indices  # instances by group, predictions of each by falling confidence
+    distance: Floats  # normalised SOSPA of all pairs of each group, or lower bounds
+    known: Flags  # which of them are exact
+    weight: Confidences  # of all instances
+    is_prediction: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The predictions of all classes, as columns, and the truth of each frame and class.
+
+    Predictions are sorted by frame, class and falling confidence.
+    """
+
+    tokens: tuple[str, ...]  # sorted
+    label: Indices  # class of each prediction
+    frame: Indices  # frame of each prediction, an index into tokens
+    confidence: Confidences
+    dropped: Floats  # how much the prediction adds to the savings of those with at least its confidence
+    rounded: Floats  # the same if all of them are certain
+    hits: Indices  # how many more pairs at a distance up to ``hit`` there are then
+    distance: Floats  # to the assigned truth, with all predictions as they are; NaN for unassigned predictions
+    true: Indices  # (frames, classes): number of true instances
+    true_mass: Floats  # (frames, classes): half the sum of their confidences
+    order: float  # of PLD
+    hit: float  # largest distance of a hit
+    sides: Sides  # the sorted frames
+    protocol: Protocol
+    place: Indices  # of each prediction among those of all blocks
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def by_confidence(self) -> list[Indices]:
+        """The predictions of each class, from high confidence to low."""
+        mine = [np.flatnonzero(self.label == label) for label in range(self.true.shape[1])]
+        return [rows[np.argsort(-self.confidence[rows], kind="stable")] for rows in mine]
+
+    def with_confidences(self, confidence: Confidences) -> Floats:
+        """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
+        given = np.empty_like(confidence)
+        given[self.place] = confidence
+        found, start = [], 0
+        for k, block in enumerate(self.blocks):
+            weight = block.weight.copy()
+            count = int(np.count_nonzero(block.is_prediction))
+            weight[block.is_prediction] = given[start : start + count]
+            found.append(self._savings(block, k * BLOCK, weight)[block.is_prediction])
+            start += count
+        return np.concatenate([np.empty(0), *found])[self.place]
+
+    def _savings(self, block: Block, first_frame: int, weight: Confidences) -> Floats:
+        """Return the savings of a block with other weights."""
+        growth, hits, assigned = _nothing(len(weight))
+        lacking = np.zeros(len(block.bounds), np.bool_)
+        if len(weight):
+            kernels.thresholds.assign_again(
+                *(block.bounds, block.order, weight, block.distance, block.known, self.order, self.hit),
+                *(growth, hits, assigned, lacking),
+            )
+        pairs = np.append(0, np.cumsum(np.prod(np.diff(block.bounds, axis=1), axis=1)))
+        for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
+            classes = self.true.shape[1]
+            frame = slice(first_frame + g // classes, first_frame + g // classes + 1)
+            x, y = self.sides
+            groups = group(x.between(frame), y.between(frame), self.protocol).pick(np.array([g % classes]))
+            rows, of_group = slice(*block.bounds[g, [0, 2]]), slice(pairs[g], pairs[g + 1])
+            one = Block(
+                groups.bounds,
+                block.order[rows] - rows.start,
+                *(block.distance[of_group], block.known[of_group], weight[rows], block.is_prediction[rows]),
+            )
+            growth[rows] = _assigned(one, groups, self.protocol, self.hit)[0]
+        return growth
+
+
+def solve(
+    results: Results,
+    cutoff: float,
+    hit: float,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Solved:
+    """Assign the predictions of results for all thresholds.
+
+    Args:
+        results: Results with their data.
+        cutoff: Cutoff of SOSPA in metres.
+        hit: Largest normalised SOSPA of a hit.
+        workers: Number of threads. If None, the number of processors.
+        progress: A function that is called with the number of finished blocks and the number of all blocks.
+    """
+    data = results.data
+    if data is None:
+        raise InvalidInput(
+            "these results came from a file, which does not hold the geometry",
+            remedy=Remedy(
+                'Call with_data() to read the evaluated files again, or save with geometry="original"',
+                "Evaluate with -o RESULTS.mg --with-geometry, or give the predictions and the truth",
+            ),
+        )
+    tokens = sorted(results.tokens)
+    places = [data[1].index[token] for token in tokens]
+    x, y = data[0].at(places), data[1].at(places)
+    settings = results.protocol.replace(cutoffs=(cutoff,))
+    matches = None
+    if data[1].tokens == results.tokens and results.protocol.cutoffs[:1] == (cutoff,):
+        matches = results.scores.at(np.array(places, np.int64)).matches
+    blocks = [slice(start, min(start + BLOCK, len(tokens))) for start in range(0, len(tokens), BLOCK)]
+
+    def work(block: slice) -> _Part:
+        known = None if matches is None else matches.at(slice(*x.offsets[[block.start, block.stop]]))
+        return _solved((x.between(block), y.between(block)), settings, hit, known, few=len(tokens) <= FEW)
+
+    parts = in_threads(work, blocks, workers, progress)
+    confidence, dropped, rounded, hits, distance = (
+        np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
+    )
+    lines = ~is_box(x)
+    frame, label = x.frame[lines], x.label[lines]
+    place = _in_order([part.block for part in parts], (frame, label, confidence), (dropped, rounded, distance))
+    shape = (len(tokens), len(y.classes))
+    true, mass = np.zeros(shape, np.int64), np.zeros(shape)
+    np.add.at(true, (y.frame, y.label), 1)
+    np.add.at(mass, (y.frame, y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
+    return Solved(
+        tokens=tuple(tokens),
+        label=label[place],
+        frame=frame[place],
+        confidence=confidence[place],
+        dropped=dropped[place],
+        rounded=rounded[place],
+        hits=hits[place],
+        distance=distance[place],
+        true=true,
+        true_mass=mass,
+        order=settings.order,
+        hit=hit,
+        sides=(x, y),
+        protocol=settings,
+        place=place,
+        blocks=tuple(part.block for part in parts),
+    )
+
+
+def _in_order(
+    blocks: Sequence[Block], keys: tuple[Indices, Indices, Confidences], further: tuple[Floats, Floats, Floats]
+) -> Indices:
+    """Return the order of predictions by frame, class and falling confidence. Further keys decide between equals.
+
+    Sums must not depend on the order of instances in the file, so predictions are sorted by their content.
+    """
+    sizes = [int(np.count_nonzero(block.is_prediction)) for block in blocks]
+    ranks = (np.cumsum(block.is_prediction)[block.order[block.is_prediction]] - 1 for block in blocks)
+    starts = np.cumsum([0, *sizes])
+    place = np.concatenate([np.empty(0, np.int64), *map(np.add, ranks, starts[:-1])])
+    same = np.logical_and.reduce([key[place[1:]] == key[place[:-1]] for key in keys])
+    ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    equal = place[ties]
+    frame, label, confidence = (key[equal] for key in keys)
+    place[ties] = equal[np.lexsort([equal, *(key[equal] for key in further[::-1]), -confidence, label, frame])]
+    return place
+
+
+class _Part(NamedTuple):
+    """The predictions of some frames."""
+
+    block: Block
+    columns: tuple[NDArray[Any], ...]  # of predictions, in the order of those of ``Solved``
+
+
+def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
+    """Return the columns of the predictions of some frames. Their matches may be known already."""
+    every = group(*sides, protocol)
+    groups, kept = every.of_lines() if every.boxes else (every, None)
+    distance, known, order = _all_distances(groups, protocol) if few else _bounds(groups, protocol)
+    if matches is not None and matches.distance is not None and not few:
+        truth_of = truth_of_matches(groups, matches, every, kept)
+        assert truth_of is not None
+        matched = np.full(len(every.row), np.nan)
+        matched[every.predictions] = matches.distance
+        found = np.flatnonzero(truth_of >= 0)
+        pairs = _pair_of(groups, found, truth_of[found])
+        distance[pairs], known[pairs] = (matched if kept is None else matched[kept])[found], True
+    block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
+    dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
+    certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))
+    rounded, hits, _ = _assigned(certain, groups, protocol, hit)
+    columns = (groups.confidence, dropped, rounded, hits, assigned)
+    return _Part(block, tuple(column[block.is_prediction] for column in columns))
+
+
+def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
+    """Return the distances of all pairs, that all are known, and the order of instances."""
+    distance = sospa_distances(groups, protocol, 1.0)
+    # Equal confidences are sorted by their distances, not by their order in the file.
+    near = np.zeros(len(groups.confidence))
+    np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
+    order = np.lexsort((-near, -groups.confidence, groups.side))
+    return distance, np.ones(len(distance), np.bool_), order
+
+
+def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
+    """Return bounds of the distances of all pairs, which are exact, and the order of instances.
+
+    Instances of equal confidence are not sorted yet.
+    """
+    distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
+    order = np.arange(len(groups.confidence))
+    kernels.thresholds.bound_distances(
+        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
+    )
+    return distance, known, order
+
+
+def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
+    """Return the places of pairs among the pairs of all groups."""
+    first, split, end = groups.bounds.T
+    columns = end - split
+    starts = np.cumsum((split - first) * columns) - (split - first) * columns
+    of = groups.side[rows] // 2
+    places: Indices = starts[of] + (rows - first[of]) * columns[of] + truth - split[of]
+    return places
+
+
+def _assigned(
+    block: Block, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
+) -> tuple[Floats, Indices, Floats]:
+    """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
+    growth, hits, assigned = _nothing(len(block.weight))
+    if len(block.weight) and block.known.all():
+        kernels.thresholds.assign_again(
+            *(block.bounds, block.order, block.weight, block.distance, block.known, protocol.order, hit),
+            *(growth, hits, assigned, np.zeros(len(block.bounds), np.bool_)),
+        )
+    elif len(block.weight):
+        kernels.thresholds.assign_by_confidence(
+            *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
+            *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),
+            *(block.distance, block.known, protocol.order, hit, growth, hits, assigned),
+        )
+    return growth, hits, assigned
+
+
+def _nothing(count: int) -> tuple[Floats, Indices, Floats]:
+    """Return the columns of instances that add nothing."""
+    return np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)

@@ -1,0 +1,1 @@
+"""Lane graphs: lanes, links, traffic elements."""

@@ -1,0 +1,205 @@
+"""Graph scores by the rules of CGNet's evaluator."""
+
+import math
+
+import numpy as np
+
+from mapgauge import kernels
+from mapgauge.errors import InvalidInput
+from mapgauge.features.lanes.graph import Edges, Graph
+from mapgauge.features.lanes.graph_sampling import csr
+from mapgauge.features.lanes.graph_settings import Score, score
+from mapgauge.typing import Flags, Floats, Indices, Points
+
+_UNITS = 10  # per metre
+_SPACING, _RADIUS, _WALK = 2.5, 5.0, 80.0  # units
+_HALF_WIDTH, _HALF_LENGTH = 150, 300
+_EVERY = 10
+_SPLIT_RADIUS = 1.0  # metres
+
+
+class _Points:
+    """Points on the edges of a graph, in the order in which they occur."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.at: dict[tuple[float, float], int] = {}
+        self.after: list[list[int]] = []
+        self._interpolate(_cut_off(graph))
+        self.places = list(self.at)
+        self.points = np.array(self.places, np.float64).reshape(-1, 2)
+
+    def _interpolate(self, neighbours: dict[tuple[int, int], list[tuple[int, int]]]) -> None:
+        done = set()
+        for start, ends in neighbours.items():
+            for end in ends:
+                if (end, start) in done:
+                    continue
+                done.add((start, end))
+                gaps = max(1, int(math.sqrt((start[0] - end[0]) ** 2 + (start[1] - end[1]) ** 2) / _SPACING))
+                last: tuple[float, float] = start
+                for k in range(1, gaps + 1):
+                    a = 1.0 - k / gaps
+                    place = (start[0] * a + end[0] * (1 - a), start[1] * a + end[1] * (1 - a))
+                    if _inside(last) and _inside(place):
+                        self._join(last, place)
+                    last = place
+
+    def _join(self, first: tuple[float, float], second: tuple[float, float]) -> None:
+        for place in (first, second):
+            if place not in self.at:
+                self.at[place] = len(self.after)
+                self.after.append([])
+        after = self.after[self.at[first]]
+        if self.at[second] not in after:
+            after.append(self.at[second])
+
+    def within_walk(self, start: int) -> list[tuple[float, float]]:
+        """The points that a walk meets, in the order of a set."""
+        met: set[tuple[float, float]] = set()
+        stack = [(start, 0.0)]
+        while stack:
+            node, depth = stack.pop()
+            here = self.places[node]
+            met.add(here)
+            if depth < _WALK:
+                for other in self.after[node]:
+                    there = self.places[other]
+                    if there not in met:
+                        step = math.sqrt((here[0] - there[0]) ** 2 + (here[1] - there[1]) ** 2)
+                        stack.append((other, depth + step))
+        return list(met)
+
+
+def _inside(place: tuple[float, float]) -> bool:
+    return -_HALF_WIDTH <= place[0] < _HALF_WIDTH and -_HALF_LENGTH <= place[1] < _HALF_LENGTH
+
+
+def _cut_off(graph: Graph) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """Return the nodes after each node, by positions in whole units."""
+    keys = [(int(x * _UNITS), int(y * _UNITS)) for x, y in graph.nodes.tolist()]
+    neighbours: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for start, end in in_order(graph):
+        ends = neighbours.setdefault(keys[start], [])
+        if keys[end] not in ends:
+            ends.append(keys[end])
+    return neighbours
+
+
+def in_order(graph: Graph) -> list[tuple[int, int]]:
+    """Return the edges in the order in which networkx lists them: by their first node, then as in the file."""
+    after: list[dict[int, None]] = [{} for _ in graph.nodes]
+    for start, end in graph.edges.tolist():
+        after[start][end] = None
+    return [(start, end) for start, ends in enumerate(after) for end in ends]
+
+
+def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
+    """Match points one to one by rising distance; ties by the order of the first, then of the second."""
+    i, j, squared = kernels.nearby.close_points(first, second, _RADIUS)
+    order = np.lexsort((j, i, squared))
+    accepted = order[kernels.nearby.accept_pairs(i[order], j[order], len(first), len(second))]
+    return i[accepted], j[accepted]
+
+
+def check_flat(graph: Graph) -> None:
+    """Refuse a graph with heights."""
+    if len(graph.nodes) and graph.dimension != 2:
+        raise InvalidInput(
+            "parity='cgnet' needs nodes with 2 coordinates, got 3",
+            remedy="Leave out the height: nodes[:, :2], or frames.planar()",
+        )
+
+
+class Neighbourhoods:
+    """The points of two graphs and their matching. Scores are None where CGNet has NaN or no number at all."""
+
+    def __init__(self, predicted: Graph, true: Graph) -> None:
+        """Interpolate both graphs and match their points."""
+        check_flat(predicted)
+        check_flat(true)
+        self._x, self._y = _Points(predicted), _Points(true)
+        first, second = _match(self._x.points, self._y.points)
+        self._pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+
+    def geo(self) -> Score | None:
+        """Return the share of points that are matched."""
+        if not len(self._x.points):
+            return score(0.0, 0.0)
+        if not len(self._y.points):
+            return None
+        return score(len(self._pairs) / len(self._x.points), len(self._pairs) / len(self._y.points))
+
+    def topo(self) -> Score | None:
+        """Return the share of points that are matched around every tenth pair."""
+        return self._around(self._pairs[::_EVERY])
+
+    def jtopo(self) -> Score | None:
+        """Return the same around pairs whose true point has more than one successor."""
+        return self._around([pair for pair in self._pairs if len(self._y.after[pair[1]]) > 1])
+
+    def _around(self, pairs: list[tuple[int, int]]) -> Score | None:
+        geo = self.geo()
+        if geo is None or not pairs:
+            return None if len(self._x.points) else geo
+        shares = []
+        for i, j in pairs:
+            own, other = np.array(self._x.within_walk(i)), np.array(self._y.within_walk(j))
+            matched = len(_match(other, own)[0])
+            shares.append((matched / len(own), matched / len(other)))
+        precision, recall = (np.mean(column) for column in zip(*shares, strict=True))
+        return score(geo.precision * precision, geo.recall * recall)
+
+
+def _splits(graph: Graph) -> Flags:
+    edges = np.unique(graph.edges, axis=0)
+    count = len(graph.nodes)
+    flags: Flags = (np.bincount(edges[:, 0], minlength=count) > 1) | (np.bincount(edges[:, 1], minlength=count) > 1)
+    return flags
+
+
+def split_score(predicted: Graph, true: Graph) -> Score | None:
+    """Return the score of split points; None without true ones."""
+    x, y = predicted.nodes[_splits(predicted)], true.nodes[_splits(true)]
+    if not len(y):
+        return None
+    if not len(x):
+        return score(0.0, 0.0)
+    gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
+    wide = gaps if len(y) <= len(x) else gaps.T
+    column, _ = kernels.assignment.cheapest_columns(np.ascontiguousarray(wide))
+    hits = np.count_nonzero(wide[np.arange(len(wide)), column] < _SPLIT_RADIUS)
+    return score(hits / len(x), hits / len(y))
+
+
+_SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
+
+
+def apls(predicted: Graph, true: Graph) -> float:
+    """Return APLS of two graphs; 0 if one of them has no paths."""
+    check_flat(predicted)
+    check_flat(true)
+    if not len(predicted.edges) or not len(true.edges):
+        return 0.0
+    one, two = _similarity(true, predicted), _similarity(predicted, true)
+    return 2 / (1 / one + 1 / two) if one > 0 and two > 0 else 0.0
+
+
+def _similarity(own: Graph, other: Graph) -> float:
+    edges = _undirected(other)
+    place, ends, lengths, count = kernels.snapping.insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
+    native = _undirected(own)
+    total, paths = kernels.walks.path_cost(
+        csr(len(own.nodes), native, Graph(own.nodes, native).lengths, np.ones_like(native, np.bool_)),
+        csr(count, ends, lengths, np.ones_like(ends, np.bool_)),
+        np.arange(len(own.nodes)),
+        place,
+        _SHORTEST,
+        True,
+    )
+    return 1 - total / paths if paths else 0.0
+
+
+def _undirected(graph: Graph) -> Edges:
+    """Return the edges without direction, from the lower node, in the order in which networkx lists them."""
+    pairs = dict.fromkeys((min(edge), max(edge)) for edge in in_order(graph))
+    return np.array(sorted(pairs, key=lambda edge: edge[0]), np.int64).reshape(-1, 2)

@@ -1,0 +1,358 @@
+"""``Graph``: nodes and edges of a lane graph, and its conversion from and to frames of lanes with links."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.links import SUCCESSOR, Links, joined_links
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.protocols import LANE
+from mapgauge.typing import Floats, Indices, Pairs, Points
+
+Edges: TypeAlias = NDArray[np.int64]  # (edges, 2): from node, to node
+
+# A networkx graph is anything with nodes and edges. The package does not import networkx for its types.
+GraphLike: TypeAlias = "Graph | Mapping[str, Any] | Any"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A directed graph whose nodes have positions in metres.
+
+    >>> graph = Graph.of({"nodes": [[0, 0], [5, 0], [9, 3], [9, -3]], "edges": [[0, 1], [1, 2], [1, 3]]})
+    >>> graph
+    <Graph: 4 nodes, 3 edges, 2-D>
+    """
+
+    nodes: Points  # (nodes, 2 or 3), metres, finite
+    edges: Edges  # (edges, 2): indices of nodes
+
+    def __post_init__(self) -> None:
+        """Refuse edges to nodes that do not exist, and positions that are not finite."""
+        _check("graph", self.nodes, self.edges)
+
+    @classmethod
+    def of(cls, graph: GraphLike, name: str = "graph") -> "Graph":
+        """Make a graph from a dictionary or a networkx graph.
+
+        Args:
+            graph: A ``Graph``, ``{"nodes": positions, "edges": pairs of indices}``, or a networkx graph whose nodes
+                have the attribute ``pos``. An edge of an undirected networkx graph counts in both directions.
+            name: Its name in messages.
+        """
+        if isinstance(graph, Graph):
+            return graph
+        if isinstance(graph, Mapping) and not hasattr(graph, "adj"):
+            return _from_mapping(graph, name)
+        if hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed"):
+            return _from_networkx(graph, name)
+        raise InvalidInput(
+            f"{name} must be a Graph, a dict with nodes and edges, or a networkx graph, got a {type(graph).__name__}"
+        )
+
+    def __repr__(self) -> str:
+        """Summary in one line."""
+        return f"<Graph: {len(self.nodes)} nodes, {len(self.edges)} edges, {self.dimension}-D>"
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a node: 2 or 3."""
+        return int(self.nodes.shape[1])
+
+    @property
+    def lengths(self) -> Floats:
+        """The length of each edge in metres."""
+        steps = self.nodes[self.edges[:, 1]] - self.nodes[self.edges[:, 0]]
+        lengths: Floats = np.sqrt(np.square(steps).sum(axis=1))
+        return lengths
+
+    @property
+    def isolated(self) -> int:
+        """Number of nodes without edges."""
+        return len(self.nodes) - len(np.unique(self.edges))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return positions and pairs of indices as lists, for JSON."""
+        return {"nodes": self.nodes.tolist(), "edges": self.edges.tolist()}
+
+    def tidy(self) -> "Graph":
+        """Return the graph in a form that does not depend on the order of its nodes and edges.
+
+        Nodes at the same position become one. Edges from a node to itself are removed, and so are repeated edges.
+        Nodes are sorted by position, and edges by their nodes.
+
+        >>> Graph.of({"nodes": [[5, 0], [0, 0], [5, 0]], "edges": [[1, 0], [0, 2], [1, 2]]}).tidy()
+        <Graph: 2 nodes, 1 edges, 2-D>
+        """
+        nodes, at = np.unique(self.nodes + 0.0, axis=0, return_inverse=True)  # + 0.0 turns -0.0 into 0.0
+        edges = at.reshape(-1)[self.edges]
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        return Graph(np.ascontiguousarray(nodes), np.unique(edges, axis=0))
+
+
+def _check(name: str, nodes: NDArray[Any], edges: NDArray[Any]) -> None:
+    if nodes.ndim != 2 or nodes.shape[1] not in (2, 3) or nodes.dtype != np.float64:
+        raise InvalidInput(f"{name}: nodes must be numbers (nodes, 2 or 3), got {nodes.dtype} {nodes.shape}")
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != np.int64:
+        raise InvalidInput(f"{name}: edges must be whole numbers (edges, 2), got {edges.dtype} {edges.shape}")
+    if not np.isfinite(nodes).all():
+        row, column = np.argwhere(~np.isfinite(nodes))[0].tolist()
+        raise InvalidInput(
+            f"{name}: coordinate {column} of node {row} is {nodes[row, column]}, expected a finite number",
+            remedy="Remove the node and its edges",
+        )
+    wrong = np.flatnonzero((edges < 0) | (edges >= len(nodes)))
+    if len(wrong):
+        edge, end = divmod(int(wrong[0]), 2)
+        raise InvalidInput(
+            f"{name}: edge {edge} is {edges[edge].tolist()}, and there is no node {edges[edge, end]}: "
+            f"the graph has {len(nodes)} nodes",
+            remedy="Count nodes from 0, and remove the edges of removed nodes",
+        )
+
+
+def _from_mapping(graph: Mapping[str, Any], name: str) -> Graph:
+    lacking = [key for key in ("nodes", "edges") if key not in graph]
+    if lacking:
+        has = ", ".join(map(str, list(graph)[:5])) or "nothing"
+        raise InvalidInput(f"{name} has no {' and no '.join(lacking)}. It has: {has}")
+    return _graph(graph["nodes"], graph["edges"], name)
+
+
+def _graph(positions: Any, pairs: Any, name: str) -> Graph:
+    try:
+        nodes, edges = np.asarray(positions, np.float64), np.asarray(pairs)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name}: nodes must be positions with 2 or 3 numbers each: {error}") from error
+    nodes = np.empty((0, 2)) if nodes.size == 0 else nodes
+    edges = np.empty((0, 2), np.int64) if edges.size == 0 else edges
+    if edges.dtype.kind == "f" and np.isfinite(edges).all() and (edges == np.floor(edges)).all():
+        edges = edges.astype(np.int64)
+    if edges.dtype.kind in "iu":
+        edges = edges.astype(np.int64)
+    _check(name, nodes, edges)
+    return Graph(np.ascontiguousarray(nodes), np.ascontiguousarray(edges))
+
+
+def _from_networkx(graph: Any, name: str) -> Graph:
+    at = {node: i for i, node in enumerate(graph.nodes)}
+    lacking = [node for node in at if "pos" not in graph.nodes[node]]
+    if lacking:
+        raise InvalidInput(
+            f"{name}: node {lacking[0]!r} has no attribute pos ({len(lacking)} of {len(at)} nodes)",
+            remedy="Set the position of each node: graph.nodes[node]['pos'] = (x, y)",
+        )
+    pairs = [(at[edge[0]], at[edge[1]]) for edge in graph.edges]
+    if not graph.is_directed():
+        pairs += [(end, start) for start, end in pairs]
+    return _graph([tuple(graph.nodes[node]["pos"]) for node in at], pairs, name)
+
+
+SAME_START = "same_start"  # the source and the target begin at the same node
+SAME_END = "same_end"
+LINK_SCORE = 0.5  # a link with at most this weight is not an edge
+_EXAMPLES = 10
+
+
+def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
+    """Return the paths between junctions as lists of nodes, in the order of their first nodes.
+
+    Every edge is part of one path. A path goes on at a node that has one edge to it and one from it, and does not turn
+    back. A cycle without a junction begins and ends at its first node. A node without edges is a path of one node.
+
+    Args:
+        graph: A graph without repeated edges.
+        two_way: Whether paths also go on at nodes inside a road that is open in both directions.
+    """
+    count = len(graph.nodes)
+    after: list[list[int]] = [[] for _ in range(count)]
+    before: list[list[int]] = [[] for _ in range(count)]
+    for start, end in graph.edges.tolist():
+        after[start].append(end)
+        before[end].append(start)
+    edges = [(start, end) for start in range(count) for end in after[start]]
+    following: dict[tuple[int, int], tuple[int, int]] = {}
+    for start, node in edges:
+        ways = [end for end in after[node] if end != start]
+        through = two_way or len(after[node]) == len(before[node]) == 1
+        if through and len(ways) == 1 and [other for other in before[node] if other != ways[0]] == [start]:
+            following[start, node] = node, ways[0]
+    begun = set(following.values())
+    done: set[tuple[int, int]] = set()
+    paths = [[node] for node in range(count) if not after[node] and not before[node]]
+    for first in [*(edge for edge in edges if edge not in begun), *edges]:  # then cycles, which begin anywhere
+        if first not in done:
+            path, edge = list(first), first
+            done.add(edge)
+            while edge in following and following[edge] not in done:
+                edge = following[edge]
+                done.add(edge)
+                path.append(edge[1])
+            paths.append(path)
+    return sorted(paths, key=lambda path: path[0])
+
+
+def lanes_of(graph: Graph) -> tuple[list[Points], Links]:
+    """Return the lanes of a graph and their links. The graph must be free of repeated edges."""
+    paths = paths_of(graph)
+    starts: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    for lane, path in enumerate(paths):
+        starts.setdefault(path[0], []).append(lane)
+        ends.setdefault(path[-1], []).append(lane)
+    rows = [(lane, then, SUCCESSOR) for node, lanes in ends.items() for lane in lanes for then in starts.get(node, ())]
+    for kind, mine, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
+        rows += [(*pair, kind) for node, lanes in mine.items() if node not in others for pair in pairwise(lanes)]
+    source, target, kinds = zip(*rows, strict=True) if rows else ((), (), ())
+    points = [graph.nodes[path if len(path) > 1 else path * 2] for path in paths]
+    return points, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
+
+
+def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
+    """Return the graph of some lanes.
+
+    Args:
+        polylines: The lanes.
+        links: Links between them. Successor links count if their weight is above 0.5.
+    """
+    coords, offsets = polylines.coords, polylines.offsets
+    filled = np.diff(offsets) > 0
+    first, last = offsets[:-1], offsets[1:] - 1
+    inner = np.delete(np.arange(len(coords)), last[filled])  # points with another point after them
+    steps = [np.stack([inner, inner + 1], axis=1)]
+    node = np.arange(len(coords))
+    if links is not None and len(links):
+        there = filled[links.source] & filled[links.target]
+        for kind, from_end, to_start in (
+            (SUCCESSOR, last, first),
+            (SAME_START, first, first),
+            (SAME_END, last, last),
+        ):
+            chosen = links.is_kind(kind) & there & ((links.weight > LINK_SCORE) | (kind != SUCCESSOR))
+            pairs = np.stack([from_end[links.source[chosen]], to_start[links.target[chosen]]], axis=1)
+            same = (coords[pairs[:, 0]] == coords[pairs[:, 1]]).all(axis=1)
+            steps.append(pairs[~same & (kind == SUCCESSOR)])
+            node = _united(node, pairs[same])
+    kept, number = np.unique(node, return_inverse=True)
+    return without_repeats(Graph(np.ascontiguousarray(coords[kept]), number[np.concatenate(steps)]))
+
+
+def _united(node: Indices, pairs: Pairs) -> Indices:
+    """Return the lowest point that each point is the same as, if the points of some pairs are the same as well."""
+    node = node.copy()
+    for one, two in pairs.tolist():
+        low, high = sorted((node[one], node[two]))
+        node[node == high] = low
+    return node
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """Return a graph without repeated edges and edges from a node to itself. The others keep their order."""
+    edges = graph.edges[graph.edges[:, 0] != graph.edges[:, 1]]
+    _, kept = np.unique(edges, axis=0, return_index=True)
+    return Graph(graph.nodes, edges[np.sort(kept)])
+
+
+def graphs_from_frames(frames: MapFrames) -> dict[str, Graph]:
+    """Return the graph of the lanes of each frame, by token. Lanes are instances of the class ``centerline``.
+
+    A successor link joins the end of a lane to the start of another if its weight is above 0.5.
+
+    Args:
+        frames: The frames.
+
+    >>> import mapgauge as mg
+    >>> fork = {"nodes": [[0, 0], [5, 0], [9, 3], [9, -3]], "edges": [[0, 1], [1, 2], [1, 3]]}
+    >>> mg.graphs_from_frames(mg.frames_from_graphs({"4b2f": fork}))["4b2f"]
+    <Graph: 4 nodes, 3 edges, 2-D>
+    """
+    lanes = frames.as_classes([LANE])
+    graphs = {}
+    for i, token in enumerate(lanes.tokens):
+        one = lanes.between(slice(i, i + 1))
+        graphs[token] = graph_of_lanes(one.polylines, one.links)
+    return graphs
+
+
+def frames_from_graphs(
+    graphs: Mapping[str, GraphLike] | Iterable[tuple[str, GraphLike]], *, name: str = ""
+) -> MapFrames:
+    """Return the frames of some graphs, with one lane for each path between junctions.
+
+    Graphs have no confidences, so every lane has the confidence 1. Edges from a node to itself are left out, and a
+    finding counts them.
+
+    Args:
+        graphs: ``{token: graph}``. A graph is a networkx graph whose nodes have the attribute ``pos``, a dictionary
+            with ``nodes`` and ``edges``, or a ``Graph``.
+        name: The name of the frames in messages.
+
+    >>> import mapgauge as mg
+    >>> fork = {"nodes": [[0, 0], [5, 0], [9, 3], [9, -3]], "edges": [[0, 1], [1, 2], [1, 3]]}
+    >>> frames = mg.frames_from_graphs({"4b2f": fork})
+    >>> frames.counts, list(frames.links)
+    ({'centerline': 3}, [(0, 1, 1.0, 'successor'), (0, 2, 1.0, 'successor')])
+    """
+    items = list(graphs.items() if isinstance(graphs, Mapping) else graphs)
+    lanes: list[Points] = []
+    links: list[Links | None] = []
+    counts: list[int] = []
+    together, loops, isolated = _Tally(), _Tally(), _Tally()
+    dimension: int | None = None
+    for token, value in items:
+        graph = Graph.of(value, f"{name or 'graphs'}[{token!r}]")
+        if len(graph.nodes):
+            if graph.dimension != (dimension or graph.dimension):
+                raise InvalidInput(
+                    f"{name or 'graphs'}[{token!r}] has {graph.dimension} coordinates per node, and graphs before it "
+                    f"have {dimension}",
+                    remedy="Leave the height out in all graphs or in none",
+                )
+            dimension = graph.dimension
+        simple = without_repeats(graph)
+        together.add(token, len(graph.nodes) - len(np.unique(graph.nodes + 0.0, axis=0)))
+        loops.add(token, int(np.count_nonzero(graph.edges[:, 0] == graph.edges[:, 1])))
+        isolated.add(token, simple.isolated)
+        points, joints = lanes_of(simple)
+        lanes += points
+        links.append(joints)
+        counts.append(len(points))
+    return MapFrames(
+        tuple(token for token, _ in items),
+        (LANE,),
+        np.repeat(np.arange(len(items)), counts).astype(np.int64),
+        np.zeros(sum(counts), np.int64),
+        Polylines.of(lanes, dimension=dimension),
+        np.ones(sum(counts)),
+        name=name,
+        links=joined_links(links, counts) or Links.of([], []),
+        findings=tuple(
+            Finding("note", code, f"{name or 'graphs'}: {tally.total} {text}", tally.total, tally.examples)
+            for tally, code, text in (
+                (together, "nodes-coincide", "nodes have the position of another node; scores take them as one"),
+                (loops, "self-loops", "edges lead from a node to itself and were left out"),
+                (isolated, "isolated-nodes", "nodes have no edges; only the landmark score counts them"),
+            )
+            if tally.total
+        ),
+    )
+
+
+class _Tally:
+    """A count over frames, with the tokens of the first."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.examples: tuple[str, ...] = ()
+
+    def add(self, token: str, count: int) -> None:
+        if count:
+            self.total += count
+            self.examples = (*self.examples, token)[:_EXAMPLES]

@@ -1,0 +1,153 @@
+"""Samples graphs at equal steps, and matches the samples of two graphs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.features.lanes.graph import Edges, Graph
+from mapgauge.geometry.polylines import ranges
+from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
+
+Csr: TypeAlias = tuple[Indices, Indices, Floats]  # first edge of each node, targets, lengths
+Ways: TypeAlias = NDArray[np.bool_]  # (edges, 2): whether an edge leads forward, and backward
+
+
+@dataclass(frozen=True, eq=False)
+class Roads:
+    """A tidy graph without isolated nodes, with one edge for both directions between two nodes."""
+
+    nodes: Points
+    edges: Edges  # from the lower to the higher node
+    ways: Ways
+
+    @classmethod
+    def of(cls, graph: Graph) -> "Roads":
+        """Join the edges of opposite directions of a tidy graph."""
+        pairs, at = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True)
+        ways = np.zeros((len(pairs), 2), np.bool_)
+        ways[at.reshape(-1), (graph.edges[:, 0] > graph.edges[:, 1]).astype(np.int64)] = True
+        used, joined = np.unique(pairs, return_inverse=True)
+        return cls(graph.nodes[used], joined.reshape(-1, 2), ways)
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The length of each edge."""
+        return Graph(self.nodes, self.edges).lengths
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The nodes of a graph and points on its edges, joined by short edges.
+
+    Edges of opposite directions between the same nodes share their points.
+    """
+
+    points: Points
+    own: Indices  # the edge that a point lies inside, -1 for a node
+    edges: Edges
+    lengths: Floats
+    ways: Ways
+
+    @classmethod
+    def of(cls, roads: Roads, spacing: float) -> "Samples":
+        """Place points on all edges, at least ``spacing`` apart and less than twice that."""
+        pieces = pieces_of(roads.lengths, spacing)
+        edge = np.repeat(np.arange(len(pieces)), pieces - 1)
+        part = ranges(np.ones_like(pieces), pieces - 1) / pieces[edge]
+        return cls.at(roads, edge, part)
+
+    @classmethod
+    def at(cls, roads: Roads, edge: Indices, part: Floats) -> "Samples":
+        """Place points on edges, given the edge of each and its share of the edge, in the order along each edge."""
+        start, end = roads.nodes[roads.edges[edge, 0]], roads.nodes[roads.edges[edge, 1]]
+        points = start * (1 - part[:, None]) + end * part[:, None]
+        count, inside = len(roads.nodes), np.bincount(edge, minlength=len(roads.edges))
+        number = count + np.arange(len(edge))
+        first = np.insert(number, inside.cumsum() - inside, roads.edges[:, 0])  # the start of each short edge
+        last = np.insert(number, inside.cumsum(), roads.edges[:, 1])
+        of = np.repeat(np.arange(len(roads.edges)), inside + 1)
+        before = np.insert(part, inside.cumsum() - inside, 0.0)
+        after = np.insert(part, inside.cumsum(), 1.0)
+        return cls(
+            np.concatenate([roads.nodes, points]),
+            np.concatenate([np.full(count, -1), edge]),
+            np.stack([first, last], axis=1),
+            (after - before) * roads.lengths[of],
+            roads.ways[of],
+        )
+
+    def csr(self, *, directed: bool) -> Csr:
+        """Return the graph in the form of kernels, with edges in their directions or in both."""
+        ways = self.ways if directed else np.ones_like(self.ways)
+        return csr(len(self.points), self.edges, self.lengths, ways)
+
+    @cached_property
+    def splits(self) -> Flags:
+        """Which points have more than one way on, not counting the way back."""
+        forward, back = self.edges[self.ways[:, 0]], self.edges[self.ways[:, 1]][:, ::-1]
+        return ways_on(len(self.points), np.concatenate([forward, back]))
+
+
+def pieces_of(lengths: Floats, spacing: float) -> Indices:
+    """Return the number of pieces of edges. A length that is a multiple of the spacing may be rounded to less."""
+    pieces: Indices = np.maximum(1, np.floor(lengths / spacing + 1e-9)).astype(np.int64)
+    return pieces
+
+
+def csr(count: int, edges: Edges, lengths: Floats, ways: Ways) -> Csr:
+    """Return a graph of ``count`` nodes in the form of kernels."""
+    source = np.concatenate([edges[ways[:, 0], 0], edges[ways[:, 1], 1]])
+    target = np.concatenate([edges[ways[:, 0], 1], edges[ways[:, 1], 0]])
+    length = np.concatenate([lengths[ways[:, 0]], lengths[ways[:, 1]]])
+    order = np.lexsort((target, source))
+    first = np.searchsorted(source[order], np.arange(count + 1))
+    return first, np.ascontiguousarray(target[order]), np.ascontiguousarray(length[order])
+
+
+def ways_on(count: int, edges: Edges) -> Flags:
+    """Return which nodes split: traffic that arrives there can go on in two ways, besides back.
+
+    A node inside a road that is open in both directions has two edges from it and is no split.
+    """
+    out = np.bincount(edges[:, 0], minlength=count)
+    arrivals = np.bincount(edges[:, 1], minlength=count)
+    key = edges[:, 0] * count + edges[:, 1]
+    back = np.isin(edges[:, 1] * count + edges[:, 0], key)  # edges whose opposite exists
+    only_back = (np.bincount(edges[back, 1], minlength=count) == arrivals) & (arrivals > 0)
+    splits: Flags = (out >= 3) | ((out == 2) & ~only_back)
+    return splits
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """All pairs of near points, in the order in which they are matched, and the pairs that were accepted."""
+
+    first: Indices
+    second: Indices
+    distance: Floats
+    accepted: Indices  # positions in the columns above
+
+    @property
+    def pairs(self) -> Pairs:
+        """The matched pairs."""
+        return np.stack([self.first[self.accepted], self.second[self.accepted]], axis=1)
+
+
+def match(x: Points, y: Points, radius: float) -> Near:
+    """Match points that are closer than a radius, one to one, the nearest first.
+
+    Pairs that are equally near are taken in the order of their midpoints.
+    """
+    if not len(x) or not len(y):  # they may have different dimensions
+        none = np.empty(0, np.int64)
+        return Near(none, none, np.empty(0), none)
+    i, j, squared = kernels.nearby.close_points(x, y, radius)
+    middle = x[i] + y[j]
+    order = np.lexsort((*middle.T[::-1], squared))
+    first, second = i[order], j[order]
+    accepted = kernels.nearby.accept_pairs(first, second, len(x), len(y))
+    return Near(first, second, np.sqrt(squared[order]), accepted)

@@ -1,0 +1,292 @@
+"""The linear programme of PLD with links."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mapgauge.features.solver.problem import Problem, Sparse
+from mapgauge.features.solver.solver import Solution, solve_with_prices
+from mapgauge.geometry.polylines import ranges
+from mapgauge.typing import Flags, Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkGraph:
+    """Elements and the links between them. Links are sorted by source, then target, and each occurs once."""
+
+    size: int  # number of elements
+    source: Indices  # (links,)
+    target: Indices  # (links,)
+    weight: Floats  # (links,), above 0
+
+    @classmethod
+    def of(cls, size: int, source: Indices, target: Indices, weight: Floats) -> "LinkGraph":
+        """Make a graph from links in any order. Links of weight 0 are left out."""
+        order = np.lexsort((target, source))
+        order = order[weight[order] > 0]
+        return cls(size, source[order], target[order], weight[order])
+
+    def onward(self) -> tuple[Sparse, Indices]:
+        """Return the targets of each element with the weights of their links, and the link of each entry."""
+        return Sparse.of(self.source, self.target, self.weight, self.size), np.arange(len(self.weight))
+
+    def back(self) -> tuple[Sparse, Indices]:
+        """Return the sources of each element with the weights of their links, and the link of each entry."""
+        matrix = Sparse.of(self.target, self.source, self.weight, self.size)
+        return matrix, np.argsort(self.target, kind="stable")
+
+    def dense(self) -> Floats:
+        """Return the weights as a matrix."""
+        matrix = np.zeros((self.size, self.size))
+        matrix[self.source, self.target] = self.weight
+        return matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """What pairs add to the entries of one of the two matrices.
+
+    ``place`` is ``k * (elements of the second graph) + l`` for the entry ``(k, l)``.
+    """
+
+    place: Indices
+    pair: Indices
+    weight: Floats  # above 0
+    link: Indices  # of the first graph, then of the second
+    added: int  # the first so many come from links of the first graph; the others are subtracted
+
+    @property
+    def signed(self) -> Floats:
+        """The weights, negative for links of the second graph."""
+        return np.concatenate([self.weight[: self.added], -self.weight[self.added :]])
+
+
+def entries_of(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices) -> tuple[Entries, Entries]:
+    """Return what the pairs ``first[p], second[p]`` add to both matrices."""
+    forward = _entries(x.back(), y.onward(), first, second, y.size)
+    backward = _entries(x.onward(), y.back(), first, second, y.size)
+    return forward, backward
+
+
+def _entries(
+    x: tuple[Sparse, Indices], y: tuple[Sparse, Indices], first: Indices, second: Indices, width: int
+) -> Entries:
+    pairs = np.arange(len(first))
+    own, other = _at(x[0], first), _at(y[0], second)
+    mine, yours = np.repeat(pairs, own[1]), np.repeat(pairs, other[1])
+    return Entries(
+        np.concatenate([x[0].column[own[0]] * width + second[mine], first[yours] * width + y[0].column[other[0]]]),
+        np.concatenate([mine, yours]),
+        np.concatenate([x[0].value[own[0]], y[0].value[other[0]]]),
+        np.concatenate([x[1][own[0]], y[1][other[0]]]),
+        len(mine),
+    )
+
+
+def _at(matrix: Sparse, rows: Indices) -> tuple[Indices, Indices]:
+    """Return the places of the entries of some rows, and their number in each row."""
+    counts = np.diff(matrix.start)[rows]
+    return ranges(matrix.start[rows], counts), counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Broken:
+    """How much of each link an assignment breaks.
+
+    A link between two assigned elements that the other side lacks is broken by 1 times its weight. A link between an
+    assigned and an unassigned element is broken by half its weight and called a half link. A link between unassigned
+    elements is not broken. An assignment that is divided counts in proportion.
+    """
+
+    false: Floats  # of each link of the first graph, without halves
+    missing: Floats  # of each link of the second graph, without halves
+    false_half: Floats  # of each link of the first graph
+    missing_half: Floats  # of each link of the second graph
+
+
+def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: Floats) -> Broken:
+    """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks.
+
+    Args:
+        x: The first graph.
+        y: The second graph.
+        first: Elements of the first graph.
+        second: Elements of the second graph.
+        weight: The assignment of each pair, in (0, 1].
+    """
+    free_x = np.maximum(1.0 - np.bincount(first, weight, minlength=x.size), 0.0)
+    free_y = np.maximum(1.0 - np.bincount(second, weight, minlength=y.size), 0.0)
+    totals = [np.zeros(len(graph.weight)) for graph in (x, y, x, y)]
+    for entries in entries_of(x, y, first, second):
+        added = np.arange(len(entries.place)) < entries.added
+        amount = entries.weight * weight[entries.pair]
+        places, at = np.unique(entries.place, return_inverse=True)
+        sums = [np.bincount(at[side], amount[side], minlength=len(places)) for side in (added, ~added)]
+        free = free_x[places // max(y.size, 1)], free_y[places % max(y.size, 1)]
+        for k, side in enumerate((added, ~added)):
+            excess = np.maximum(sums[k] - sums[1 - k], 0.0)
+            half = np.minimum(excess, free[k] * sums[k])
+            whole = sums[k][at[side]]
+            share = np.divide(amount[side], whole, out=np.zeros(len(whole)), where=whole > 0)
+            for total, part in ((totals[k], excess - half), (totals[k + 2], half)):
+                _add(total, entries.link[side], 0.5 * share * part[at[side]])
+    return Broken(*totals)
+
+
+def _add(total: Floats, at: Indices, amount: Floats) -> None:
+    total += np.bincount(at, amount, minlength=len(total))
+
+
+def two_sided(entries: Entries, places: int) -> tuple[Flags, Flags, Flags]:
+    """Return which entries of a matrix get something added, something subtracted, and both."""
+    signed = np.zeros((2, places), np.bool_)
+    signed[0, entries.place[: entries.added]] = True
+    signed[1, entries.place[entries.added :]] = True
+    return signed[0], signed[1], signed[0] & signed[1]
+
+
+# The programme begins with few pairs if there are more links per element, or if that of all pairs has more entries.
+CROWDED, MANY = 8, 400_000
+TOLERANCE = 1e-9  # a pair that may save less than this is left out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linked:
+    """Two graphs and the savings of pairs. Elements must be in an order that depends on their content only."""
+
+    x: LinkGraph
+    y: LinkGraph
+    kind_x: Indices  # (elements of x,); only elements of the same kind may be assigned
+    kind_y: Indices
+    saving: Floats  # (elements of x, elements of y), at least 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedAssignment:
+    """The best assignment. Pairs are sorted."""
+
+    first: Indices  # (pairs,)
+    second: Indices
+    weight: Floats  # in (0, 1]
+    total: float  # savings less broken links, as the solver sees them
+    linear: float  # the same of the linear programme; larger if a 0/1 solution was asked for and costs more
+
+
+def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False) -> LinkedAssignment:
+    """Return the best assignment of two graphs.
+
+    Args:
+        problem: The graphs and savings.
+        link_cost: The cost of a broken link of weight 1, above 0.
+        binary: Whether assignments must be 0 or 1. This can take much longer.
+    """
+    near = problem.saving > 0
+    if _is_large(problem.x, problem.y):
+        chosen, same = near, problem.kind_x[:, None] == problem.kind_y[None, :]
+    else:
+        chosen = same = _useful(problem)
+    while True:
+        found, price = _solve(problem, chosen, link_cost, binary=False)
+        more = same & ~chosen & (price < -TOLERANCE)
+        if not more.any():
+            break
+        chosen = chosen | more
+    linear = found.total
+    if binary and not _is_whole(found.weight):
+        found, _ = _solve(problem, chosen, link_cost, binary=True)
+        more = same & ~chosen & (price <= linear - found.total + TOLERANCE)
+        if more.any():
+            found, _ = _solve(problem, chosen | more, link_cost, binary=True)
+    return LinkedAssignment(found.first, found.second, found.weight, found.total, linear)
+
+
+def _is_large(x: LinkGraph, y: LinkGraph) -> bool:
+    """Whether the programme of all pairs would take long."""
+    crowded = any(len(graph.weight) > CROWDED * graph.size for graph in (x, y))
+    return crowded or 2 * (len(x.weight) * y.size + len(y.weight) * x.size) > MANY
+
+
+def _useful(problem: Linked) -> Flags:
+    """Return the pairs that may be in a best assignment.
+
+    A pair that saves nothing is left out if it breaks at least as many links by itself as it may repair.
+    """
+    chosen: Flags = problem.kind_x[:, None] == problem.kind_y[None, :]
+    while True:
+        first, second = np.nonzero(chosen)
+        repaired = np.zeros(len(first))
+        for entries in entries_of(problem.x, problem.y, first, second):
+            both = two_sided(entries, chosen.size)[2][entries.place]
+            repaired += np.bincount(entries.pair, np.where(both, 1.0, -1.0) * entries.weight, minlength=len(first))
+        useless = (repaired <= 0) & (problem.saving[first, second] <= 0)
+        if not useless.any():
+            return chosen
+        chosen[first[useless], second[useless]] = False
+
+
+def _is_whole(weight: Floats) -> bool:
+    return bool((weight == 1.0).all())
+
+
+def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) -> tuple[LinkedAssignment, Floats]:
+    """Solve the problem for some pairs. Also returns the price of every pair: the least it costs to assign it."""
+    x, y = problem.x, problem.y
+    first, second = np.nonzero(chosen)
+    half, places = 0.5 * link_cost, x.size * y.size
+    gain = problem.saving[first, second].copy()
+    matrices = entries_of(x, y, first, second)
+    sides = [two_sided(entries, places) for entries in matrices]
+    terms = []
+    for entries, (_, _, both) in zip(matrices, sides, strict=True):
+        plain = ~both[entries.place]
+        gain -= half * np.bincount(entries.pair[plain], entries.weight[plain], minlength=len(gain))
+        terms.append(_terms(entries, both, len(first)))
+    rows = _once(first, second, x.size, y.size)
+    stacked = Sparse.stack(terms)
+    solution = solve_with_prices(
+        Problem(gain, rows, np.ones(len(rows)), stacked, np.full(len(stacked), half)), binary=binary
+    )
+    value = solution.value
+    there = value > 0
+    total = float(gain @ value - half * np.abs(stacked.times(value)).sum())
+    found = LinkedAssignment(first[there], second[there], value[there], total, total)
+    return found, np.empty(0) if binary else _prices(problem, solution, sides, half, rows)
+
+
+def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:
+    """Return the rows of a matrix that both sides can change."""
+    kept = both[entries.place]
+    row = (both.cumsum() - 1)[entries.place[kept]]
+    # A link of an element to itself may be in a row twice: once for each side.
+    key, at = np.unique(row * pairs + entries.pair[kept], return_inverse=True)
+    value = np.bincount(at, entries.signed[kept], minlength=len(key)).astype(np.float64)
+    return Sparse.of(key // max(pairs, 1), key % max(pairs, 1), value, int(np.count_nonzero(both)))
+
+
+def _once(first: Indices, second: Indices, m: int, n: int) -> Sparse:
+    """Return the rows that say that each element is assigned once."""
+    pairs = np.arange(len(first))
+    row = np.concatenate([first, m + second])
+    return Sparse.of(row, np.tile(pairs, 2), np.ones(2 * len(pairs)), m + n)
+
+
+def _prices(
+    problem: Linked, solution: Solution, sides: list[tuple[Flags, Flags, Flags]], half: float, rows: Sparse
+) -> Floats:
+    """Return the reduced cost of every pair, for a feasible dual solution of the whole problem.
+
+    An entry that no chosen pair changes has the price 0, which is feasible. An entry that only one side changes has
+    the price of that side.
+    """
+    x, y = problem.x, problem.y
+    a, b = x.dense(), y.dense()
+    price = solution.row[: x.size, None] + solution.row[None, x.size :] - problem.saving
+    start = 0
+    for k, (added, subtracted, both) in enumerate(sides):
+        dual = half * (added.astype(np.float64) - subtracted)
+        count = int(np.count_nonzero(both))
+        dual[both] = solution.term[start : start + count]
+        start += count
+        dual = dual.reshape(x.size, y.size)
+        price += a.T @ dual - dual @ b.T if k == 0 else a @ dual - dual @ b
+    return price

@@ -1,0 +1,1 @@
+"""PLD of line networks, in which a break costs less than a line."""

@@ -1,0 +1,409 @@
+"""``network_pld``: PLD that assigns points, so that a broken line costs a link and not an instance."""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mapgauge.arguments import check_closed, check_confidence, check_flag, check_switch_cost, check_tolerance
+from mapgauge.distances.packing import check_sospa_arguments, pack_sets
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.groups import Groups
+from mapgauge.features.network.points import Network, PointAssignment, assign_points
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
+from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.metrics.pld import added, normalised_value, share_of
+from mapgauge.protocols import BREAK_COST, Protocol
+from mapgauge.typing import Closed, Flags, Floats, Indices, PolylinesLike
+
+PARTS = ("matched", "confidence", "missed", "false", "links")
+# The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
+# 1 if the value is not proven.
+COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points", "unproven")
+MASS, COUNTS, ENTROPIES, MATCHED, UNPROVEN = 5, slice(6, 8), slice(8, 10), 10, 11
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkSide:
+    """The lines of one side of a frame and class."""
+
+    network: Network
+    index: Indices  # (lines,): the index of each line in the input
+
+    @property
+    def line(self) -> Indices:
+        """The line of each point."""
+        return np.repeat(np.arange(len(self.index)), self.network.count)
+
+    @property
+    def confidence(self) -> Floats:
+        """The confidence of each point."""
+        return np.repeat(self.network.confidence, self.network.count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlaps:
+    """How many points of each predicted line are assigned to each true line."""
+
+    first: Indices  # (overlaps,): predicted lines
+    second: Indices
+    points: Floats  # (overlaps,), above 0
+
+
+def side_of(
+    polylines: Polylines, start: int, stop: int, closed: Flags, repeats: Flags, confidence: Floats, directed: bool
+) -> NetworkSide:
+    """Return the lines ``start`` to ``stop`` without closing points and without lines that have no points.
+
+    Args:
+        polylines: All polylines.
+        start: The first line.
+        stop: The end.
+        closed: Whether each polyline is closed.
+        repeats: Whether its last point repeats the first.
+        confidence: Of each polyline.
+        directed: Whether the direction of lines matters.
+    """
+    lines = []
+    for k in range(start, stop):
+        points = polylines.coords[polylines.offsets[k] : polylines.offsets[k + 1] - int(repeats[k])]
+        if len(points):
+            ring = bool(closed[k]) and len(points) > 2
+            lines.append((float(confidence[k]), ring, _ordered(points.tolist(), ring, directed), k - start))
+    lines.sort()
+    count = np.array([len(points) for _, _, points, _ in lines], np.int64)
+    flat = np.array([point for _, _, points, _ in lines for point in points], np.float64)
+    network = Network(
+        np.ascontiguousarray(flat.reshape(-1, polylines.dimension).T),
+        count.cumsum() - count,
+        count,
+        np.array([ring for _, ring, _, _ in lines], np.bool_),
+        np.array([weight for weight, _, _, _ in lines], np.float64),
+    )
+    return NetworkSide(network, np.array([k for *_, k in lines], np.int64))
+
+
+def _ordered(points: list[list[float]], ring: bool, directed: bool) -> list[list[float]]:
+    """Return the points in the first of all equivalent orders: both directions, and all starts of a ring."""
+    forms = [points] if directed else [points, points[::-1]]
+    if ring:
+        least = min(points)
+        forms = [form[k:] + form[:k] for form in forms for k, point in enumerate(form) if point == least]
+    return min(forms)
+
+
+def solve_network(
+    x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
+) -> tuple[Floats, Overlaps]:
+    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which.
+
+    Args:
+        x: The predictions.
+        y: The truth.
+        cutoff: Metres.
+        break_cost: The cost of a link that is missing or false.
+        directed: Whether the direction of lines matters.
+        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
+    """
+    found = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
+    row = np.zeros(len(COLUMNS))
+    row[: len(PARTS)] = _parts(x, y, found, break_cost)
+    row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
+    near = found.saving > 0
+    first, second, weight = found.first[near], found.second[near], found.weight[near]
+    row[COUNTS] = _changes(y, second, x.line[first], weight), _changes(x, first, y.line[second], weight)
+    overlaps = _overlaps(x.line[first], y.line[second], weight)
+    row[ENTROPIES] = _entropy(overlaps.second, overlaps.points), _entropy(overlaps.first, overlaps.points)
+    row[MATCHED] = math.fsum(overlaps.points.tolist())
+    row[UNPROVEN] = not found.proven
+    return row, overlaps
+
+
+def _parts(x: NetworkSide, y: NetworkSide, found: PointAssignment, break_cost: float) -> list[float]:
+    """Return the five parts of an assignment.
+
+    A pair that saves nothing may carry links. It is not a match: its points are missed and false, at the same cost.
+    """
+    near = found.saving > 0
+    i, j, w, saving = found.first[near], found.second[near], found.weight[near], found.saving[near]
+    r, s = x.confidence, y.confidence
+    free = [np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0) for at, c in ((i, r), (j, s))]
+    costs = (
+        w * (np.minimum(r[i], s[j]) - saving),
+        w * (0.5 * np.abs(r[i] - s[j])),
+        0.5 * s * free[1],
+        0.5 * r * free[0],
+        break_cost * found.links,
+    )
+    return [math.fsum(cost.tolist()) for cost in costs]
+
+
+def _changes(side: NetworkSide, point: Indices, other: Indices, weight: Floats) -> int:
+    """Return how often the line of the other side changes along the lines of a side.
+
+    A point belongs to the line to which most of it is assigned, and to none if that is less than half of it. Points
+    that belong to none are passed over.
+    """
+    if not len(point):
+        return 0
+    lines = int(other.max()) + 1
+    key, at = np.unique(point * lines + other, return_inverse=True)
+    share = np.bincount(at, weight, minlength=len(key))
+    order = np.lexsort((-share, key // lines))
+    order = order[share[order] >= 0.5 - 1e-9]
+    points, place = np.unique(key[order] // lines, return_index=True)
+    if not len(points):
+        return 0
+    partner, own = (key[order] % lines)[place], side.line[points]
+    same = own[1:] == own[:-1]
+    total = int(np.count_nonzero(same & (partner[1:] != partner[:-1])))
+    starts = np.flatnonzero(np.append(True, ~same))
+    ends = np.append(starts[1:], len(own)) - 1
+    closing = side.network.ring[own[starts]] & (partner[starts] != partner[ends])
+    return total + int(np.count_nonzero(closing))
+
+
+def _overlaps(first: Indices, second: Indices, weight: Floats) -> Overlaps:
+    if not len(first):
+        return Overlaps(first, second, weight)
+    lines = int(second.max()) + 1
+    key, at = np.unique(first * lines + second, return_inverse=True)
+    order = np.argsort(at, kind="stable")
+    parts = np.split(weight[order], np.bincount(at).cumsum()[:-1])
+    return Overlaps(key // lines, key % lines, np.array([math.fsum(part.tolist()) for part in parts]))
+
+
+def _entropy(of: Indices, points: Floats) -> float:
+    """Return the conditional entropy of the other line, given the line ``of``, in bits, times the number of points."""
+    totals = np.bincount(of, points) if len(of) else np.empty(0)
+    return math.fsum(p * math.log2(t / p) for p, t in zip(points.tolist(), totals[of].tolist(), strict=True))
+
+
+class NetworkParts(NamedTuple):
+    """The five parts of network PLD. They add up to its value."""
+
+    matched: float  # distances of matched points
+    confidence: float  # differences of confidence of matched points
+    missed: float  # true points without a match
+    false: float  # predicted points without a match
+    links: float  # links that are missing or false
+
+
+class Overlap(NamedTuple):
+    """How many points of a predicted line are assigned to a true line."""
+
+    prediction: int
+    truth: int
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPldResult:
+    """Network PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``."""
+
+    parts: NetworkParts  # not normalised
+    mass: float  # half the total confidence of all points
+    cutoff: float  # metres
+    break_cost: float
+    break_count: int  # how often the predicted line changes along true lines
+    false_join_count: int  # how often the true line changes along predicted lines
+    split: float  # split entropy times the matched points
+    merge: float
+    matched_points: float
+    unproven_count: int = 0  # frames whose value may be a little too high, because the solver did not prove it
+    overlaps: tuple[Overlap, ...] = field(compare=False, default=())  # empty once frames are pooled
+
+    @property
+    def value(self) -> float:
+        """Network PLD."""
+        return float(added(self.parts))
+
+    @property
+    def normalised(self) -> float:
+        """Normalised network PLD in [0, 1]; 0 if there is no confidence on either side."""
+        return float(normalised_value(self.value, self.mass))
+
+    @property
+    def normalised_parts(self) -> NetworkParts:
+        """The five parts of the normalised value. They add up to it."""
+        return NetworkParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
+
+    @property
+    def split_entropy(self) -> float | None:
+        """How much true lines are split, in bits: 1 for two halves. None if no point is matched."""
+        return self.split / self.matched_points if self.matched_points > 0 else None
+
+    @property
+    def merge_entropy(self) -> float | None:
+        """How much predicted lines join several true lines, in bits. None if no point is matched."""
+        return self.merge / self.matched_points if self.matched_points > 0 else None
+
+    @property
+    def _settings(self) -> str:
+        return f"cutoff {self.cutoff:g}, break cost {self.break_cost:g}"
+
+    def __add__(self, other: object) -> "NetworkPldResult":
+        """Pool two frames: add their parts, masses and counts."""
+        if not isinstance(other, NetworkPldResult):
+            return NotImplemented
+        if self._settings != other._settings:
+            raise InvalidInput(f"cannot pool network PLD of {self._settings} with that of {other._settings}")
+        return NetworkPldResult(
+            NetworkParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
+            self.mass + other.mass,
+            self.cutoff,
+            self.break_cost,
+            self.break_count + other.break_count,
+            self.false_join_count + other.false_join_count,
+            self.split + other.split,
+            self.merge + other.merge,
+            self.matched_points + other.matched_points,
+            self.unproven_count + other.unproven_count,
+        )
+
+    def __radd__(self, other: object) -> "NetworkPldResult":
+        """Return the result itself for 0, so that ``sum`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def result_of(
+    row: Floats, overlaps: Overlaps, sides: tuple[NetworkSide, NetworkSide], settings: tuple[float, float]
+) -> NetworkPldResult:
+    """Return the result of one frame.
+
+    Args:
+        row: The numbers of ``network_frame.COLUMNS``.
+        overlaps: Which lines are assigned to which.
+        sides: Both sides.
+        settings: The cutoff and the break cost.
+    """
+    numbers = row.tolist()
+    columns = sides[0].index[overlaps.first], sides[1].index[overlaps.second], overlaps.points
+    return NetworkPldResult(
+        NetworkParts._make(numbers[: len(PARTS)]),
+        mass=numbers[MASS],
+        cutoff=settings[0],
+        break_cost=settings[1],
+        break_count=round(numbers[COUNTS][0]),
+        false_join_count=round(numbers[COUNTS][1]),
+        split=numbers[ENTROPIES][0],
+        merge=numbers[ENTROPIES][1],
+        matched_points=numbers[MATCHED],
+        unproven_count=round(numbers[UNPROVEN]),
+        overlaps=tuple(
+            sorted(Overlap._make(one) for one in zip(*(column.tolist() for column in columns), strict=True))
+        ),
+    )
+
+
+def network_pld(
+    predictions: PolylinesLike,
+    truth: PolylinesLike,
+    *,
+    confidence: ArrayLike | None = None,
+    truth_confidence: ArrayLike | None = None,
+    break_cost: float = BREAK_COST,
+    cutoff: float = 1.5,
+    closed: Closed = "auto",
+    directed: bool = False,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+    binary: bool = False,
+) -> NetworkPldResult:
+    """Network PLD between predicted and true polylines of one class in one frame.
+
+    Network PLD assigns points, not polylines. An assigned pair costs its distance over the cutoff, weighted by the
+    smaller confidence, plus half the difference of the confidences. An unassigned point costs half its confidence.
+    Consecutive points are linked. A link that is missing or false costs ``break_cost``. A link to a point that is not
+    assigned costs half of that. A line that is predicted in three pieces breaks two links.
+
+    Args:
+        predictions: An iterable of ``(n, dimension)`` arrays in metres or of shapely geometries, or a ``Polylines``.
+        truth: The true polylines. Points are compared as they are, so resample both sides first.
+        confidence: One number in [0, 1] per prediction. If None, 1 for all.
+        truth_confidence: The same for the truth, to compare two estimates.
+        break_cost: The cost of a link. A missed or false point of confidence 1 costs 1/2.
+        cutoff: The distance in metres from which two points do not match.
+        closed: True, False or "auto", as in ``sospa_matrix``. The ends of a closed polyline are linked.
+        directed: Whether the direction of polylines matters.
+        closed_tolerance: Largest gap of a closed polyline in metres, for "auto".
+        binary: If true, a pair is assigned or not. If false, an assignment may be divided. The value can then be
+            smaller, and takes less time. Both are metrics.
+
+    Returns:
+        The value, its five parts, the numbers of breaks and false joins, split and merge entropy, how many points of
+        each prediction are assigned to each true line, and whether the value is proven to be the smallest.
+
+    >>> line = [[0.5 * k, 0] for k in range(61)]
+    >>> whole = network_pld([line], [line])
+    >>> pieces = network_pld([line[:20], line[20:40], line[40:]], [line], break_cost=0.25)
+    >>> whole.value, pieces.value, pieces.break_count
+    (0.0, 0.5, 2)
+    """
+    cost = check_switch_cost("break_cost", break_cost)
+    way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
+    binary = check_flag("binary", binary)
+    polylines, split = pack_sets(predictions, truth, "predictions", "truth")
+    weights = np.concatenate(
+        [
+            check_confidence("confidence", confidence, split, "prediction"),
+            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, "truth"),
+        ]
+    )
+    flags = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
+    x, y = (
+        side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
+    )
+    row, overlaps = solve_network(x, y, cut, cost, directed=way, binary=binary)
+    return result_of(row, overlaps, (x, y), (cut, cost))
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    """Return the numbers of ``COLUMNS`` for each group."""
+    cost, way = protocol.break_cost, protocol.directed
+    assert cost is not None
+    rows = np.zeros((len(groups.bounds), len(COLUMNS)))
+    for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
+        first, middle, end = groups.bounds[g].tolist()
+        x, y = (
+            side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, way)
+            for start, stop in ((first, middle), (middle, end))
+        )
+        rows[g], _ = solve_network(x, y, cutoff, cost, directed=way)
+    return rows
+
+
+def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """Return all values from sums."""
+    parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
+    value, mass, matched = added(parts), sums[..., MASS], sums[..., MATCHED]
+    points = np.where(matched > 0, matched, np.nan)
+    return {
+        "network_pld": normalised_value(value, mass),
+        **dict(zip(_ENTROPIES, np.moveaxis(sums[..., ENTROPIES], -1, 0) / points, strict=True)),
+        **{f"network_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
+        **dict(zip(_COUNTS, (*np.moveaxis(sums[..., COUNTS], -1, 0), sums[..., UNPROVEN]), strict=True)),
+    }
+
+
+_ENTROPIES = ("split_entropy", "merge_entropy")
+_COUNTS = ("break_count", "false_join_count", "unproven_count")
+
+NETWORK_PLD = Metric(
+    name="network_pld",
+    title="Network PLD",
+    symbol="N-PLD",
+    lower_is_better=True,
+    values=(
+        Value("network_pld", "", "Network PLD", "main"),
+        *(Value(key, key, key.removesuffix("_entropy"), "headline", limits=(0.0, math.inf)) for key in _ENTROPIES),
+        *(Value(f"network_{name}", name, name, "part") for name in PARTS),
+        *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNTS),
+    ),
+    rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
+    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    requires=("break_cost",),
+    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, break cost {protocol.break_cost:g}",
+    limits=(0.0, 1.0),
+)

@@ -1,0 +1,1 @@
+"""Linear programmes that several features share."""

@@ -1,0 +1,1 @@
+"""Maps over time: tracks, switches, flicker."""

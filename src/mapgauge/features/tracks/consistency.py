@@ -1,0 +1,448 @@
+"""``consistency``: flicker between frames, without truth."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
+from mapgauge.checks.extent import extent_of
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.groups import group
+from mapgauge.evaluation.prepare import Frames
+from mapgauge.evaluation.threads import Progress, in_threads
+from mapgauge.evaluation.totals import exact_sums, rounded
+from mapgauge.features.tracks.drives import Drives, common_areas, common_parts, drives_of, motions_between, oriented
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.markup import text_table
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised_pld
+from mapgauge.protocols import Protocol
+from mapgauge.results.intervals import FEWEST, Draws, Estimate, estimate, too_few
+from mapgauge.typing import Bounds, Floats, Indices
+
+FLICKER = "flicker"  # the key of the value
+KEYS = (FLICKER, *Parts._fields)
+MEAN = "mean"
+
+
+class Transitions(NamedTuple):
+    """Pairs of frames of one scene, as columns."""
+
+    lag: Indices  # number of frames from the earlier to the later
+    scene: tuple[str, ...]
+    earlier: tuple[str, ...]  # tokens
+    later: tuple[str, ...]
+    area: Floats  # square metres that both frames show
+    sums: Floats  # (transitions, classes, 6): the five parts of PLD and the mass
+
+
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """How much the output changes from frame to frame, for each class and lag.
+
+    ``flicker`` is the normalised PLD between the earlier output, moved into the later frame, and the later output, in
+    the region that both frames show. It is 0 for a map that stands still, and 1 if nothing stays. Its five parts add up
+    to it:
+
+    - ``matched_points``: lines that stay move.
+    - ``unmatched_points``: lines that stay become longer or shorter.
+    - ``confidence``: the confidence of lines that stay changes.
+    - ``missed``: lines disappear.
+    - ``false``: lines appear.
+    """
+
+    name: str  # of the predictions
+    class_names: tuple[str, ...]
+    lags: tuple[int, ...]
+    region: Bounds  # what a frame shows
+    margin: float  # metres at the edge of the region that are not compared
+    cutoff: float  # metres
+    spacing: float  # metres
+    transitions: Transitions
+    estimates: dict[int, dict[str, dict[str, Estimate]]]  # by lag, class name (or "mean") and key
+    scenes: int
+    samples: int
+    level: float
+    findings: tuple[Finding, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the flicker at each lag in one line."""
+        found = ", ".join(
+            f"lag {lag}: {self.estimates[lag][MEAN][FLICKER]}" for lag in self.lags if self.estimates[lag]
+        )
+        return f"<Consistency {self.name or 'predictions'}: flicker {found or 'without value'}>"
+
+    @property
+    def flicker(self) -> float | None:
+        """The flicker at the smallest lag, as the mean over classes; None if no class has output."""
+        found = self.estimates[self.lags[0]]
+        return found[MEAN][FLICKER].value if found else None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each lag and class, and for the mean over classes. Values are None where there is no output."""
+        counts = {lag: int(np.count_nonzero(self.transitions.lag == lag)) for lag in self.lags}
+        return [
+            {"lag": lag, "class": name, "transitions": counts[lag]} | _plain(self.estimates[lag].get(name))
+            for lag in self.lags
+            for name in (*self.class_names, MEAN)
+        ]
+
+    def worst(self, count: int = 10, *, lag: int | None = None) -> list[dict[str, Any]]:
+        """Return the transitions with the largest flicker, all classes pooled.
+
+        Args:
+            count: The number of transitions.
+            lag: The lag; the smallest if None.
+        """
+        chosen = self.lags[0] if lag is None else lag
+        if chosen not in self.lags:
+            raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
+        all_of, (found, columns) = self.transitions, self._pooled
+        own = np.flatnonzero(all_of.lag == chosen).tolist()
+        own.sort(key=lambda i: (-found[i], all_of.scene[i], all_of.later[i]))
+        return [
+            {
+                "lag": chosen,
+                "scene": all_of.scene[i],
+                "earlier": all_of.earlier[i],
+                "later": all_of.later[i],
+                "area": float(all_of.area[i]),
+                FLICKER: float(found[i]),
+                **dict(zip(Parts._fields, columns[i].tolist(), strict=True)),
+            }
+            for i in own[: check_whole("count", count, 0)]
+        ]
+
+    @property
+    def _pooled(self) -> tuple[Floats, Floats]:
+        """The flicker of each transition and its parts, all classes pooled."""
+        if not self.class_names:
+            return np.zeros(len(self.transitions.lag)), np.zeros((len(self.transitions.lag), 5))
+        sums = added(np.moveaxis(self.transitions.sums, 1, 0))
+        return np.minimum(normalised_pld(sums, 1.0), 1.0), normalised_parts(sums)
+
+    def table(self) -> str:
+        """Return the values of all lags and classes as text."""
+        header = ["lag", "class", "transitions", "flicker", *(value.title for value in PLD.with_role("part"))]
+        return text_table(header, [cells_of(row) for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings, all values and the worst transitions as plain values, for JSON."""
+        return {
+            "name": self.name,
+            "lags": list(self.lags),
+            "region": list(self.region),
+            "margin": self.margin,
+            "cutoff": self.cutoff,
+            "spacing": self.spacing,
+            "scenes": self.scenes,
+            "samples": self.samples,
+            "level": self.level,
+            FLICKER: self.flicker,
+            "values": self.rows,
+            "worst": [row for lag in self.lags for row in self.worst(lag=lag)],
+        }
+
+
+def _plain(found: dict[str, Estimate] | None) -> dict[str, float | None]:
+    """Return the values of a class as plain numbers, and the interval of the flicker."""
+    if found is None:
+        return dict.fromkeys((FLICKER, "low", "high", *Parts._fields))
+    _, low, high = found[FLICKER]
+    ends = {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
+    return {FLICKER: found[FLICKER].value, **ends, **{key: found[key].value for key in Parts._fields}}
+
+
+def cells_of(row: dict[str, Any]) -> list[str]:
+    """Return the cells of a row of values as text."""
+    if row[FLICKER] is None:
+        return [str(row["lag"]), row["class"], str(row["transitions"]), "-", *("-" for _ in Parts._fields)]
+    bounds = [np.nan if row[end] is None else row[end] for end in ("low", "high")]
+    return [
+        *(str(row["lag"]), row["class"], str(row["transitions"]), str(Estimate(row[FLICKER], *bounds))),
+        *(f"{row[key]:.3f}" for key in Parts._fields),
+    ]
+
+
+def estimates_of(
+    transitions: Transitions, lag: int, classes: Sequence[str], samples: int, level: float, seed: int
+) -> dict[str, dict[str, Estimate]]:
+    """Return the values of all classes at one lag with their intervals; empty if there is no output.
+
+    Whole scenes are drawn, because transitions of one scene are similar.
+    """
+    own = np.flatnonzero(transitions.lag == lag)
+    scenes = sorted({transitions.scene[i] for i in own.tolist()})
+    number = {scene: k for k, scene in enumerate(scenes)}
+    owner = np.array([number[transitions.scene[i]] for i in own.tolist()], np.int64)
+    by_scene = np.zeros((len(scenes), len(classes), len(Parts._fields) + 1))
+    np.add.at(by_scene, owner, transitions.sums[own])
+    weights = np.zeros((samples, 0))
+    if scenes:
+        share = np.full(len(scenes), 1 / len(scenes))
+        weights = np.random.default_rng(seed).multinomial(len(scenes), share, samples).astype(np.float64)
+    values: dict[str, Floats] = {}
+    drawn: dict[str, Floats] = {}
+    units: dict[str, int] = {}
+    for c, name in enumerate(classes):
+        pooled = np.array([rounded(total) for total in exact_sums(transitions.sums[own, c])])
+        if pooled[-1] > 0:
+            values[name] = _values(pooled)
+            drawn[name] = _values(np.einsum("su,uc->sc", weights, by_scene[:, c]))
+            units[name] = int(np.count_nonzero(by_scene[:, c, -1]))
+    if not values:
+        return {}
+    found = {
+        name: {
+            key: estimate(float(values[name][k]), Draws(drawn[name][:, k], units[name]), level, (0.0, 1.0))
+            for k, key in enumerate(KEYS)
+        }
+        for name in values
+    }
+    stacked = np.stack(list(drawn.values()))
+    there = np.isfinite(stacked)
+    means = np.where(there, stacked, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    any_class = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
+    mean = {}
+    for k, key in enumerate(KEYS):
+        parts = tuple(Draws(drawn[name][:, k], units[name]) for name in values)
+        value = float(added([values[name][k] for name in values])) / len(values)
+        samples_of = np.where(there[..., k].any(axis=0), means[:, k], np.nan)
+        mean[key] = estimate(value, Draws(samples_of, any_class, parts), level, (0.0, 1.0))
+    return found | {MEAN: mean}
+
+
+def _values(sums: Floats) -> Floats:
+    """Return the flicker and its five parts from sums ``(..., 6)``; NaN where there is no output."""
+    flicker = np.minimum(normalised_pld(sums, 1.0), 1.0)[..., None]
+    values = np.concatenate([flicker, normalised_parts(sums)], axis=-1)
+    return np.where(sums[..., -1:] > 0, values, np.nan)
+
+
+BLOCK = 48  # transitions that are compared together
+LAGS = (1, 2, 5, 10)
+MARGIN = 2.0  # metres; see docs/how-to/consistency.md
+_FITS = 0.7  # output that fills a region covers at least this share of it along each axis
+_ENOUGH = 20  # instances; fewer need not fill a region
+_BEYOND = 1.0  # metres
+_MOVES = 1.0  # metres between frames; the output of a vehicle that stands fits any pose
+_WORSE = 0.05  # of flicker; less is chance
+
+
+def consistency(
+    predictions: Frames,
+    *,
+    poses: Frames | None = None,
+    scenes: Mapping[str, str] | None = None,
+    classes: Sequence[str] | None = None,
+    lags: Sequence[int] = LAGS,
+    region: Region = (60.0, 30.0),
+    margin: float = MARGIN,
+    cutoff: float = 1.5,
+    spacing: float = 0.5,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Consistency:
+    """Measure how much the output of a method flickers. No truth is needed.
+
+    The output of an earlier frame is moved into a later frame by their poses. PLD compares the two in the region that
+    both frames show, with the confidences of both. All transitions of a lag are pooled for each class.
+
+    Args:
+        predictions: The output of a method, or the file to read. Without confidences, all instances have 1.
+        poses: Frames with poses, such as the truth, or the file to read. If None, the predictions must have poses.
+        scenes: The scene of each token, if neither the predictions nor ``poses`` have it.
+        classes: The classes to compare; all if None.
+        lags: Numbers of frames between the two frames of a transition.
+        region: What a frame shows: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)``, in metres.
+        margin: Width of the edge of this region that is not compared, in metres. Lines end at the edge, and polygons
+            are closed along it, at another place in every frame.
+        cutoff: Cutoff of SOSPA in metres.
+        spacing: Distance between the points of a polyline after resampling, in metres.
+        samples: Number of bootstrap samples, which are drawn from the scenes.
+        level: The probability with which an interval covers the true value.
+        seed: Seed of the draws.
+        workers: Number of threads. If None, the number of processors. The result does not depend on it.
+        progress: A function that is called with the number of finished blocks and the number of all blocks.
+
+    Returns:
+        The flicker of each class and lag with its five parts and intervals, and the worst transitions.
+
+    >>> import mapgauge as mg
+    >>> from mapgauge.demo import demo_world
+    >>> predictions, truth = demo_world(20)
+    >>> still = mg.consistency(truth, lags=[1])
+    >>> flickering = mg.consistency(predictions, lags=[1])
+    >>> still.flicker < 0.01 < flickering.flicker
+    True
+    """
+    wanted = check_lags(lags)
+    settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
+    check_whole("samples", samples, 1)
+    check_whole("seed", seed, 0)
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
+    drives = drives_of(predictions, poses, scenes)
+    frames = drives.frames if classes is None else drives.frames.select(classes)
+    check_not_mean(frames.classes)
+    if frames.confidence is None:
+        frames = frames.with_confidence(1)
+    frames = replace(frames, links=None, track=None)
+    bounds = check_region(region, frames.forward)
+    box = inner(bounds, margin)
+    transitions, apart = _transitions(drives, wanted, box)
+    if not len(transitions[0]):
+        raise InvalidInput(
+            f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
+            "apart and show a common region",
+            remedy="Check the scenes, the poses and the region",
+        )
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(transitions[0]), BLOCK)]
+    lag, earlier, later, area = transitions
+
+    def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
+        return _score(frames, poses, earlier[block], later[block], box, settings)
+
+    sums = np.concatenate(in_threads(work, blocks, workers, progress))
+    scene_of = drives.frames.scenes or ()
+    found = Transitions(
+        lag,
+        tuple(scene_of[i] for i in later.tolist()),
+        tuple(frames.tokens[i] for i in earlier.tolist()),
+        tuple(frames.tokens[i] for i in later.tolist()),
+        area,
+        sums,
+    )
+    estimates = {each: estimates_of(found, each, frames.classes, samples, float(level), seed) for each in wanted}
+    findings = (
+        *(*frames.findings, *drives.findings),
+        *_findings(frames, bounds, wanted, lag, apart),
+        *_few(len(drives.scenes)),
+        *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, found),
+    )
+    return Consistency(
+        *(frames.name, frames.classes, wanted, bounds, float(margin), settings.cutoffs[0], float(spacing)),
+        *(found, estimates, len(drives.scenes), samples, float(level), findings),
+    )
+
+
+def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
+    """Return the lags in rising order after checking them."""
+    if not isinstance(lags, tuple | list | np.ndarray) or not len(lags):
+        raise InvalidInput(f"lags must be one or more numbers of frames, got {lags!r}")
+    wanted = tuple(sorted(check_whole("lags", lag, 1) for lag in lags))
+    if len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"lags must differ from each other, got {lags!r}")
+    return wanted
+
+
+def inner(bounds: Bounds, margin: float) -> Bounds:
+    """Return a region without its edge."""
+    width = 0.0 if margin == 0 and not isinstance(margin, bool) else check_length("margin", margin)
+    x_min, y_min, x_max, y_max = bounds
+    if not (x_min + width < x_max - width and y_min + width < y_max - width):
+        raise InvalidInput(f"margin must be smaller than half the region, got {margin!r}")
+    return x_min + width, y_min + width, x_max - width, y_max - width
+
+
+def _transitions(
+    drives: Drives, lags: Sequence[int], box: Bounds
+) -> tuple[tuple[Indices, Indices, Indices, Floats], int]:
+    """Return the lag, both frames and the common area of all transitions, and the number of those that share none."""
+    pairs = [(lag, a, b) for lag in lags for own in drives.scenes.values() for a, b in _pairs(own, lag)]
+    lag, earlier, later = np.array(pairs, np.int64).reshape(-1, 3).T
+    area = common_areas(motions_between(drives.poses, earlier, later), box)
+    there = area > 0
+    return (lag[there], earlier[there], later[there], area[there]), int(np.count_nonzero(~there))
+
+
+def _pairs(frames: Indices, lag: int) -> Iterator[tuple[int, int]]:
+    yield from zip(frames[:-lag].tolist(), frames[lag:].tolist(), strict=True)
+
+
+def _score(
+    frames: MapFrames, poses: Floats, earlier: Indices, later: Indices, box: Bounds, settings: Protocol
+) -> Floats:
+    """Return the five parts of PLD and the mass of each transition and class. The earlier output is the truth."""
+    before, now = (
+        replace(side, polylines=oriented(side.polylines, frames.forward))
+        for side in common_parts(frames, poses, earlier, later, box)
+    )
+    assert isinstance(PLD.rows, SumRows)
+    sums = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
+    return sums.reshape(len(later), len(frames.classes), len(Parts._fields) + 1)
+
+
+def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int) -> Iterator[Finding]:
+    """Yield what limits the comparison."""
+    empty = [str(each) for each in lags if not (lag == each).any()]
+    if empty:
+        text = f"no scene has two frames that are {' or '.join(empty)} frames apart and show a common region"
+        yield Finding("note", "lags-without-transitions", text, len(empty))
+    if apart:
+        text = f"{apart} transitions have no common region, because the vehicle left it. They are not compared"
+        yield Finding("note", "transitions-apart", text, apart)
+    extent = extent_of(frames)
+    if extent is None or extent.instances < _ENOUGH:
+        return
+    low, high = np.array(bounds[:2]), np.array(bounds[2:])
+    size = high - low
+    text = f"the region is {size[0]:g} x {size[1]:g} m and the output measures {extent} m"
+    if (extent.size < _FITS * size).any():
+        remedy = Remedy(
+            "Pass region= with the region of the method, as length and width: forward first, then sideways",
+            "Pass --region with the region of the method, as LENGTHxWIDTH",
+        )
+        text += ": lines end inside the region, at another place in every frame, and this counts as flicker"
+        yield Finding("warning", "region-not-filled", text, extent.instances, remedy=remedy)
+    elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
+        text += ": what lies outside is not compared"
+        yield Finding("note", "region-exceeded", text, extent.instances)
+
+
+def _few(scenes: int) -> Iterator[Finding]:
+    """Find too few scenes for the intervals, which are drawn from them."""
+    if few := too_few(scenes, "scene"):
+        yield Finding("warning", "scenes-few", few, scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+
+
+def _still(frames: MapFrames) -> Floats:
+    """Return the poses of a vehicle that stands still."""
+    return np.tile(np.eye(4), (len(frames), 1, 1))
+
+
+def _misfits(
+    unmoved: Callable[[Indices], Floats], poses: Floats, earlier: Indices, later: Indices, found: Transitions
+) -> Iterator[Finding]:
+    """Find poses that do not belong to the output: it agrees better if it is not moved at all.
+
+    Args:
+        unmoved: A function that scores some transitions as if the vehicle stood still.
+        poses: The poses.
+        earlier: The earlier frame of each transition.
+        later: The later frame.
+        found: All transitions.
+    """
+    own = np.flatnonzero(found.lag == found.lag[0])
+    moved = np.abs(motions_between(poses, earlier[own], later[own])[:, :2, 3]).max(axis=1)
+    sample = own[np.argsort(-moved, kind="stable")[:BLOCK]]
+    if np.sort(moved)[::-1][: len(sample)].mean() < _MOVES:
+        return
+    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (found.sums[sample], unmoved(sample))]
+    if values[0] > values[1] + _WORSE:
+        text = (
+            f"output of neighbouring frames agrees better if the poses are not used: flicker {values[1]:.3f} instead "
+            f"of {values[0]:.3f} in {len(sample)} transitions. The poses may be those of another sensor, or from world "
+            "to frame"
+        )
+        remedy = "Check that the poses move points of these frames to the world"
+        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=Remedy.of(remedy))

@@ -1,0 +1,239 @@
+"""Draws the tracks of a scene over time: who matched each true track, and when it was taken over."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from mapgauge.arguments import check_whole
+from mapgauge.errors import InvalidInput
+from mapgauge.features.tracks.strips import ABSENT, ALONE, Strip, StripRow, scene_values, strips_of
+from mapgauge.features.tracks.track_pld import TRACK_PLD
+from mapgauge.metrics.table import COLOURS
+from mapgauge.results.results import Results
+from mapgauge.results.scene_order import scene_frames
+from mapgauge.views.figures.canvas import GivenAxes, canvas
+from mapgauge.views.figures.style import (
+    GREY,
+    INK,
+    PALE,
+    Style,
+    look,
+    need,
+    plain,
+    round_step,
+    several,
+    shortened,
+    styled,
+    width_of,
+)
+
+TRUE_TRACKS = 60  # rows of true tracks in a figure
+FALSE_TRACKS = 5  # rows of predicted tracks that are false most of the time, of each class
+ROW, MARGIN, LABELS = 0.135, 0.75, 1.0  # inches: a row, the room above and below all rows, and the names of tracks
+BAR = 0.72  # height of a bar, in rows
+
+
+class Line(NamedTuple):
+    """A line of the figure: a heading, or a track of each method."""
+
+    label: str
+    strips: tuple[Strip, ...] = ()  # of each method; none for a heading
+    rows: tuple[StripRow | None, ...] = ()  # of each method; None if a method does not have it
+    predicted: bool = False  # whether the tracks are predicted ones
+
+
+@styled
+def strip(
+    results: Results | Sequence[Results],
+    *,
+    scene: str | None = None,
+    classes: Sequence[str] | None = None,
+    false: int = FALSE_TRACKS,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw the tracks of one scene over time, with a panel for each method.
+
+    Each true track has a row with a bar in its frames. The colour of a bar is that of the predicted track that T-PLD
+    assigns to it. Hatched frames are missed. A triangle marks the frame in which another predicted
+    track takes over. Below are the predicted tracks that are false in most of their frames. At most 60 true tracks are
+    drawn: those with the most switches and missed frames.
+
+    Args:
+        results: Results with T-PLD and their data; one for each method.
+        scene: Name of the scene. If None, the scene with the highest T-PLD of the first method.
+        classes: Names of the classes to draw. If None, all.
+        false: Largest number of predicted tracks of a class that are false in most of their frames.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure. If None, the scene.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each method; None makes a new figure.
+    """
+    methods = several(results, names)
+    need(TRACK_PLD.name, methods.items())
+    false = check_whole("false", false, 0)
+    chosen = _classes(next(iter(methods.values())), classes)
+    if scene is None:
+        scene = next(iter(scene_values(next(iter(methods.values())))))
+    _check_same_frames(methods, scene)
+    lines = _lines([strips_of(method, scene, false=false) for method in methods.values()], chosen)
+    if not lines:
+        raise InvalidInput(f"scene {scene}: no tracks of {', '.join(chosen)}")
+    count = len(methods)
+    width = look().page if count > 1 else 0.75 * look().page
+    sheet = canvas(width, (MARGIN + ROW * len(lines)) * look().room, count, ax=ax, share=True)
+    frames = len(next(line.strips[0].frames for line in lines if line.strips))
+    cell = (width - LABELS * look().room) / count / frames  # inches
+    for m, (name, axes) in enumerate(zip(methods, sheet.axes, strict=True)):
+        _dress(axes, lines, frames, left=m == 0)
+        for y, line in enumerate(lines):
+            row = line.rows[m] if line.rows else None
+            if row is not None:
+                _draw_row(axes, line.strips[m], row, y, cell, predicted=line.predicted)
+        if count > 1:
+            axes.set_title(shortened(name, cell * frames, look().normal), fontsize=look().normal, color=INK)
+    sheet.legend(_legend(lines), 4)
+    sheet.entitle(scene if title is None else title)
+    return sheet.finished()
+
+
+def _check_same_frames(methods: dict[str, Results], scene: str) -> None:
+    """Refuse methods whose scenes have different frames."""
+    first: list[str] | None = None
+    for name, method in methods.items():
+        tokens = [method.tokens[frame] for frame in scene_frames(method, scene)]
+        if first is not None and tokens != first:
+            raise InvalidInput(f"{name}: the scene {scene} has other frames than that of the first results")
+        first = tokens
+
+
+def _classes(results: Results, classes: Sequence[str] | None) -> list[str]:
+    """Return the classes to draw."""
+    if isinstance(classes, str):
+        raise InvalidInput(f"classes must be a list of names, got {classes!r}")
+    unknown = [name for name in classes or () if name not in results.class_names]
+    if unknown:
+        raise InvalidInput(f"no class {unknown[0]!r}. Available: {', '.join(results.class_names)}")
+    return list(results.class_names if classes is None else classes)
+
+
+def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[Line]:
+    """Return the lines of all classes: a heading, the true tracks, a heading, and the false tracks."""
+    found = [{strip.class_name: strip for strip in strips} for strips in methods]
+    there = [name for name in classes if all(name in strips for strips in found)]
+    kept = _worst([strips[name] for name in there for strips in found])
+    lines = []
+    for name in there:
+        strips = tuple(one[name] for one in found)
+        true = [{row.track: row for row in strip.truth} for strip in strips]
+        rows = [track for track in true[0] if (name, track) in kept]
+        some = "" if len(rows) == len(true[0]) else f" ({len(rows)} of {len(true[0])})"
+        lines.append(Line(f"{name}{some}"))
+        lines += [Line(track, strips, tuple(each.get(track) for each in true)) for track in rows]
+        most = max(len(strip.false) for strip in strips)
+        if most:
+            lines.append(Line("false" if len(strips) > 1 else f"false ({most} of {strips[0].false_count})"))
+        for k in range(most):
+            of = tuple(strip.false[k] if k < len(strip.false) else None for strip in strips)
+            lines.append(Line("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True))
+    return lines
+
+
+def _worst(strips: Sequence[Strip]) -> set[tuple[str, str]]:
+    """Return the class and the name of the true tracks to draw: those with the most switches and missed frames."""
+    trouble: dict[tuple[str, str], int] = {}
+    for strip in strips:
+        for row in strip.truth:
+            key = strip.class_name, row.track
+            missed = int(np.count_nonzero(row.cells == ALONE))
+            trouble[key] = trouble.get(key, 0) + len(row.switches) + missed
+    return set(sorted(trouble, key=lambda key: -trouble[key])[:TRUE_TRACKS])
+
+
+def _dress(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
+    """Set the axes: frames across, and the names of tracks upwards."""
+    plain(axes)
+    axes.spines["left"].set_visible(False)
+    axes.set(xlim=(0.5, frames + 0.5), ylim=(len(lines) - 0.4, -0.6))
+    axes.set_xlabel("frame", fontsize=look().normal, color=INK)
+    step = max(1, int(round_step(frames / 10)))
+    axes.set_xticks([1, *range(step, frames + 1, step)] if step > 1 else range(1, frames + 1))
+    if not left:
+        axes.tick_params(left=False, labelleft=False)
+        return
+    room = 0.95 * LABELS * look().room
+    labels = [shortened(brief(line.label), room, look().small, "normal" if line.rows else "bold") for line in lines]
+    axes.set_yticks(range(len(lines)), labels)
+    axes.tick_params(axis="y", length=0)
+    for text, line in zip(axes.get_yticklabels(), lines, strict=True):
+        text.set_fontweight("normal" if line.rows else "bold")
+
+
+def brief(name: str) -> str:
+    r"""Return a name on one line, without what comes before its last slash.
+
+    >>> brief("scene-0000/divider-3"), brief("3/"), brief("a\nb")
+    ('divider-3', '3/', 'a b')
+    """
+    return " ".join(name[name.rfind("/", 0, len(name) - 1) + 1 :].split())
+
+
+def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, predicted: bool) -> None:
+    """Draw the bars and the switches of one track. ``cell`` is the width of a frame in inches."""
+    size = 0.8 * look().small
+    for number, run in groupby(enumerate(row.cells.tolist(), 1), key=lambda one: one[1]):
+        at = [frame for frame, _ in run]
+        if number == ABSENT:
+            continue
+        given: dict[str, Any] = {"edgecolor": GREY, "linewidth": 0.4}
+        if number >= 0:
+            given = {"facecolor": strip.colours[number], "edgecolor": "none"}
+        elif predicted:
+            given["facecolor"] = PALE
+        else:
+            given |= {"facecolor": "white", "hatch": "/////"}
+        axes.barh(y, len(at), BAR, at[0] - 0.5, **given)
+        text = brief(strip.names[number]) if number >= 0 and not predicted else ""
+        if text and width_of(text, size) < 0.92 * len(at) * cell:
+            ink = ink_on(strip.colours[number])
+            axes.text(at[0] - 0.42, y, text, fontsize=size, color=ink, va="center_baseline", clip_on=True)
+    if predicted:
+        return
+    for switch in row.switches:
+        x = switch.frame + 0.5
+        axes.plot([x, x], [y - 0.5, y + 0.5], color=INK, linewidth=0.8)
+        axes.plot([x], [y - 0.5], color=INK, marker="v", markersize=3.2, clip_on=False)
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever can be read on a colour."""
+    red, green, blue = to_rgb(colour)
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else "white"
+
+
+def _legend(lines: Sequence[Line]) -> list[Artist]:
+    """Return the entries of the legend."""
+    true = [row for line in lines if not line.predicted for row in line.rows if row is not None]
+    entries: list[tuple[Artist, bool]] = [
+        (Patch(facecolor=COLOURS[0], label="matched; colour: predicted track"), True),
+        (
+            Patch(facecolor="white", edgecolor=GREY, linewidth=0.4, hatch="/////", label="missed"),
+            any((row.cells == ALONE).any() for row in true),
+        ),
+        (Patch(facecolor=PALE, edgecolor=GREY, linewidth=0.4, label="false"), any(line.predicted for line in lines)),
+        (
+            Line2D([], [], color=INK, marker="v", markersize=3.2, linewidth=0, label="taken over"),
+            any(row.switches for row in true),
+        ),
+    ]
+    return [handle for handle, there in entries if there]

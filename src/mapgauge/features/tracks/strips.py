@@ -1,0 +1,230 @@
+"""Strips: the tracks of a scene over time, and who was assigned to whom. Figures and the report draw them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.groups import Groups, group
+from mapgauge.features.tracks.track_pld import TRACK_PLD
+from mapgauge.features.tracks.track_scene import SceneAssignment, partners, solve_scene
+from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.table import COLOURS
+from mapgauge.results.results import Results
+from mapgauge.results.scene_order import frames_by_scene, scene_frames, seconds_of, timestamps_of
+from mapgauge.results.values import values_of
+from mapgauge.typing import Indices
+
+ABSENT, ALONE = -2, -1  # cells of a frame without the track, and of a frame in which it is missed or false
+FALSE_TRACKS = 10  # rows of predicted tracks that are false most of the time
+
+
+class Switch(NamedTuple):
+    """A true track passes from one predicted track to another."""
+
+    frame: int  # the place of the first frame after it in the scene, from 0
+    before: int  # the predicted track, an index into the names of the strip
+    after: int
+
+
+class StripRow(NamedTuple):
+    """A track over the frames of a scene."""
+
+    track: str
+    cells: Indices  # (frames,): ABSENT, ALONE, or the predicted track, an index into the names of the strip
+    confidence: float  # mean over its frames
+
+    @property
+    def switches(self) -> list[Switch]:
+        """Changes of the predicted track. Frames in which the track is missed in between do not matter."""
+        matched = np.flatnonzero(self.cells >= 0)
+        track = self.cells[matched].tolist()
+        found = zip(matched[1:].tolist(), track[:-1], track[1:], strict=True)
+        return [Switch(frame, before, after) for frame, before, after in found if before != after]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strip:
+    """The tracks of one class in one scene over time."""
+
+    scene: str
+    class_name: str
+    frames: tuple[int, ...]  # in the order of time; indices into the tokens of the results
+    seconds: tuple[float, ...] | None  # since the first frame; None if unknown
+    value: float | None  # T-PLD of the class in the scene
+    names: tuple[str, ...]  # predicted tracks that are drawn
+    colours: tuple[str, ...]  # of each of them
+    truth: tuple[StripRow, ...]  # in the order of their first frames
+    false: tuple[StripRow, ...]  # predicted tracks that are false most of the time, the most confident first
+    false_count: int  # number of all such tracks
+
+
+def check_track_pld(results: Results) -> None:
+    """Refuse results without T-PLD."""
+    name = str(results.origin or "the results")
+    if TRACK_PLD.name not in results.metrics:
+        raise InvalidInput(
+            f"{name}: {TRACK_PLD.name} not found in these results; available: {', '.join(results.metrics)}",
+            remedy=Remedy(
+                'Evaluate with mg.protocol("paper-60x30", switch_cost=0.5), with tracks on both sides',
+                "Evaluate with --switch-cost 0.5, with tracks on both sides",
+            ),
+        )
+
+
+def has_tracks(results: Results) -> bool:
+    """Whether both sides of the data have tracks. A side without instances needs none."""
+    sides = results.unsorted
+    return sides is not None and all(side.track is not None or not len(side.polylines) for side in sides)
+
+
+def scene_values(results: Results) -> dict[str, float]:
+    """Return T-PLD of each scene, the mean over its classes, from the highest. Scenes without a value are left out."""
+    found = {}
+    for scene, frames in frames_by_scene(results).items():
+        there = [value for value in _class_values(results, frames) if value is not None]
+        if there:
+            found[scene] = float(np.mean(there))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]:
+    """Return T-PLD of each class in some frames."""
+    rows = TRACK_PLD.rows
+    assert isinstance(rows, SumRows)
+    sums = results.scores.sums[TRACK_PLD.name][0][list(frames)].sum(axis=0)
+    counts = sum(side[list(frames)].sum(axis=0) for side in (results.scores.predicted, results.scores.true))
+    there = [results.classes[name][TRACK_PLD.main.key] is not None for name in results.class_names]
+    return [
+        values_of(TRACK_PLD, rows, column, results.protocol)[TRACK_PLD.main.key] if some and count else None
+        for column, count, some in zip(sums, counts, there, strict=True)
+    ]
+
+
+def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> list[Strip]:
+    """Return the strips of a scene, one for each class that has a value.
+
+    Args:
+        results: With T-PLD and the geometry.
+        scene: The scene.
+        false: Largest number of predicted tracks that are false most of the time.
+    """
+    check_track_pld(results)
+    data = results.unsorted
+    if data is None:
+        raise InvalidInput(
+            f"{results.origin or 'the results'}: these results came from a file, which does not hold the geometry",
+            remedy="Call with_data() to read the evaluated files again",
+        )
+    if not has_tracks(results):
+        raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
+    protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, data
+    assert cost is not None
+    frames = scene_frames(results, scene)
+    places = [y.index[results.tokens[frame]] for frame in frames]
+    groups, _ = group(x.at(places), y.at(places), protocol).of_lines()
+    _, found = solve_scene(groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=cost)
+    seconds = seconds_of(timestamps_of(results, frames))
+    label = groups.side // 2 % groups.classes
+    true, partner = partners(groups, found)
+    strips = []
+    for c, (class_name, value) in enumerate(zip(results.class_names, _class_values(results, frames), strict=True)):
+        if value is None:
+            continue
+        mine = label[true] == c
+        of_truth = _rows(groups, found, true[mine], partner[mine], len(frames))
+        predicted = np.flatnonzero(groups.is_prediction & (label == c))
+        matched = np.where(np.isin(predicted, partner), predicted, -1)
+        of_predictions = _rows(groups, found, predicted, matched, len(frames))
+        lonely = _false_tracks(groups, found, predicted, matched)
+        of_false = [row for number in lonely[:false] if (row := of_predictions.get(number)) is not None]
+        rows = sorted(of_truth.values(), key=lambda row: (int(np.argmax(row.cells > ABSENT)), _natural(row.track)))
+        # Only predicted tracks that are drawn keep a number.
+        used = list(dict.fromkeys(_tracks((*rows, *of_false))))
+        place = {number: k for k, number in enumerate(used)}
+        renamed = [row._replace(cells=_renumbered(row.cells, place)) for row in (*rows, *of_false)]
+        strips.append(
+            Strip(
+                scene,
+                class_name,
+                tuple(frames),
+                None if seconds is None else tuple(seconds),
+                value,
+                tuple(of_predictions[number].track for number in used),
+                _colours(renamed, len(used)),
+                tuple(renamed[: len(rows)]),
+                tuple(renamed[len(rows) :]),
+                len(lonely),
+            )
+        )
+    return strips
+
+
+def _rows(
+    groups: Groups, found: SceneAssignment, instances: Indices, partner: Indices, frames: int
+) -> dict[int, StripRow]:
+    """Return a row for each track of some instances, by the number of the track."""
+    assert groups.track is not None
+    number, frame = found.track[instances], found.frame[instances]
+    cells = {k: np.full(frames, ABSENT) for k in np.unique(number).tolist()}
+    confidence = np.bincount(number, groups.confidence[instances]) / np.maximum(np.bincount(number), 1)
+    names: dict[int, str] = {}
+    for i, k, f, j in zip(instances.tolist(), number.tolist(), frame.tolist(), partner.tolist(), strict=True):
+        cells[k][f] = ALONE if j < 0 else found.track[j]
+        names[k] = str(groups.track[i])
+    seen: Counter[str] = Counter()
+    rows = {}
+    for k, name in names.items():  # a name that occurs twice in a frame belongs to several tracks
+        seen[name] += 1
+        rows[k] = StripRow(name if seen[name] == 1 else f"{name} ({seen[name]})", cells[k], float(confidence[k]))
+    return rows
+
+
+def _false_tracks(groups: Groups, found: SceneAssignment, predicted: Indices, matched: Indices) -> list[int]:
+    """Return the predicted tracks that are false in most of their frames, by their confidence in those frames."""
+    number = found.track[predicted]
+    count = np.bincount(number)
+    alone = np.bincount(number, matched < 0)
+    weight = np.bincount(number, np.where(matched < 0, groups.confidence[predicted], 0.0))
+    there = np.flatnonzero(2 * alone > count)
+    order: list[int] = there[np.lexsort((there, -weight[there]))].tolist()
+    return order
+
+
+def _natural(name: str) -> str:
+    """Return a key that sorts names by their numbers.
+
+    >>> sorted(["lane-10", "lane-2"], key=_natural)
+    ['lane-2', 'lane-10']
+    """
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name)
+
+
+def _tracks(rows: Iterable[StripRow]) -> list[int]:
+    """Return the predicted tracks of rows, in the order of the rows and of time."""
+    return [number for row in rows for number in row.cells.tolist() if number >= 0]
+
+
+def _renumbered(cells: Indices, place: dict[int, int]) -> Indices:
+    return np.array([place.get(number, number) for number in cells.tolist()], np.int64)
+
+
+def _colours(rows: Sequence[StripRow], count: int) -> tuple[str, ...]:
+    """Return a colour for each predicted track. Tracks of the same row and of the row above differ if possible."""
+    found: dict[int, str] = {}
+    uses: Counter[str] = Counter()
+    above: list[int] = []
+    for row in rows:
+        mine = list(dict.fromkeys(_tracks([row])))
+        near = {found[number] for number in (*mine, *above) if number in found}
+        for number in mine:
+            if number not in found:
+                found[number] = min(COLOURS, key=lambda colour: (colour in near, uses[colour]))
+                near.add(found[number])
+                uses[found[number]] += 1
+        above = mine
+    return tuple(found[number] for number in range(count))

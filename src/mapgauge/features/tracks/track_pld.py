@@ -1,0 +1,365 @@
+"""``track_pld`` (T-PLD): PLD of tracks with a cost for every switch."""
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapgauge.arguments import check_flag, check_switch_cost
+from mapgauge.distances.packing import check_sospa_arguments
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.groups import Groups, group
+from mapgauge.features.tracks.track_scene import (
+    COLUMNS,
+    COUNTS,
+    MASS,
+    PARTS,
+    PLD,
+    SceneAssignment,
+    partners,
+    solve_scene,
+)
+from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import check_tracks, frames_from_tracks, in_time, track_findings
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.metrics.pld import Parts, added, normalised_pld, normalised_value, share_of
+from mapgauge.protocols import SWITCH_COST, Protocol
+from mapgauge.typing import Closed, Floats
+
+
+class TrackParts(NamedTuple):
+    """The six parts of T-PLD. They add up to its value."""
+
+    matched_points: float  # distances of matched points in matched polylines
+    unmatched_points: float  # unmatched points in matched polylines
+    confidence: float  # differences of confidence in matched polylines
+    missed: float  # true polylines without a match
+    false: float  # predicted polylines without a match
+    switches: float  # changes of the assignment between frames
+
+
+class TrackMatch(NamedTuple):
+    """An assigned pair of tracks in one frame."""
+
+    prediction: str
+    truth: str
+    weight: float  # 1, or less if the linear programme divides the assignment
+
+
+class Stretch(NamedTuple):
+    """Frames of a true track with the same match. Frames in which the track is absent do not end a stretch."""
+
+    prediction: str | None  # the predicted track; None if the true track is missed
+    first: int  # first frame, from 0
+    last: int
+
+
+class TrueTrack(NamedTuple):
+    """The history of a true track."""
+
+    track: str
+    frames: int  # number of frames in which it is present
+    matched: int  # number of frames in which it is matched
+    switches: int
+    fragmentations: int
+    stretches: tuple[Stretch, ...]
+
+
+class Change(NamedTuple):
+    """A true track that is lost, found again or taken over."""
+
+    frame: int
+    truth: str
+    before: str | None  # the predicted track until then; None if the true track was missed
+    after: str | None  # the predicted track from this frame on; None if the true track is lost
+
+
+@dataclass(frozen=True, slots=True)
+class TrackPldResult:
+    """T-PLD of one class in one scene, or in many scenes pooled with ``+`` or ``sum``. Parts are not normalised."""
+
+    parts: TrackParts
+    mass: float  # half the total confidence of both sides
+    pld_parts: Parts  # of PLD of the same frames, pooled
+    cutoff: float  # metres
+    switch_cost: float
+    switch_count: int  # how often a true track was taken over by another predicted track
+    fragmentations: int  # how often a true track was lost and found again
+    assignment: tuple[tuple[TrackMatch, ...], ...] = field(compare=False)  # of each frame; () once scenes are pooled
+    tracks: tuple[TrueTrack, ...] = field(compare=False)  # () once scenes are pooled
+    findings: tuple[Finding, ...] = field(compare=False, default=())
+
+    @property
+    def value(self) -> float:
+        """T-PLD."""
+        return float(added(self.parts))
+
+    @property
+    def normalised(self) -> float:
+        """Normalised T-PLD in [0, 1]; 0 if there is no confidence on either side."""
+        return float(normalised_value(self.value, self.mass))
+
+    @property
+    def normalised_parts(self) -> TrackParts:
+        """The six parts of the normalised value. They add up to it."""
+        return TrackParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
+
+    @property
+    def pld(self) -> float:
+        """Normalised PLD of the same frames, pooled: T-PLD with switch cost 0."""
+        return min(float(normalised_pld(np.array([*self.pld_parts, self.mass]), 1.0)), 1.0)
+
+    @property
+    def inconsistency(self) -> float:
+        """Normalised T-PLD less normalised PLD: the price of inconsistent tracks."""
+        return max(self.normalised - self.pld, 0.0)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """When true tracks were lost, found again or taken over, in the order of time."""
+        found = [
+            Change(after.first, one.track, before.prediction, after.prediction)
+            for one in self.tracks
+            for before, after in pairwise(one.stretches)
+        ]
+        return tuple(sorted(found, key=lambda change: (change.frame, change.truth)))
+
+    def __add__(self, other: object) -> "TrackPldResult":
+        """Pool two scenes: add their parts, masses and counts."""
+        if not isinstance(other, TrackPldResult):
+            return NotImplemented
+        if (self.cutoff, self.switch_cost) != (other.cutoff, other.switch_cost):
+            raise InvalidInput(
+                f"cannot pool T-PLD of cutoff {self.cutoff:g}, switch cost {self.switch_cost:g} "
+                f"with T-PLD of cutoff {other.cutoff:g}, switch cost {other.switch_cost:g}"
+            )
+        return TrackPldResult(
+            TrackParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
+            mass=self.mass + other.mass,
+            pld_parts=Parts._make(a + b for a, b in zip(self.pld_parts, other.pld_parts, strict=True)),
+            cutoff=self.cutoff,
+            switch_cost=self.switch_cost,
+            switch_count=self.switch_count + other.switch_count,
+            fragmentations=self.fragmentations + other.fragmentations,
+            assignment=(),
+            tracks=(),
+            findings=(*self.findings, *other.findings),
+        )
+
+    def __radd__(self, other: object) -> "TrackPldResult":
+        """Return the result itself for 0, so that ``sum`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def matches_by_frame(groups: Groups, found: SceneAssignment, frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
+    """Return the assigned pairs of each frame, sorted by the name of the true track."""
+    names = _names(groups)
+    lists: list[list[TrackMatch]] = [[] for _ in range(frames)]
+    for x, y, weight in zip(found.prediction.tolist(), found.truth.tolist(), found.weight.tolist(), strict=True):
+        lists[int(found.frame[x])].append(TrackMatch(names[x], names[y], weight))
+    return tuple(tuple(sorted(one, key=lambda match: (match.truth, match.prediction))) for one in lists)
+
+
+def true_tracks(groups: Groups, found: SceneAssignment) -> tuple[TrueTrack, ...]:
+    """Return the history of each true track, sorted by name."""
+    names = _names(groups)
+    by_track: dict[int, list[tuple[int, int, int]]] = {}
+    for instance, partner in zip(*(column.tolist() for column in partners(groups, found)), strict=True):
+        by_track.setdefault(int(found.track[instance]), []).append((instance, partner, int(found.frame[instance])))
+    rows = []
+    for seen in by_track.values():
+        stretches: list[Stretch] = []
+        of: list[int] = []  # the number of the predicted track of each stretch
+        for _, partner, frame in seen:
+            number = -1 if partner < 0 else int(found.track[partner])
+            if of and of[-1] == number:
+                stretches[-1] = stretches[-1]._replace(last=frame)
+            else:
+                stretches.append(Stretch(None if partner < 0 else names[partner], frame, frame))
+                of.append(number)
+        matched = [number for number in of if number >= 0]
+        lost = sum(number < 0 for number in of[1:-1]) if len(of) > 2 else 0
+        rows.append(
+            TrueTrack(
+                names[seen[0][0]],
+                len(seen),
+                sum(partner >= 0 for _, partner, _ in seen),
+                sum(a != b for a, b in pairwise(matched)),
+                lost,
+                tuple(stretches),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (row.track, row.stretches[0].first)))
+
+
+def result_of(
+    rows: Floats,
+    groups: Groups,
+    found: SceneAssignment,
+    cutoff: float,
+    switch_cost: float,
+    findings: tuple[Finding, ...],
+) -> TrackPldResult:
+    """Return the result of one scene and class from the summed columns of ``track_scene.COLUMNS``."""
+    numbers = rows.tolist()
+    return TrackPldResult(
+        TrackParts._make(numbers[:6]),
+        mass=numbers[6],
+        pld_parts=Parts._make(numbers[7:12]),
+        cutoff=cutoff,
+        switch_cost=switch_cost,
+        switch_count=round(numbers[12]),
+        fragmentations=round(numbers[13]),
+        assignment=matches_by_frame(groups, found, len(groups.bounds)),
+        tracks=true_tracks(groups, found),
+        findings=findings,
+    )
+
+
+def _names(groups: Groups) -> list[str]:
+    return [] if groups.track is None else [str(name) for name in groups.track]
+
+
+def track_pld(
+    predictions: Any,
+    truth: Any,
+    *,
+    switch_cost: float = SWITCH_COST,
+    cutoff: float = 1.5,
+    confidence: Any = None,
+    truth_confidence: Any = None,
+    closed: Closed = "auto",
+    directed: bool = False,
+    closed_tolerance: float = CLOSED_TOLERANCE,
+    binary: bool = False,
+) -> TrackPldResult:
+    """T-PLD between the predicted and the true tracks of one class in one scene.
+
+    T-PLD is PLD of all frames plus a cost for every change of the assignment of tracks. A true track that passes from
+    one predicted track to another costs ``switch_cost`` once. Gaps, a late start and an early end cost nothing besides
+    the missed frames. With ``switch_cost=0`` it is pooled PLD.
+
+    Args:
+        predictions: ``MapFrames`` of one scene and class with tracks, or a list with a dict ``{track: points}`` for
+            each frame.
+        truth: The true tracks. Both sides are compared point by point, so resample them first.
+        switch_cost: The cost of a switch. A missed or false polyline of confidence 1 costs 1/2 in each frame.
+        cutoff: Cutoff of SOSPA in metres.
+        confidence: For lists: a list with a dict ``{track: number}`` for each frame. If None, 1 for all.
+        truth_confidence: The same for the truth.
+        closed: True, False or "auto", as in ``sospa_matrix``.
+        directed: Whether the direction of polylines matters.
+        closed_tolerance: Largest gap of a closed polyline in metres, for "auto".
+        binary: If true, a pair is assigned in a frame or not. If false, an assignment may be divided. The value can
+            then be smaller, but is usually the same, and takes less time. Both are metrics.
+
+    Returns:
+        The value, its six parts, and the history of each true track.
+
+    >>> truth = [{"a": [[0, 0], [9, 0]]}] * 4
+    >>> predictions = [{"1": [[0, 0], [9, 0]]}] * 2 + [{"2": [[0, 0], [9, 0]]}] * 2
+    >>> result = track_pld(predictions, truth, switch_cost=0.5)
+    >>> result.value, result.switch_count, result.changes
+    (0.5, 1, (Change(frame=2, truth='a', before='1', after='2'),))
+    """
+    cost = check_switch_cost("switch_cost", switch_cost)
+    way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
+    binary = check_flag("binary", binary)
+    x = _side(predictions, confidence, "predictions")
+    y = _side(truth, truth_confidence, "truth")
+    if isinstance(predictions, MapFrames) != isinstance(truth, MapFrames):
+        raise InvalidInput("predictions and truth must both be MapFrames, or both be lists of frames")
+    if not isinstance(truth, MapFrames) and len(x) != len(y):
+        raise InvalidInput(f"predictions have {len(x)} frames and truth has {len(y)}, expected the same number")
+    x, y = align(x, y)
+    _check_one_scene(x, y)
+    findings = track_findings(x, y)
+    order = in_time(y).tolist()
+    protocol = Protocol("", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
+    groups = group(x.at(order), y.at(order), protocol)
+    rows, found = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
+    sums = np.array([math.fsum(column) for column in rows.T.tolist()])
+    return result_of(sums, groups, found, cut, cost, tuple(findings))
+
+
+def _side(given: Any, confidence: Any, name: str) -> MapFrames:
+    """Return one side as ``MapFrames`` with tracks."""
+    if not isinstance(given, MapFrames):
+        return frames_from_tracks(given, confidence, name)
+    if confidence is not None:
+        raise InvalidInput(f"{name} are MapFrames and have their own confidences", remedy="Call .with_confidence(...)")
+    check_tracks(given, name, "T-PLD")
+    return given
+
+
+def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
+    scenes = dict.fromkeys(y.scenes or ())
+    if len(scenes) > 1:
+        raise InvalidInput(
+            f"truth has {len(scenes)} scenes, expected one",
+            remedy=Remedy(
+                'Use mg.evaluate(predictions, truth, mg.protocol("paper-60x30", switch_cost=0.5)) for all scenes',
+                "Use mapgauge evaluate --switch-cost 0.5",
+            ),
+        )
+    counts = {name: x.counts[name] + y.counts[name] for name in y.classes}
+    there = [name for name, count in counts.items() if count]
+    if len(there) > 1:
+        raise InvalidInput(
+            f"there are {len(there)} classes ({', '.join(there)}), expected one",
+            remedy=f'Select one on both sides: frames.select(["{there[0]}"])',
+        )
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    """Return the numbers of ``COLUMNS`` for each group of a scene."""
+    cost = protocol.switch_cost
+    assert cost is not None
+    return solve_scene(groups, directed=protocol.directed, cutoff=cutoff, switch_cost=cost)[0]
+
+
+def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """Return all values from sums."""
+    parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
+    value, mass = added(parts), sums[..., MASS]
+    whole = normalised_value(value, mass)
+    plain = np.concatenate([sums[..., PLD], mass[..., None]], axis=-1)
+    count, fragments = np.moveaxis(sums[..., COUNTS], -1, 0)
+    return {
+        "track_pld": whole,
+        "inconsistency": np.maximum(whole - np.minimum(normalised_pld(plain, 1.0), 1.0), 0.0),
+        "switch_count": count,
+        **{f"track_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
+        "fragmentations": fragments,
+    }
+
+
+def _part(name: str) -> Value:
+    return Value(f"track_{name}", name, name.removesuffix("_points"), "part")
+
+
+TRACK_PLD = Metric(
+    name="track_pld",
+    title="T-PLD",
+    symbol="T-PLD",
+    lower_is_better=True,
+    values=(
+        Value("track_pld", "", "T-PLD", "main"),
+        Value("inconsistency", "inconsistency", "T-PLD - PLD", "headline"),
+        Value("switch_count", "switch_count", "id switches", "headline", limits=(0.0, math.inf)),
+        *(_part(name) for name in PARTS),
+        Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
+    ),
+    rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
+    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    level="scene",
+    needs=frozenset({"confidences", "tracks", "every track"}),
+    requires=("switch_cost",),
+    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.switch_cost:g}",
+    limits=(0.0, 1.0),
+)

@@ -1,0 +1,168 @@
+"""Solves T-PLD of one scene: the assignment of tracks in all frames, its parts and its switches.
+
+T-PLD is PLD of all frames plus half the switch cost for each pair of tracks whose assignment begins or ends between two
+frames. The numbers do not depend on the order of the instances or on the names of the tracks: tracks are numbered by
+their content before they are assigned.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from mapgauge import kernels
+from mapgauge.evaluation.groups import Groups
+from mapgauge.features.tracks.linked_time import Candidates, assign_over_time
+from mapgauge.metrics.pld import Parts, score_groups
+from mapgauge.typing import Floats, Indices
+
+PARTS = (*Parts._fields, "switches")
+# The five parts and the switches, the mass, the parts of PLD without switch costs, and two counts.
+COLUMNS = (*PARTS, "mass", *(f"pld_{name}" for name in Parts._fields), "switch_count", "fragmentations")
+MASS, PLD, COUNTS = len(PARTS), slice(len(PARTS) + 1, len(PARTS) + 6), slice(len(PARTS) + 6, len(PARTS) + 8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SceneAssignment:
+    """Who is assigned to whom in the frames of a scene. Instances are those of the groups."""
+
+    prediction: Indices  # (pairs,)
+    truth: Indices  # (pairs,)
+    weight: Floats  # (pairs,), in (0, 1]; 1 unless the linear programme has no 0/1 solution
+    track: Indices  # (instances,): the number of the track, by class and side
+    frame: Indices  # (instances,)
+
+
+def solve_scene(
+    groups: Groups, *, directed: bool, cutoff: float, switch_cost: float, binary: bool = False
+) -> tuple[Floats, SceneAssignment]:
+    """Return the numbers of ``COLUMNS`` for each group of a scene, and the assignment.
+
+    The cost of a switch belongs to the frame after it.
+
+    Args:
+        groups: All groups of a scene, frame by frame in the order of time, with tracks.
+        directed: Whether the direction of a polyline matters.
+        cutoff: Cutoff of SOSPA, metres.
+        switch_cost: The cost of a switch.
+        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
+    """
+    plain, truth_of, _ = score_groups(groups, directed, cutoff, 1.0)
+    rows = np.zeros((len(groups.bounds), len(COLUMNS)))
+    rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
+    frame = groups.side // 2 // groups.classes
+    track = np.empty(len(groups.confidence), np.int64)
+    for side in range(2 * groups.classes):  # predictions and truth of each class
+        mine = np.flatnonzero(groups.side % (2 * groups.classes) == side)
+        track[mine] = number_tracks(groups, mine, frame[mine])
+    if switch_cost == 0:
+        rows[:, :5] = plain[:, :5]
+        x = np.flatnonzero(truth_of >= 0)
+        found = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
+    else:
+        found = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
+    rows[:, COUNTS] = _counts(groups, found)
+    return rows, found
+
+
+def _with_switches(
+    groups: Groups,
+    rows: Floats,
+    track: Indices,
+    frame: Indices,
+    directed: bool,
+    cutoff: float,
+    switch_cost: float,
+    binary: bool,
+) -> SceneAssignment:
+    """Assign with a switch cost, and write the six parts of each group."""
+    confidence = groups.confidence
+    pairs = kernels.savings.near_pairs(groups.lines, confidence, groups.bounds, cutoff)
+    long = kernels.sospa.is_long(groups.lines, groups.closed)
+    numbers = kernels.savings.savings_of_pairs(groups.lines, groups.closed, confidence, pairs, directed, cutoff, long)
+    # A pair that saves nothing is not a match. It may carry an assignment from frame to frame, without any cost.
+    pairs, numbers = pairs[numbers[:, 0] > 0], numbers[numbers[:, 0] > 0]
+    label = groups.side[pairs[:, 0]] // 2 % groups.classes
+    frames = len(groups.bounds) // groups.classes
+    weight = np.empty(len(pairs))
+    order = np.lexsort((frame[pairs[:, 0]], track[pairs[:, 1]], track[pairs[:, 0]], label))
+    pairs, numbers, label = pairs[order], numbers[order], label[order]
+    for c in range(groups.classes):
+        mine = np.flatnonzero(label == c)
+        x, y = pairs[mine].T
+        candidates = Candidates(track[x], track[y], frame[x], numbers[mine, 0])
+        weight[mine], changes = assign_over_time(candidates, frames, switch_cost, binary=binary)
+        rows[c :: groups.classes, 5] = 0.5 * switch_cost * changes
+    x, y = pairs.T
+    group, count = groups.side[x] // 2, len(rows)
+    apart = 0.5 * np.abs(confidence[x] - confidence[y])
+    for k, cost in enumerate((numbers[:, 1], numbers[:, 2], apart)):
+        rows[:, k] = np.bincount(group, weight * cost, minlength=count)
+    left = np.ones(len(confidence))
+    for instances in (x, y):
+        left -= np.bincount(instances, weight, minlength=len(left))
+    unmatched = 0.5 * confidence * np.maximum(left, 0.0)
+    ordered = np.lexsort((track, groups.side))
+    sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
+    rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
+    there = weight > 0
+    return SceneAssignment(x[there], y[there], weight[there], track, frame)
+
+
+def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices:
+    """Return the number of the track of each instance of one class and side. Numbers follow the content of tracks.
+
+    A track that occurs several times in a frame is divided: its longest instance in each frame is the track, and the
+    second longest another track, and so on.
+    """
+    assert groups.track is not None
+    names, code = np.unique(groups.track[instances], return_inverse=True)
+    offsets = groups.polylines.offsets
+    content = [
+        groups.confidence[i].tobytes() + groups.polylines.coords[offsets[i] : offsets[i + 1]].tobytes()
+        for i in instances.tolist()
+    ]
+    if len(set(zip(code.tolist(), frame.tolist(), strict=True))) < len(code):
+        seen: dict[tuple[int, int], int] = {}
+        for k in sorted(range(len(code)), key=lambda k: (-len(content[k]), content[k])):
+            place = int(code[k]), int(frame[k])
+            seen[place] = seen.get(place, -1) + 1
+            code[k] += len(names) * seen[place]
+    digests = {number: hashlib.blake2b(digest_size=16) for number in dict.fromkeys(code.tolist())}
+    for k in np.argsort(frame, kind="stable").tolist():
+        digest = digests[int(code[k])]
+        digest.update(int(frame[k]).to_bytes(8, "big"))
+        digest.update(content[k])
+    # Equal tracks can be exchanged without changing a number. Their names decide.
+    order = sorted(digests, key=lambda number: (digests[number].digest(), number))
+    place_of = {number: place for place, number in enumerate(order)}
+    return np.array([place_of[number] for number in code.tolist()], np.int64)
+
+
+def partners(groups: Groups, found: SceneAssignment) -> tuple[Indices, Indices]:
+    """Return all true instances, sorted by class, track and frame, and the prediction assigned to each, or -1."""
+    true = np.flatnonzero(~groups.is_prediction)
+    label = groups.side[true] // 2 % groups.classes
+    true = true[np.lexsort((found.frame[true], found.track[true], label))]
+    partner = np.full(len(groups.confidence), -1)
+    sure = found.weight > 0.5
+    partner[found.truth[sure]] = found.prediction[sure]
+    return true, partner[true]
+
+
+def _counts(groups: Groups, found: SceneAssignment) -> Floats:
+    """Return the numbers of switches and of fragmentations of each group.
+
+    A switch: a true track is matched, and the last time it was matched, it was matched with another track.
+    A fragmentation: a true track is matched again after frames in which it was there and not matched.
+    """
+    true, partner = partners(groups, found)
+    key = groups.side[true] // 2 % groups.classes, found.track[true]
+    matched = np.flatnonzero(partner >= 0)
+    before, after = matched[:-1], matched[1:]
+    same = np.logical_and.reduce([column[before] == column[after] for column in key])
+    switched = same & (found.track[partner[before]] != found.track[partner[after]])
+    interrupted = same & (after - before > 1)
+    group = groups.side[true[after]] // 2
+    count = len(groups.bounds)
+    return np.stack([np.bincount(group, which, minlength=count) for which in (switched, interrupted)], axis=1)

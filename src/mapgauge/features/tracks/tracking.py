@@ -1,0 +1,300 @@
+"""``track``: ids for predictions of methods without tracks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.arguments import check_cutoff, check_length, check_whole
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.prepare import Frames, loaded
+from mapgauge.evaluation.threads import Progress, in_threads
+from mapgauge.features.tracks.drives import Drives, drives_of, motions_between
+from mapgauge.frames.boxes import is_box
+from mapgauge.frames.findings import Finding, place_of
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import Region, check_region, crop_polylines
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.poses import move_polylines
+from mapgauge.geometry.resampling import resample_polylines
+from mapgauge.metrics.pld import pld
+from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
+
+DRAWN = 0.4  # instances with a confidence above this are drawn
+LONG, SHORT = 200, 100  # pixels along and across the road
+LEAST = 0.001  # overlap of two drawings of the same object
+_BRUSH = (-1, 0, 1)  # pixels
+_STEP = 0.5  # pixels between two marks of the brush
+
+
+class Raster(NamedTuple):
+    """A grid of pixels over a region."""
+
+    low: Points  # (2,), metres
+    pixel: Points  # (2,), metres
+    shape: tuple[int, int]  # pixels along x and y
+
+    @classmethod
+    def of(cls, region: Bounds, forward: Forward | None) -> "Raster":
+        """Return the grid of a region. Its longer side lies along the axis that points forward."""
+        shape = (SHORT, LONG) if forward == "y" else (LONG, SHORT)
+        low, high = np.array(region[:2]), np.array(region[2:])
+        return cls(low, (high - low) / shape, shape)
+
+    def masks(self, polylines: Polylines) -> NDArray[np.float32]:
+        """Return the drawing of each polyline, ``(polylines, pixels)``: 1 where it is drawn, otherwise 0."""
+        drawn = np.zeros((len(polylines), self.shape[0] * self.shape[1]), np.float32)
+        owner, marks = self._marks(polylines)
+        for across in _BRUSH:
+            for up in _BRUSH:
+                x, y = marks[:, 0] + across, marks[:, 1] + up
+                inside = (x >= 0) & (y >= 0) & (x < self.shape[0]) & (y < self.shape[1])
+                drawn[owner[inside], (x * self.shape[1] + y)[inside]] = 1
+        return drawn
+
+    def _marks(self, polylines: Polylines) -> tuple[Indices, Indices]:
+        """Return pixels along all polylines: the polyline of each, and its place."""
+        (x_min, y_min), (x_max, y_max) = self.low - self.pixel, self.low + self.pixel * (np.array(self.shape) + 1)
+        pieces, source = crop_polylines(polylines, (x_min, y_min, x_max, y_max))  # lines may reach far beyond
+        at = (pieces.coords[:, :2] - self.low) / self.pixel
+        owner = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
+        first = np.flatnonzero(owner[1:] == owner[:-1])
+        step = at[first + 1] - at[first]
+        counts = np.ceil(np.abs(step).max(axis=1, initial=0.0) / _STEP).astype(np.int64) + 1
+        line = np.repeat(np.arange(len(first)), counts)
+        number = np.arange(len(line)) - np.repeat(counts.cumsum() - counts, counts)
+        share = number / np.maximum(counts - 1, 1)[line]
+        places = at[first][line] + share[:, None] * step[line]
+        return source[owner[first][line]], np.floor(places).astype(np.int64)
+
+    def assign(self, now: NDArray[np.float32], before: NDArray[np.float32]) -> Indices:
+        """Return for each drawing of a frame its partner in an earlier frame, or -1.
+
+        The assignment has the largest sum of overlaps. An overlap is the number of common pixels over the number of
+        pixels of either drawing.
+        """
+        common = (now @ before.T).astype(np.float64)
+        either = now.sum(axis=1, dtype=np.float64)[:, None] + before.sum(axis=1, dtype=np.float64) - common
+        overlap: Floats = np.divide(common, either, out=np.zeros_like(common), where=either > 0)
+        partner: Indices = kernels.assignment.assign(np.where(overlap > LEAST, overlap, 0.0))[0]
+        return partner
+
+
+Method: TypeAlias = Literal["pld", "maptracker"]
+METHODS = ("pld", "maptracker")
+LOOK_BACK = 5  # frames
+
+
+class _Seen(NamedTuple):
+    """Instances of earlier frames, with the ids that they got."""
+
+    frames: Indices  # the earlier frames, the most recent first
+    rows: Indices  # instances
+    age: Indices  # number of frames since then
+    number: Indices  # ids within the scene and class
+
+
+# ``matcher(rows, frame, seen)``: the id of each instance of a frame, from those of earlier frames, or -1 for a new one.
+Matcher: TypeAlias = Callable[[Indices, int, _Seen], Indices]
+
+
+def track(
+    predictions: Frames,
+    *,
+    poses: Frames | None = None,
+    scenes: Mapping[str, str] | None = None,
+    method: Method = "pld",
+    look_back: int = LOOK_BACK,
+    cutoff: float = 1.5,
+    spacing: float = 0.5,
+    region: Region = (60.0, 30.0),
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> MapFrames:
+    """Give ids to predictions: the same id for the same object in several frames of a scene.
+
+    Args:
+        predictions: The predictions, or the file to read. Ids that they have are replaced.
+        poses: Frames with poses, such as the truth, or the file to read. If None, the predictions must have poses.
+        scenes: The scene of each token, if neither the predictions nor ``poses`` have it.
+        method: ``"pld"`` assigns the instances of a frame to the last instances of the tracks by the assignment of PLD,
+            which weighs distances with confidences. ``"maptracker"`` follows MapTracker's rule for methods without
+            tracks: the overlap of rasters, for instances with a confidence above 0.4. Others have no id.
+        look_back: Number of earlier frames in which a track may have been seen last. A longer gap ends it.
+        cutoff: Cutoff of SOSPA in metres. Lines without points this near to each other are never the same object.
+        spacing: Distance between the points of a polyline after resampling, in metres.
+        region: The region of the raster: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)``.
+        workers: Number of threads. If None, the number of processors. The result does not depend on it.
+        progress: A function that is called with the number of finished scenes and the number of all scenes.
+
+    Returns:
+        The same frames and instances with ids in ``track``, such as ``scene-0001/divider-3``, and with the scenes, time
+        stamps and poses that were used. Ids do not depend on the order of the instances, nor on that of the frames if
+        they have time stamps.
+
+    >>> import mapgauge as mg
+    >>> from mapgauge.demo import demo_world
+    >>> _, truth = demo_world(20)
+    >>> tracked = mg.track(truth.with_confidence(0.9))
+    >>> len(set(tracked.track)) < len(tracked.polylines) / 4
+    True
+    """
+    if method not in METHODS:
+        raise InvalidInput(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}")
+    most, cut = check_whole("look_back", look_back, 1), check_cutoff("cutoff", cutoff)
+    step = check_length("spacing", spacing)
+    given = loaded(predictions)
+    drives = drives_of(given, poses, scenes)
+    frames = drives.frames
+    box = check_region(region, frames.forward)
+    matcher = _by_pld(drives, cut, step) if method == "pld" else _by_raster(drives, box)
+    rank = _by_content(frames)
+
+    def work(scene: str) -> tuple[Indices, list[str]]:
+        return _track_scene(drives, scene, rank, matcher, most)
+
+    named = np.full(len(frames.polylines), "", object)
+    for rows, names in in_threads(work, list(drives.scenes), workers, progress):
+        named[rows] = names
+    findings = (*frames.findings, *drives.findings, *_replaced(frames))
+    tracked = replace(frames, track=named.astype(np.str_), findings=findings, history=None)
+    # The order of the input, without frames that only the poses have.
+    return _with_boxes(given, tracked.at([tracked.index[token] for token in given.tokens]))
+
+
+def _with_boxes(given: MapFrames, tracked: MapFrames) -> MapFrames:
+    """Return the tracked lines with the boxes of the input, which get no ids."""
+    if len(given.polylines) == len(tracked.polylines):
+        return tracked
+    names = np.full(len(given.polylines), "", object)
+    names[~is_box(given)] = tracked.track
+    same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
+    return replace(given, track=names.astype(np.str_), history=None, **same)
+
+
+def _replaced(frames: MapFrames) -> list[Finding]:
+    if frames.track is None:
+        return []
+    count = int(np.count_nonzero(frames.track != ""))
+    return [Finding("note", "tracks-replaced", f"{count} instances had ids already. They were replaced", count)]
+
+
+def _by_content(frames: MapFrames) -> Indices:
+    """Return a rank of all instances by confidence and points, so that ids do not depend on their order."""
+    counts = np.diff(frames.polylines.offsets)
+    sure = np.ones(len(counts)) if frames.confidence is None else frames.confidence
+    coords, ends = frames.polylines.coords, frames.polylines.offsets.tolist()
+    points = [coords[begin:end].tobytes() for begin, end in pairwise(ends)]
+    keys = list(zip((-sure).tolist(), counts.tolist(), points, strict=True))
+    rank = np.empty(len(counts), np.int64)
+    rank[sorted(range(len(counts)), key=keys.__getitem__)] = np.arange(len(counts))
+    return rank
+
+
+def _track_scene(
+    drives: Drives, scene: str, rank: Indices, matcher: Matcher, look_back: int
+) -> tuple[Indices, list[str]]:
+    """Return the instances of a scene that have ids, and the ids."""
+    frames, order = drives.frames, drives.scenes[scene].tolist()
+    rows_of: list[Indices] = []
+    names: list[str] = []
+    for label, class_name in enumerate(frames.classes):
+        past: list[tuple[int, Indices, Indices]] = []  # frame, instances, ids
+        count = 0
+        for frame in order:
+            rows = np.arange(*frames.offsets[frame : frame + 2].tolist())
+            rows = rows[frames.label[rows] == label]
+            rows = rows[np.argsort(rank[rows])]
+            number = matcher(rows, frame, _last_seen(past[-look_back:]))
+            born = np.flatnonzero(number == -1)
+            number[born] = count + np.arange(len(born))
+            count += len(born)
+            kept = number >= 0
+            past.append((frame, rows[kept], number[kept]))
+            rows_of.append(rows[kept])
+            names += [f"{scene}/{class_name}-{k}" for k in number[kept].tolist()]
+    return np.concatenate([np.empty(0, np.int64), *rows_of]), names
+
+
+def _last_seen(past: Sequence[tuple[int, Indices, Indices]]) -> _Seen:
+    """Return all instances of earlier frames, the most recent frames first."""
+    none = np.empty(0, np.int64)
+    recent = list(reversed(past))
+    sizes = [len(rows) for _, rows, _ in recent]
+    return _Seen(
+        np.array([frame for frame, _, _ in recent], np.int64),
+        np.concatenate([none, *(rows for _, rows, _ in recent)]),
+        np.repeat(np.arange(1, len(recent) + 1), sizes),
+        np.concatenate([none, *(number for _, _, number in recent)]),
+    )
+
+
+def _moved(drives: Drives, polylines: Polylines, frame: int, seen: _Seen, chosen: Indices) -> Polylines:
+    """Return some polylines of earlier frames in the coordinates of a frame.
+
+    Args:
+        drives: The frames and their poses.
+        polylines: All polylines.
+        frame: The frame.
+        seen: The instances of earlier frames.
+        chosen: Which of them.
+    """
+    motions = motions_between(drives.poses, seen.frames, np.full(len(seen.frames), frame))
+    return move_polylines(polylines.pick(seen.rows[chosen]), motions, seen.age[chosen] - 1)
+
+
+def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
+    """Return a matcher that assigns a frame to the last instances of all tracks at once, as PLD does.
+
+    If recent tracks came first, a faint duplicate of the previous frame could take the line of a confident track that
+    was missing there.
+    """
+    frames = drives.frames
+    locate = partial(place_of, frames)
+    lines = resample_polylines(frames.polylines, spacing=spacing, locate=locate, frames=frames.offsets)
+    sure = np.ones(len(lines)) if frames.confidence is None else frames.confidence
+
+    def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
+        number = np.full(len(rows), -1)
+        _, last = np.unique(seen.number, return_index=True)  # the first of each track is the most recent one
+        if not len(rows) or not len(last):
+            return number
+        earlier = _moved(drives, lines, frame, seen, last)
+        found = pld(
+            *(lines.pick(rows), earlier),
+            confidence=sure[rows],
+            truth_confidence=sure[seen.rows[last]],
+            cutoff=cutoff,
+        )
+        assert found.assignment is not None
+        number[found.assignment[:, 0]] = seen.number[last][found.assignment[:, 1]]
+        return number
+
+    return match
+
+
+def _by_raster(drives: Drives, region: Bounds) -> Matcher:
+    """Return a matcher by the overlap of rasters: the most recent frame with a match decides."""
+    frames = drives.frames
+    raster = Raster.of(region, frames.forward)
+    sure = np.ones(len(frames.polylines)) if frames.confidence is None else frames.confidence
+
+    def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
+        number = np.where(sure[rows] > DRAWN, -1, -2)  # -2: no id
+        drawn = raster.masks(frames.polylines.pick(rows[number == -1]))
+        place = (number == -1).cumsum() - 1  # of an instance among those that are drawn
+        for age in np.unique(seen.age).tolist():
+            free = np.flatnonzero(number == -1)
+            at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))
+            if len(free) and len(at):
+                earlier = _moved(drives, frames.polylines, frame, seen, at)
+                partner = raster.assign(drawn[place[free]], raster.masks(earlier))
+                number[free[partner >= 0]] = seen.number[at][partner[partner >= 0]]
+        return number
+
+    return match

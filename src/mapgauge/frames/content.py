@@ -1,0 +1,257 @@
+"""The content of frames: hashes, and an order of instances that does not depend on the file."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.frames.links import Links
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.typing import Floats, Indices
+
+HASH_BYTES = 16
+_FRAMES = 500  # that a thread hashes at once
+
+
+def content_hash(frames: MapFrames, *, tracks: bool = False, compiled: bool = False) -> int:
+    """Return the hash of tokens, classes, points, confidences, intersections and links.
+
+    Scenes, times and poses are not included. Frames without links have the same hash whether ``links`` is None or
+    empty.
+
+    Args:
+        frames: The frames.
+        tracks: Whether tracks are included, as they are if a metric uses them. Without tracks, the hash is the same.
+        compiled: Whether to use the kernel, which takes a third of the time, but must be compiled once.
+
+    >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
+    >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
+    True
+    """
+    if compiled:
+        return _sum_of(_compiled_hashes(frames, frames.tokens, tracks))
+    if len(frames) < 2 * _FRAMES:
+        return _hash_of(frames, tracks)
+    blocks = (slice(start, start + _FRAMES) for start in range(0, len(frames), _FRAMES))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashing releases the interpreter lock
+        return added_hashes([*pool.map(lambda block: _hash_of(frames.between(block), tracks), blocks)])
+
+
+def _hash_of(frames: MapFrames, tracks: bool) -> int:
+    hashes = frame_hashes(frames, tracks=tracks)
+    return added_hashes([int.from_bytes(digest, "little") for digest in hashes])
+
+
+def has_content(frames: MapFrames, text: str) -> bool:
+    """Whether frames have a recorded hash, with or without their tracks.
+
+    Results of metrics that use tracks have a hash with tracks. Those of early versions have one without.
+    """
+    return any(hash_text(content_hash(frames, tracks=tracks)) == text for tracks in (False, True))
+
+
+def frame_hashes(
+    frames: MapFrames, tokens: Sequence[str] | None = None, *, tracks: bool = False, compiled: bool = False
+) -> list[bytes]:
+    """Return the hash of each frame, 16 bytes. ``content_hash`` is their sum as little-endian numbers.
+
+    Args:
+        frames: The frames.
+        tokens: Replace the tokens of the frames.
+        tracks: Whether tracks are included.
+        compiled: Whether to use the kernel.
+    """
+    if compiled:
+        return [digest.tobytes() for digest in _compiled_hashes(frames, tokens or frames.tokens, tracks)]
+    heads = [_encoded(token) for token in tokens or frames.tokens]
+    names = [_encoded(name) for name in frames.classes]
+    tails = _tails(frames, tracks)
+    hashes = []
+    coords, points = frames.polylines.coords, frames.polylines.offsets
+    sizes = np.diff(points)
+    width = frames.dimension.to_bytes(1, "little")
+    labels = frames.label.tolist()
+    for head, tail, (begin, end) in zip(heads, tails, pairwise(frames.offsets.tolist()), strict=True):
+        digest = hashlib.blake2b(head, digest_size=HASH_BYTES)
+        if end > begin:
+            digest.update(b"\0" + width + b"\0".join([names[label] for label in labels[begin:end]]))
+            digest.update(sizes[begin:end].tobytes())
+            digest.update(np.ascontiguousarray(coords[points[begin] : points[end]]).data)
+            digest.update(tail)
+        hashes.append(digest.digest())
+    return hashes
+
+
+def _compiled_hashes(frames: MapFrames, tokens: Sequence[str], tracks: bool) -> NDArray[np.uint64]:
+    """Return the same hashes by the kernel, two words each."""
+    points, instances = frames.polylines.offsets.astype(np.uint64), frames.offsets.astype(np.uint64)
+    coords = np.ascontiguousarray(frames.polylines.coords)
+    if frames.intersection is None and not (tracks and frames.track is not None) and not frames.links:
+        confidence = np.empty(0) if frames.confidence is None else np.ascontiguousarray(frames.confidence)
+        tails = np.frombuffer(confidence.tobytes(), np.uint8), np.uint64(8 * (len(confidence) > 0)) * instances
+    else:
+        tails = _joined(_tails(frames, tracks))
+    digests: NDArray[np.uint64] = kernels.blake2b.digests_of_frames(
+        *(*_encoded_all(tokens), np.uint64(frames.dimension), *_encoded_all(frames.classes)),
+        *(frames.label.astype(np.uint64), instances, np.diff(points).view(np.uint8)),
+        *(coords.reshape(-1).view(np.uint8), points, *tails),
+    )
+    return digests
+
+
+def _sum_of(digests: NDArray[np.uint64]) -> int:
+    """Return the sum of hashes of two words. Halves of words are added, so that no sum overflows."""
+    halves = np.ascontiguousarray(digests).view("<u4").astype(np.uint64).sum(axis=0).tolist()
+    return added_hashes([half << 32 * k for k, half in enumerate(halves)])
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _encoded_all(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Return the bytes of all texts, and where each begins and ends."""
+    joined = "".join(texts)
+    if not joined.isascii():
+        return _joined([_encoded(text) for text in texts])
+    return np.frombuffer(joined.encode(), np.uint8), np.cumsum([0, *map(len, texts)]).astype(np.uint64)
+
+
+def _joined(parts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Return all bytes one after the other, and where each part begins and ends."""
+    return np.frombuffer(b"".join(parts), np.uint8), np.cumsum([0, *map(len, parts)]).astype(np.uint64)
+
+
+def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
+    """Return the last bytes of each frame with instances: confidences, intersections, tracks and links."""
+    named = frames.track.tolist() if tracks and frames.track is not None else None
+    links = frames.links if frames.links is not None and len(frames.links) else None
+    first_link = [] if links is None else np.searchsorted(links.source, frames.offsets).tolist()
+    tails = []
+    for k, (begin, end) in enumerate(pairwise(frames.offsets.tolist())):
+        tail = b"" if frames.confidence is None else frames.confidence[begin:end].tobytes()
+        if frames.intersection is not None and end > begin:
+            tail += b"intersection\0" + frames.intersection[begin:end].tobytes()
+        if named is not None and any(named[begin:end]):
+            tail += b"tracks\0" + _encoded("\0".join(named[begin:end]))
+        if links is not None and first_link[k] < first_link[k + 1]:
+            tail += _bytes_of_links(links, slice(first_link[k], first_link[k + 1]), begin)
+        tails.append(tail)
+    return tails
+
+
+def _bytes_of_links(links: Links, some: slice, first: int) -> bytes:
+    """Return the links of a frame whose first instance is ``first``, as bytes."""
+    ends = np.stack([links.source[some], links.target[some]]) - first
+    kinds = b"\0".join([_encoded(kind) for kind in links.kind_of(some).tolist()])
+    return b"links\0" + ends.tobytes() + links.weight[some].tobytes() + kinds
+
+
+def added_hashes(hashes: Sequence[int]) -> int:
+    """Return the hash of several sets of frames together."""
+    return sum(hashes) % (1 << (8 * HASH_BYTES))
+
+
+def hash_text(total: int) -> str:
+    """Return a hash as hexadecimal text."""
+    return f"{total:0{2 * HASH_BYTES}x}"
+
+
+_WEIGHTS = (1.0, 0.618, 0.271)  # of the coordinates of the first point
+_SURE = -1e6  # of the confidence: kernels that sort by confidence find most instances in their order
+_ROUNDS = 3  # how far links are followed to tell equal instances apart
+
+
+def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) -> Indices:
+    """Return the order of the instances of both sides by a key and then by content.
+
+    Args:
+        key: Of all instances, those of the first side before the others.
+        sides: Both sides.
+        links: Between all instances.
+    """
+    number = np.concatenate([_number(side) for side in sides])
+    order = np.argsort(number, kind="stable")
+    # Small whole numbers are sorted fast.
+    order = order[np.argsort(key[order].astype(np.min_scalar_type(key.max(initial=0))), kind="stable")]
+    same = (np.diff(key[order]) == 0) & (np.diff(number[order]) == 0)
+    if not same.any():
+        return order
+    ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    run = np.cumsum(np.append(True, ~same))[ties].tolist()
+    content = _contents(sides, order[ties])
+    if links is not None and len(set(zip(run, content, strict=True))) < len(run):
+        content = _with_links(sides, order[ties], links)
+    order[ties] = order[ties[sorted(range(len(run)), key=lambda k: (run[k], content[k]))]]
+    return order
+
+
+def _number(side: MapFrames) -> Floats:
+    """Return a number from the confidence and the first point of each line, if it has points."""
+    number = np.zeros(len(side.polylines)) if side.confidence is None else _SURE * side.confidence
+    offsets, coords = side.polylines.offsets, side.polylines.coords
+    there = np.flatnonzero(offsets[1:] > offsets[:-1])
+    for axis, weight in zip(range(side.dimension), _WEIGHTS, strict=False):
+        number[there] += weight * coords[offsets[there], axis]
+    return number
+
+
+def _contents(sides: Sequence[MapFrames], instances: Indices) -> list[bytes]:
+    """Return the content of some instances of both sides as bytes."""
+    first, contents = len(sides[0].polylines), []
+    for i in instances.tolist():
+        side, k = (sides[0], i) if i < first else (sides[1], i - first)
+        start, stop = side.polylines.offsets[k : k + 2]
+        content = [
+            b"" if side.confidence is None else side.confidence[k].tobytes(),
+            (stop - start).tobytes() + np.ascontiguousarray(side.polylines.coords[start:stop]).tobytes(),
+            b"" if side.intersection is None else side.intersection[k].tobytes(),
+            b"" if side.track is None else str(side.track[k]).encode("utf-8", "surrogatepass"),
+        ]
+        contents.append(b"".join(content))
+    return contents
+
+
+def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) -> list[bytes]:
+    """Return the content of some instances as bytes, with those of their frames that links join them to."""
+    frame = np.concatenate([side.frame for side in sides])
+    near = np.flatnonzero(np.isin(frame, frame[instances]))
+    place = np.full(len(frame), -1)
+    place[near] = np.arange(len(near))
+    some = np.flatnonzero(place[links.source] >= 0)
+    labels = [
+        links.kinds[code].encode("utf-8", "surrogatepass") + weight.tobytes()
+        for code, weight in zip(links.code[some].tolist(), links.weight[some], strict=True)
+    ]
+    ends = place[links.source[some]].tolist(), place[links.target[some]].tolist()
+    contents = told_apart(_contents(sides, near), *ends, labels)
+    return [contents[i] for i in place[instances].tolist()]
+
+
+def told_apart(
+    contents: Sequence[bytes], source: Iterable[int], target: Iterable[int], labels: Iterable[bytes]
+) -> list[bytes]:
+    """Return the contents of instances with those of the instances that links join them to.
+
+    Args:
+        contents: Of all instances.
+        source: The first instance of each link.
+        target: The second instance of each link.
+        labels: The content of each link.
+    """
+    links, found = list(zip(source, target, labels, strict=True)), list(contents)
+    for _ in range(_ROUNDS):
+        if len(set(found)) == len(found):
+            break
+        digests = [hashlib.blake2b(content, digest_size=16).digest() for content in found]
+        seen: list[list[bytes]] = [[] for _ in found]
+        for i, j, label in links:
+            seen[i].append(b"+" + label + digests[j])
+            seen[j].append(b"-" + label + digests[i])
+        found = [digest + b"".join(sorted(around)) for digest, around in zip(digests, seen, strict=True)]
+    return found

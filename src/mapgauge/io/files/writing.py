@@ -1,0 +1,85 @@
+"""Atomic writing: a file is written completely or not at all."""
+
+import contextlib
+import gzip
+import os
+import secrets
+import shutil
+import stat
+from pathlib import Path
+
+from mapgauge.dependencies import zstd_module
+from mapgauge.errors import MapgaugeError
+from mapgauge.io.files.source import OUTPUTS, kind_of
+
+
+def save(path: Path, data: bytes) -> None:
+    """Write a file completely or not at all; the suffixes ``.gz`` and ``.zst`` compress it.
+
+    A symbolic link stays, and its target is written. A device, a pipe and a socket are refused. Several processes and
+    threads may write to the same path: readers see the old content or the content of one of the writers.
+    """
+    OUTPUTS.check_output(path)
+    if path.suffix == ".gz":
+        data = gzip.compress(data, compresslevel=6, mtime=0)  # no time stamp: equal data give equal files
+    elif path.suffix == ".zst":
+        zstd = zstd_module()
+        data = zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
+    try:
+        target = Path(os.path.realpath(path))
+        mode = _mode_of(target, path)
+        # Not the full name, which may be as long as the file system allows.
+        part = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.part")
+        try:
+            _write(part, data, mode)
+            part.replace(target)
+        finally:  # also after Ctrl-C
+            part.unlink(missing_ok=True)
+        _sync_folder(target.parent)
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        raise MapgaugeError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _mode_of(target: Path, path: Path) -> int | None:
+    """Return the permissions of a file that exists, or None; refuse anything that must not be replaced."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    kind = kind_of(mode)
+    if kind is not None:
+        raise MapgaugeError(f"{path}: cannot be written: this is {kind}, expected a file or a new name")
+    if not os.access(target, os.W_OK):  # replacing the file would work, but its permissions say not to change it
+        raise MapgaugeError(f"{path}: cannot be written: the file is write-protected")
+    return stat.S_IMODE(mode)
+
+
+def _write(part: Path, data: bytes, mode: int | None) -> None:
+    """Write a new file to the disk, with the permissions of the file that it replaces or those of any new file."""
+    with part.open("xb") as file:
+        if mode is not None:
+            part.chmod(mode)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the new name to the disk, where the system allows it: Windows and some network drives do not."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete a temporary folder of ours. Ctrl-C during the deletion does not leave a part of it.
+
+    This may run when an object is finalised. Python cannot pass on an exception from there: it prints a traceback.
+    """
+    for _ in range(3):
+        with contextlib.suppress(KeyboardInterrupt):
+            shutil.rmtree(path, ignore_errors=True)
+            return

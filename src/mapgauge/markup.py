@@ -1,0 +1,234 @@
+"""Tables, HTML and SVG as text."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.typing import Points
+
+# Okabe and Ito's palette: distinct with every kind of colour vision.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+# The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
+
+CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
+
+
+def colours_of(class_names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each class. Well-known classes have fixed colours; others get the rest in order of name.
+
+    >>> colours_of(["divider", "arrow", "boundary"])
+    {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}
+    """
+    names = dict.fromkeys(class_names)
+    found = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
+    left = [colour for colour in COLOURS if colour not in found.values()]
+    others = sorted(name for name in names if name not in found)
+    return found | {name: left[k % len(left)] for k, name in enumerate(others)}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number as text; None becomes a dash."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text. The first column is aligned to the left, the others to the right.
+
+    >>> print(text_table(["class", "PLD"], [["divider", "0.773"], ["mean", "0.790"]]))
+    class      PLD
+    divider  0.773
+    mean     0.790
+    """
+    lines = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+LONGEST = 80  # characters of a name in a notebook or a repr
+
+
+class Html(str):
+    """Text that is HTML already, and is not escaped again."""
+
+    __slots__ = ()
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return text in one line, with its middle left out if it is long.
+
+    >>> shortened("a" * 20, 9), shortened("two  words")
+    ('aaaa…aaaa', 'two words')
+    """
+    line = " ".join(text.split())
+    half = (longest - 1) // 2
+    return line if len(line) <= longest else f"{line[:half]}…{line[-half:]}"
+
+
+def cell(content: str) -> str:
+    """Return the HTML of a cell: text is shortened and escaped.
+
+    >>> cell("<b>"), cell(Html("<b>x</b>"))
+    ('&lt;b&gt;', '<b>x</b>')
+    """
+    if isinstance(content, Html):
+        return content
+    # Names of files may have bytes that are not text, which no notebook can store.
+    return escape(shortened(content)).encode("utf-8", "xmlcharrefreplace").decode()
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
+    """Return a table. The first cell of each row is its head, and is aligned to the left. The header can be empty."""
+    top = "".join(f"<th{_left(k)}>{cell(text)}</th>" for k, text in enumerate(header))
+    head = f"<thead><tr>{top}</tr></thead>" if top else ""
+    body = "".join(
+        "<tr>" + "".join(f"<{_tag(k)}{_left(k)}>{cell(text)}</{_tag(k)}>" for k, text in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    return Html(f"<table>{head}<tbody>{body}</tbody></table>")
+
+
+def legend(colours: Mapping[str, str]) -> Html:
+    """Return names with a square of their colour."""
+    entries = (f'<span style="color:{colour}">&#9632;</span> {cell(name)}' for name, colour in colours.items())
+    return Html(f"<div>{'&ensp;'.join(entries)}</div>")
+
+
+def facts(title: str, about: Mapping[str, object]) -> str:
+    """Return a title, and a table with a row for each name and its value.
+
+    >>> "<td>0.25, 1</td>" in facts("Protocol", {"cutoffs": (0.25, 1.0)})
+    True
+    """
+    return block(line(title), table([], [[name, _text(value)] for name, value in about.items()]))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_text, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def line(text: str) -> Html:
+    """Return a line of text."""
+    return Html(f"<div>{cell(text)}</div>")
+
+
+def note(text: str) -> Html:
+    """Return a remark. It is escaped, but not shortened."""
+    return Html(f"<div><em>{escape(text).encode('utf-8', 'xmlcharrefreplace').decode()}</em></div>")
+
+
+def block(*pieces: str) -> str:
+    """Return pieces of HTML below each other, as one element."""
+    return f"<div>{''.join(cell(piece) for piece in pieces)}</div>"
+
+
+def _tag(k: int) -> str:
+    return "td" if k else "th"
+
+
+def _left(k: int) -> str:
+    return "" if k else ' style="text-align:left"'
+
+
+WIDTH, TALLEST, MARGIN = 420.0, 420.0, 8.0  # pixels
+NEAR = 50.0  # metres
+MOST_LINES, MOST_POINTS = 300, 60  # a notebook stores every drawing that it shows
+
+
+class Stroke(NamedTuple):
+    """A polyline of a drawing, in metres."""
+
+    points: Points
+    colour: str
+    width: float = 1.3
+    opacity: float = 1.0
+    dashed: bool = False
+    closed: bool = False
+
+
+def is_around_origin(low: Points, high: Points) -> bool:
+    """Whether a box ``(x, y)`` lies around the origin, or no farther from it than 50 m and its own size."""
+    return bool((np.maximum(low, -high) <= high - low + NEAR).all())
+
+
+def drawing(strokes: Sequence[Stroke], title: str) -> Html:
+    """Return polylines as a drawing, x to the right and y upwards, with a ring at the origin if it is near.
+
+    Only the last strokes are drawn if there are very many, and long ones with fewer points. The title is for screen
+    readers and must be plain words of the package, because it is not escaped.
+    """
+    finite = [stroke for stroke in strokes if len(stroke.points) and np.isfinite(stroke.points[:, :2]).all()]
+    kept = finite[-MOST_LINES:]
+    if not kept:
+        return Html("")
+    every = np.concatenate([stroke.points[:, :2] for stroke in kept])
+    low, high = every.min(axis=0), every.max(axis=0)
+    around = is_around_origin(low, high)
+    if around:
+        low, high = np.minimum(low, 0), np.maximum(high, 0)
+    size = np.maximum(high - low, 1.0)
+    scale = float(min((WIDTH - 2 * MARGIN) / size[0], (TALLEST - 2 * MARGIN) / size[1]))
+    width, height = (size * scale + 2 * MARGIN).tolist()
+    origin = _pixels(np.zeros((1, 2)), low, scale, height)[0].tolist()
+    lines = [_polyline(stroke, _pixels(_thinned(stroke.points), low, scale, height)) for stroke in kept]
+    ring = f'<circle cx="{origin[0]:.1f}" cy="{origin[1]:.1f}" r="3.5" fill="none" stroke="#808080"/>'
+    return _svg(width, height, title, [*lines, ring] if around else lines)
+
+
+def bars(parts: Sequence[tuple[float, str]], length: float = 160.0) -> Html:
+    """Return a stacked bar of values with their colours. A value of 1 fills the length in pixels."""
+    left, pieces = 0.0, []
+    for value, colour in parts:
+        pieces.append(f'<rect x="{left:.1f}" y="1" width="{value * length:.1f}" height="10" fill="{colour}"/>')
+        left += value * length
+    return _svg(length, 12.0, "parts", pieces)
+
+
+def interval(value: float, low: float, high: float, span: tuple[float, float], length: float = 160.0) -> Html:
+    """Return a dot with a line from low to high, on an axis that covers the span. Bounds may be NaN."""
+    across = max(span[1] - span[0], 1e-12)
+    place = [6 + (length - 12) * (x - span[0]) / across for x in (low, high, value)]
+    pieces = [f'<circle cx="{place[2]:.1f}" cy="6" r="3.5" fill="currentColor"/>']
+    if np.isfinite(place[:2]).all():
+        pieces.append(
+            f'<line x1="{place[0]:.1f}" x2="{place[1]:.1f}" y1="6" y2="6" stroke="currentColor" stroke-width="1.5"/>'
+        )
+    return _svg(length, 12.0, "interval", pieces)
+
+
+def _pixels(points: Points, low: Points, scale: float, height: float) -> Points:
+    """Return metres as pixels. Pixels are counted downwards."""
+    moved: Points = (points[:, :2] - low) * scale + MARGIN
+    return np.column_stack([moved[:, 0], height - moved[:, 1]])
+
+
+def _thinned(points: Points) -> Points:
+    if len(points) <= MOST_POINTS:
+        return points
+    return points[np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(np.int64)]
+
+
+def _polyline(stroke: Stroke, pixels: Points) -> str:
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in pixels.tolist())
+    dashes = ' stroke-dasharray="4 3"' if stroke.dashed else ""
+    return (
+        f'<{"polygon" if stroke.closed else "polyline"} points="{corners}" fill="none" stroke="{stroke.colour}" '
+        f'stroke-width="{stroke.width:g}" stroke-opacity="{stroke.opacity:.2f}" stroke-linecap="round"{dashes}/>'
+    )
+
+
+def _svg(width: float, height: float, title: str, pieces: Sequence[str]) -> Html:
+    return Html(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.1f} {height:.1f}" role="img"><title>{title}</title>{"".join(pieces)}</svg>'
+    )

@@ -1,0 +1,41 @@
+"""Draws results and frames as figures for papers. Each function returns a matplotlib ``Figure``.
+
+The functions use neither pyplot nor other global state: they need no display and can run in threads.
+
+>>> import mapgauge as mg
+>>> import mapgauge.plot
+>>> from mapgauge.demo import demo_world
+>>> results = mg.evaluate(*demo_world(10), metrics=["pld"])
+>>> worst = results.frames(count=1)[0]
+>>> figure = mapgauge.plot.frame(results.assignment(worst["token"]), values={"pld": worst["pld"]})
+>>> import pathlib, tempfile
+>>> mapgauge.plot.save(figure, pathlib.Path(tempfile.mkdtemp()) / "worst.svg")
+"""
+
+from mapgauge.dependencies import require
+
+require("matplotlib", "drawing figures", "plot")  # before the modules below import it
+
+from mapgauge.features.confidence.figure import confidence
+from mapgauge.features.tracks.consistency_figure import lags
+from mapgauge.features.tracks.strip_figure import strip
+from mapgauge.views.figures.birdseye import frame
+from mapgauge.views.figures.curves import cutoffs, histogram, parts, ranges
+from mapgauge.views.figures.hits import calibration, precision_recall
+from mapgauge.views.figures.scenes import scene
+from mapgauge.views.figures.style import save
+
+__all__ = [
+    "calibration",
+    "confidence",
+    "cutoffs",
+    "frame",
+    "histogram",
+    "lags",
+    "parts",
+    "precision_recall",
+    "ranges",
+    "save",
+    "scene",
+    "strip",
+]

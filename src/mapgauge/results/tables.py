@@ -1,0 +1,207 @@
+"""Rows of results as tables: frames, data frames, and flat keys."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.dependencies import require
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.scores import Scores
+from mapgauge.metrics.metric import ValueKey
+from mapgauge.metrics.table import METRICS, value_named
+from mapgauge.protocols import Protocol
+from mapgauge.results.summary import Summary
+from mapgauge.results.values import COUNTS, lists_of_frames
+from mapgauge.typing import Floats
+
+
+class Rows(Protocol):
+    """Interface of rows, in memory or in a folder."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Tokens of the frames."""
+
+    @property
+    def scenes(self) -> tuple[str, ...] | None:
+        """The scene of each frame, if known."""
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of each frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryRows:
+    """Rows in memory."""
+
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...] | None
+    scores: Scores
+
+
+def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
+    """Return the rows of some frames, in the given order."""
+    order = np.asarray(frames, np.int64)
+    where = order.tolist()
+    scenes = None if rows.scenes is None else tuple(rows.scenes[i] for i in where)
+    return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order))
+
+
+def frame_columns(
+    scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
+) -> dict[str, list[Any]]:
+    """Return what ``frame_arrays`` does as lists. Values that do not exist are None."""
+    return {
+        key: column.tolist()
+        if column.dtype.kind == "i"
+        else [None if math.isnan(value) else value for value in column.tolist()]
+        for key, column in frame_arrays(scores, metrics, protocol, classes).items()
+    }
+
+
+def frame_arrays(
+    scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
+) -> dict[str, NDArray[Any]]:
+    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are NaN.
+
+    Args:
+        scores: The rows.
+        metrics: Names of the computed metrics.
+        protocol: All settings.
+        classes: Indices of the classes to pool.
+    """
+    chosen = list(classes)
+    columns: dict[str, NDArray[Any]] = {
+        "predictions": scores.predicted[:, chosen].sum(axis=1),
+        "truth": scores.true[:, chosen].sum(axis=1),
+    }
+    for metric, rows in lists_of_frames(metrics):
+        found = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
+        for value in metric.values:
+            columns[value.key] = found.get(value.key, np.full(scores.frames, np.nan))
+    kept = np.isin(scores.label, chosen)
+    frame = scores.frame[kept]
+    for name, bits in scores.hits.items():
+        for t, setting in enumerate(METRICS[name].settings(protocol)):
+            number = np.bincount(frame, weights=(bits[kept] >> t) & 1, minlength=scores.frames)
+            columns[str(ValueKey(name, setting, hits=True))] = number.astype(np.int64)
+    return columns
+
+
+def _pooled(block: Floats) -> Floats:
+    """Add ``(frames, classes, columns)`` over classes. Sums are rounded once, so the order of classes has no effect."""
+    if block.shape[1] == 1:
+        return block[:, 0]
+    frames, _, width = block.shape
+    columns = block.swapaxes(1, 2).reshape(frames * width, -1).tolist()
+    return np.array([math.fsum(terms) for terms in columns]).reshape(frames, width)
+
+
+def worst_first(metrics: Sequence[str]) -> str:
+    """Return the key by which the worst frames come first: the first value of single frames, or the token."""
+    return next((metric.main.key for metric, _ in lists_of_frames(metrics)), "token")
+
+
+def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
+    """Return the columns as sorted rows with token and scene.
+
+    Text and values of which higher ones are better are in ascending order, other numbers in descending order. Frames
+    without the value come last.
+    """
+    every: dict[str, Any] = {"token": rows.tokens}
+    if rows.scenes is not None:
+        every["scene"] = rows.scenes
+    every |= columns
+    if sort not in every:
+        raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
+    table = [dict(zip(every, values, strict=True)) for values in zip(*every.values(), strict=True)]
+    of = value_named(sort)
+    rising = sort in ("token", "scene") or (of is not None and not of[0].lower_is_better)
+    there = [row for row in table if row[sort] is not None]
+    there.sort(key=lambda row: row[sort], reverse=not rising)
+    return (there + [row for row in table if row[sort] is None])[:count]
+
+
+Level: TypeAlias = Literal["frames", "classes", "summary"]
+Columns: TypeAlias = dict[str, list[Any]]
+
+LEVELS = ("frames", "classes", "summary")
+TEXT = ("token", "scene", "class")
+
+
+def columns_of(summary: Summary, rows: Rows, level: Level) -> Columns:
+    """Return the columns of a level.
+
+    Args:
+        summary: The summary of the results.
+        rows: The rows of the results. They are not read for ``"summary"``.
+        level: ``"frames"``, ``"classes"`` or ``"summary"``.
+    """
+    if level not in LEVELS:
+        raise InvalidInput(f"level must be one of {', '.join(map(repr, LEVELS))}, got {level!r}")
+    if level == "summary":
+        named = [*summary.classes.items(), ("mean", summary.mean)]
+        keys = list(dict.fromkeys(key for _, values in named for key in values))
+        return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
+    count = len(summary.class_names)
+    if level == "frames":
+        return _named(rows) | _values(summary.metrics, summary.protocol, rows, range(count))
+    found = [_values(summary.metrics, summary.protocol, rows, [c]) for c in range(count)]
+    names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
+    names["class"] = list(summary.class_names) * len(rows.tokens)
+    # The classes of a frame follow each other.
+    values = {
+        key: [x for same in zip(*(columns[key] for columns in found), strict=True) for x in same]
+        for key in (found[0] if found else ())
+    }
+    return names | values
+
+
+def _named(rows: Rows) -> Columns:
+    scenes = {} if rows.scenes is None else {"scene": list(rows.scenes)}
+    return {"token": list(rows.tokens)} | scenes
+
+
+def _values(metrics: Sequence[str], protocol: Protocol, rows: Rows, classes: Sequence[int]) -> Columns:
+    return frame_columns(rows.scores, metrics, protocol, classes)
+
+
+def _is_whole(key: str) -> bool:
+    return key in COUNTS or key.startswith("hits:")
+
+
+def to_pandas(columns: Columns) -> Any:
+    """Return a pandas data frame. Values that do not exist are NaN."""
+    pandas = require("pandas", "a pandas data frame", "pandas")
+    return pandas.DataFrame(
+        {
+            key: column
+            if key in TEXT
+            else np.array(column, np.int64 if _is_whole(key) and None not in column else np.float64)
+            for key, column in columns.items()
+        }
+    )
+
+
+def to_polars(columns: Columns) -> Any:
+    """Return a polars data frame. Values that do not exist are null."""
+    polars = require("polars", "a polars data frame", "polars")
+    kinds = {
+        key: polars.String if key in TEXT else polars.Int64 if _is_whole(key) else polars.Float64 for key in columns
+    }
+    return polars.DataFrame(columns, schema=kinds)
+
+
+def to_arrow(columns: Columns) -> Any:
+    """Return an Arrow table. Values that do not exist are null."""
+    arrow = require("pyarrow", "an Arrow table", "parquet")
+    kinds = [
+        (key, arrow.string() if key in TEXT else arrow.int64() if _is_whole(key) else arrow.float64())
+        for key in columns
+    ]
+    return arrow.table(columns, schema=arrow.schema(kinds))

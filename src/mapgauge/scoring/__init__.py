@@ -1,1 +1,0 @@
-"""Scores aligned frames: preparation, rows of frames, and totals over frames."""

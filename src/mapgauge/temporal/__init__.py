@@ -1,1 +1,0 @@
-"""Frames over time: ids for predictions without tracks, and consistency without truth."""

@@ -1,0 +1,1 @@
+"""Evaluation inside a training loop: accumulator, torch, mmengine and loggers."""

@@ -1,0 +1,293 @@
+"""Batches of a training loop as scored rows, and rows as tensors that processes exchange."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.prepare import check_boxes_of, check_linked, check_sides
+from mapgauge.evaluation.scene_frames import SIDES, SceneFrames, uses_tracks
+from mapgauge.evaluation.scores import Scores
+from mapgauge.frames.alignment import align
+from mapgauge.frames.batches import Batch, as_array, frames_from_batch
+from mapgauge.frames.content import HASH_BYTES, added_hashes, frame_hashes, hash_text
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.poses import check_poses
+from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Degenerate, Indices
+
+TALLIES = 3  # columns of ``BatchRows.tally``
+
+
+class ScoringSettings(NamedTuple):
+    """The settings of an accumulator. Only accumulators with equal settings can be merged."""
+
+    protocol: Protocol
+    metrics: tuple[str, ...]
+    classes: tuple[str, ...]  # that are evaluated
+
+    @property
+    def of_frames(self) -> tuple[str, ...]:
+        """Metrics that are computed when a frame arrives."""
+        return tuple(name for name in self.metrics if METRICS[name].level == "frame")
+
+    @property
+    def of_scenes(self) -> tuple[str, ...]:
+        """Metrics that are computed when all frames are there."""
+        return tuple(name for name in self.metrics if METRICS[name].level == "scene")
+
+
+@dataclass(frozen=True, eq=False)
+class BatchRows:
+    """The rows of some frames."""
+
+    scores: Scores  # of metrics of frames
+    tally: NDArray[np.int64]  # (frames, 3): predictions dropped, targets dropped, whether predictions lacked the frame
+    tokens: tuple[str, ...]  # "" for a frame without a token
+    scenes: tuple[str, ...]  # "" for an unknown scene
+    hashes: NDArray[np.uint8]  # (frames, 2, 16): content hash of predictions and truth; zeros for a frame without any
+    kept: SceneFrames | None = None  # the frames themselves, if there are metrics of scenes
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["BatchRows"]) -> "BatchRows":
+        """Concatenate the rows of several batches."""
+        kept = [part.kept for part in parts if part.kept is not None]
+        return cls(
+            Scores.concatenate([part.scores for part in parts]),
+            np.concatenate([part.tally for part in parts]),
+            tuple(token for part in parts for token in part.tokens),
+            tuple(scene for part in parts for scene in part.scenes),
+            np.concatenate([part.hashes for part in parts]),
+            SceneFrames.concatenate(kept) if kept else None,
+        )
+
+    def at(self, frames: Sequence[int]) -> "BatchRows":
+        """Return the rows of some frames."""
+        return BatchRows(
+            self.scores.at(np.asarray(frames, np.int64)),
+            self.tally[list(frames)],
+            picked(self.tokens, frames),
+            picked(self.scenes, frames),
+            self.hashes[list(frames)],
+            None if self.kept is None else self.kept.at(frames),
+        )
+
+    def hash_of(self, side: int) -> str:
+        """Return the content hash of the predictions (0) or of the truth (1), in the same form as ``Input.hash``."""
+        data = self.hashes[:, side].tobytes()
+        parts = [data[i : i + HASH_BYTES] for i in range(0, len(data), HASH_BYTES)]
+        return hash_text(added_hashes([int.from_bytes(part, "little") for part in parts]))
+
+
+def hashes_of(
+    predictions: MapFrames, truth: MapFrames, tokens: Sequence[str], tracks: tuple[bool, bool]
+) -> NDArray[np.uint8]:
+    """Return the content hashes of the frames of a batch.
+
+    Args:
+        predictions: The predictions, before they are aligned. Frames of the truth may be missing.
+        truth: The truth.
+        tokens: The tokens of the frames of the truth, which may differ from those in ``truth``: "" for none.
+        tracks: Whether metrics use the tracks of the predictions and of the truth.
+    """
+    at = [truth.index[token] for token in predictions.tokens]
+    hashes = np.zeros((len(truth), 2, HASH_BYTES), np.uint8)
+    for side, frames, places in ((0, predictions, at), (1, truth, range(len(truth)))):
+        found = b"".join(frame_hashes(frames, picked(tuple(tokens), places), tracks=tracks[side]))
+        hashes[list(places), side] = np.frombuffer(found, np.uint8).reshape(-1, HASH_BYTES)
+    return hashes
+
+
+def picked(texts: tuple[str, ...], frames: Sequence[int]) -> tuple[str, ...]:
+    """Return the strings of some frames."""
+    return tuple(texts[i] for i in frames)
+
+
+class Given(NamedTuple):
+    """The arguments of ``Accumulator.update``."""
+
+    predictions: Batch | MapFrames
+    targets: Batch | MapFrames
+    tokens: Sequence[str] | None = None
+    scenes: Sequence[str] | None = None
+    timestamps: Any = None
+    poses: Any = None
+
+
+class BatchFrames(NamedTuple):
+    """A batch after its checks. The columns are those of ``BatchRows``."""
+
+    x: MapFrames  # aligned
+    y: MapFrames
+    tally: NDArray[np.int64]
+    tokens: tuple[str, ...]
+    scenes: tuple[str, ...]
+    hashes: NDArray[np.uint8]
+
+
+def checked_batch(
+    given: Given, settings: ScoringSettings, numbers: tuple[str, ...] | None, degenerate: Degenerate
+) -> BatchFrames:
+    """Return a batch after checking it.
+
+    Args:
+        given: The arguments of ``update``.
+        settings: The settings of the accumulator.
+        numbers: The class names of integer labels; None if they are not allowed.
+        degenerate: Whether to refuse or to drop instances that are not valid polylines.
+    """
+    predictions, targets, *more = given
+    if isinstance(predictions, MapFrames) or isinstance(targets, MapFrames):
+        if not (isinstance(predictions, MapFrames) and isinstance(targets, MapFrames)):
+            raise InvalidInput("predictions and targets must both be MapFrames, or both lists of dicts")
+        if any(value is not None for value in more):
+            raise InvalidInput(
+                "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
+                remedy="Leave them out",
+            )
+        x, y, tally = predictions, targets, np.zeros((len(targets), TALLIES), np.int64)
+        check_sides(x, y)
+        tally[:, 2] = [token not in x.index for token in y.tokens]
+        names, places = y.tokens, y.scenes or ("",) * len(y)
+    else:
+        x, y, tally = _frames(predictions, targets, settings, numbers, degenerate)
+        names, places = texts("tokens", given.tokens, len(y)), texts("scenes", given.scenes, len(y))
+        y = replace(
+            y,
+            scenes=None if given.scenes is None else places,
+            timestamps=None if given.timestamps is None else _times(given.timestamps, len(y)),
+            poses=None if given.poses is None else _poses(given.poses, len(y)),
+        )
+    aligned = align(x, y, classes=settings.classes)
+    check_boxes_of(settings.protocol, *aligned)
+    check_linked(settings.metrics, *aligned)
+    return BatchFrames(*aligned, tally, names, places, hashes_of(x, y, names, uses_tracks(settings.metrics)))
+
+
+def _frames(
+    predictions: Batch,
+    targets: Batch,
+    settings: ScoringSettings,
+    numbers: tuple[str, ...] | None,
+    degenerate: Degenerate,
+) -> tuple[MapFrames, MapFrames, NDArray[np.int64]]:
+    """Return both sides of a batch of dictionaries, and the number of dropped instances."""
+    classes = tuple(dict.fromkeys((*settings.classes, *(numbers or ()))))
+    boxes = settings.protocol.boxes
+    x, less_x = frames_from_batch(predictions, SIDES[0], classes, numbers, degenerate, scored=True, boxes=boxes)
+    y, less_y = frames_from_batch(targets, SIDES[1], classes, numbers, degenerate, scored=False, boxes=boxes)
+    if len(x) != len(y):
+        raise InvalidInput(f"{len(x)} predictions for {len(y)} targets, expected a dict per frame on both sides")
+    return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)
+
+
+def texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Return one string per frame. Without values, the strings are empty."""
+    if values is None:
+        return ("",) * count
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{name} must be a list with one string per frame, got {values!r}")
+    if len(values) != count:
+        raise InvalidInput(f"{len(values)} {name} for {count} frames, expected one per frame")
+    for i, value in enumerate(values):
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise InvalidInput(f"{name}[{i}] must be a string that is not empty, got {value!r}")
+    return tuple(values)
+
+
+def _times(values: Any, count: int) -> Indices:
+    """Return one whole number per frame."""
+    array = as_array(values, "timestamps")
+    if array.shape != (count,):
+        raise InvalidInput(f"timestamps must be {count} whole numbers, one per frame, got shape {array.shape}")
+    if count and array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"timestamps must be whole numbers, got values of type {array.dtype}",
+            remedy="Pass nanoseconds or microseconds, or the number of the frame in its scene",
+        )
+    return array.astype(np.int64)
+
+
+def _poses(values: Any, count: int) -> NDArray[np.float64]:
+    """Return one matrix per frame."""
+    array = as_array(values, "poses")
+    if not count and not array.size:
+        return np.empty((0, 4, 4))
+    if array.shape != (count, 4, 4):
+        raise InvalidInput(f"poses must be {count} matrices (4, 4), one per frame, got shape {array.shape}")
+    return check_poses(array, count)
+
+
+_HASHES = 2 * HASH_BYTES // 8  # columns of the hashes of both sides, as 64-bit integers
+
+
+def packed(rows: BatchRows) -> list[NDArray[Any]]:
+    """Return the rows of some frames as arrays."""
+    scores = rows.scores
+    blocks = [np.moveaxis(block, 1, 0).reshape(len(rows.tokens), -1) for block in scores.sums.values()]
+    bits = [np.ascontiguousarray(block).view(np.int64) for block in blocks]
+    hashes = np.ascontiguousarray(rows.hashes).reshape(len(rows.tokens), -1).view(np.int64)
+    names = "".join(f"{token}\0{scene}\0" for token, scene in zip(rows.tokens, rows.scenes, strict=True))
+    return [
+        np.concatenate([rows.tally, hashes, scores.predicted, scores.true, *bits], axis=1),
+        np.stack([scores.confidence.view(np.int64), *(hits.astype(np.int64) for hits in scores.hits.values())], axis=1),
+        np.array(bytearray(names.encode()), np.uint8),
+        *(() if rows.kept is None else (rows.kept.packed(),)),
+    ]
+
+
+def unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRows:
+    """Return the rows of arrays.
+
+    Args:
+        arrays: Those of ``packed``, or several of them concatenated.
+        settings: The settings with which the rows were computed.
+    """
+    frames, records, names, *kept = arrays
+    metrics, classes = settings.of_frames, settings.classes
+    shapes = _shapes(settings)
+    sizes = [TALLIES, _HASHES, len(classes), len(classes), *(math.prod(shape) for shape in shapes.values())]
+    tally, hashes, predicted, true, *bits = np.split(frames, np.cumsum(sizes)[:-1], axis=1)
+    sums = {}
+    for (name, shape), block in zip(shapes.items(), bits, strict=True):
+        numbers = np.ascontiguousarray(block).view(np.float64).reshape(len(frames), *shape)
+        sums[name] = np.ascontiguousarray(np.moveaxis(numbers, 0, 1))
+    rings = {
+        metric.name: np.zeros((0, len(frames), len(classes), len(rows.columns)))
+        for metric, rows in sum_metrics(metrics)
+        if rows.rings
+    }
+    hits = [metric.name for metric, _ in hit_metrics(metrics)]
+    scores = Scores(
+        predicted,
+        true,
+        np.ascontiguousarray(records[:, 0]).view(np.float64),
+        sums,
+        rings,
+        {name: records[:, k].astype(np.uint16) for k, name in enumerate(hits, 1)},
+    )
+    texts = names.tobytes().decode().split("\0")[:-1]
+    bits_of_hashes = np.ascontiguousarray(hashes).view(np.uint8).reshape(len(frames), 2, HASH_BYTES)
+    of_scenes = SceneFrames.unpacked(kept[0], classes) if kept else None
+    return BatchRows(scores, tally, tuple(texts[::2]), tuple(texts[1::2]), bits_of_hashes, of_scenes)
+
+
+def _shapes(settings: ScoringSettings) -> dict[str, tuple[int, int, int]]:
+    """Return the shape of the sums of a frame, by metric: settings, classes, columns."""
+    return {
+        metric.name: (len(metric.settings(settings.protocol)), len(settings.classes), len(rows.columns))
+        for metric, rows in sum_metrics(settings.of_frames)
+    }
+
+
+def widths_of(settings: ScoringSettings) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of the arrays for no frames."""
+    sums = sum(math.prod(shape) for shape in _shapes(settings).values())
+    hits = sum(1 for _ in hit_metrics(settings.of_frames))
+    kept = ((0,),) if settings.of_scenes else ()
+    return (0, TALLIES + _HASHES + 2 * len(settings.classes) + sums), (0, 1 + hits), (0,), *kept

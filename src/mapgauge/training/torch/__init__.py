@@ -1,0 +1,1 @@
+"""SOSPA as a cost and a loss, and metrics for torchmetrics."""

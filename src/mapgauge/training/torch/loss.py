@@ -1,0 +1,272 @@
+"""Losses: SOSPA of matched lines, and PLD of a set of lines with confidences."""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from mapgauge import kernels
+from mapgauge.arguments import check_cutoff, check_flag
+from mapgauge.errors import InvalidInput
+from mapgauge.training.torch.cost import Backend, as_batch, check_count, check_flags, pad_lines, pair_costs, sospa_cost
+from mapgauge.training.torch.plain import Problem
+
+
+def smooth_costs(x: Any, y: Any, x_points: Any, y_points: Any, reading: Any, cutoff: float, temperature: float) -> Any:
+    """Return the debiased smooth SOSPA of each line of x to the line of y with the same index, in metres.
+
+    Args:
+        x: ``(pairs, points, dimension)``.
+        y: ``(pairs, points, dimension)``.
+        x_points: ``(pairs,)`` numbers of points.
+        y_points: The same for y.
+        reading: ``(pairs,)`` readings of x, as in ``plain.py``.
+        cutoff: Metres.
+        temperature: Metres.
+    """
+    n = x.shape[1]
+    place = (torch.arange(n, device=x.device) + (reading // 2)[:, None]) % max(n, 1)
+    order = torch.where((reading % 2 == 1)[:, None], n - 1 - place, place).to(torch.int64)
+    padding = (order >= x_points[:, None]).to(torch.int8)
+    order = order.gather(1, torch.argsort(padding, dim=1, stable=True))  # the padding comes last
+    x = x.gather(1, order[..., None].expand(x.shape))
+    sides = (x, x, x_points, x_points), (y, y, y_points, y_points), (x, y, x_points, y_points)
+    of_x, of_y, both = (_soft_chain(_gains(a, b, cutoff) / temperature, n, m) for a, b, n, m in sides)
+    return temperature * ((of_x + of_y) / 2 - both)
+
+
+def _gains(x: Any, y: Any, cutoff: float) -> Any:
+    """Return what each pair of points gains, ``(points of x, points of y, pairs)``; negative beyond the cutoff."""
+    square = (x[:, :, None] - y[:, None]).square().sum(-1)
+    apart = square > 0
+    distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
+    return (cutoff - distance).permute(1, 2, 0)
+
+
+def _soft_chain(gain: Any, n: Any, m: Any) -> Any:
+    """Return the soft maximum of the gain over all matchings; ``n`` and ``m`` are the numbers of points that count."""
+    rows, columns, pairs = gain.shape
+    result = gain.new_zeros(pairs)
+    if not rows or not columns:
+        return result
+    flipped = gain.flip(1)
+    before = this = gain.new_zeros(rows + 1, pairs)
+    for both in range(2, rows + columns + 1):  # cells with i + j = both
+        start, stop = max(1, both - columns), min(rows, both - 1) + 1
+        matched = before[start - 1 : stop - 1] + torch.diagonal(flipped, columns - both + 1, 0, 1).T
+        here = torch.logsumexp(torch.stack([this[start - 1 : stop - 1], this[start:stop], matched]), 0)
+        before, this = this, torch.cat([this[:start], here, this[stop:]])
+        ends = (n + m == both) & (n > 0) & (m > 0)
+        result = torch.where(ends, this.gather(0, n[None].to(torch.int64))[0], result)
+    return result
+
+
+class SospaLoss(torch.nn.Module):
+    """SOSPA between predicted lines and the true lines they are matched to.
+
+    The loss has a term for the distance of matched points and a term of half the cutoff for each unmatched point of
+    either line. Only matched points have a gradient. So a prediction that lies farther than the cutoff from its true
+    line does not learn: start with a large cutoff, or add a loss that reaches farther.
+
+    Args:
+        cutoff: Metres.
+        closed: Whether true lines are closed; one flag, or flags in ``forward``.
+        directed: Whether the direction of lines counts; one flag, or flags in ``forward``.
+        normalised: Use ``2 s / (M + s)`` in [0, 1] instead of metres.
+        class_weights: The weight of each class, by label.
+        temperature: Metres. 0 is exact SOSPA. With a larger temperature the loss is smooth and also has gradients
+            somewhat beyond the cutoff. The smooth loss is debiased: it is 0 for equal lines.
+        reduction: ``"mean"`` is the weighted mean over pairs (0 without pairs), ``"sum"`` the weighted sum, and
+            ``"none"`` returns a loss per pair.
+
+    >>> loss = SospaLoss(cutoff=1.5, normalised=False)
+    >>> loss(torch.zeros(1, 2, 2), torch.tensor([[[0.0, 0.5], [0.0, 9.0]]])).item()
+    2.0
+    """
+
+    def __init__(
+        self,
+        cutoff: float = 1.5,
+        *,
+        closed: bool = False,
+        directed: bool = False,
+        normalised: bool = True,
+        class_weights: Any = None,
+        temperature: float = 0.0,
+        reduction: Literal["mean", "sum", "none"] = "mean",
+    ) -> None:
+        """Keep the settings."""
+        super().__init__()
+        self.cutoff = check_cutoff("cutoff", cutoff)
+        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
+        self.normalised = check_flag("normalised", normalised)
+        if not (isinstance(temperature, int | float) and 0 <= temperature < math.inf):
+            raise InvalidInput(f"temperature must be a length of at least 0 in metres, got {temperature!r}")
+        self.temperature = float(temperature)
+        if reduction not in ("mean", "sum", "none"):
+            raise InvalidInput(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+        self.reduction = reduction
+        weights = None if class_weights is None else torch.as_tensor(class_weights, dtype=torch.float32)
+        self.register_buffer("class_weights", weights)
+
+    def forward(
+        self,
+        predictions: Any,
+        truth: Any,
+        labels: Any = None,
+        *,
+        closed: Any = None,
+        directed: Any = None,
+        prediction_points: Any = None,
+        truth_points: Any = None,
+    ) -> Any:
+        """Return the loss.
+
+        Args:
+            predictions: ``(pairs, points, 2 or 3)`` in metres.
+            truth: ``(pairs, points, 2 or 3)``, or a sequence of lines: the true line of each prediction.
+            labels: ``(pairs,)`` classes, for ``class_weights``.
+            closed: ``(pairs,)`` flags instead of the one of the loss.
+            directed: ``(pairs,)`` flags instead of the one of the loss.
+            prediction_points: ``(pairs,)`` numbers of points of padded lines.
+            truth_points: The same for the truth.
+        """
+        loss, reading, problem = pair_costs(
+            predictions,
+            truth,
+            cutoff=self.cutoff,
+            closed=self.closed if closed is None else closed,
+            directed=self.directed if directed is None else directed,
+            normalised=self.normalised,
+            prediction_points=prediction_points,
+            truth_points=truth_points,
+        )
+        if self.temperature and len(loss):
+            loss = self._smooth(problem, reading)
+        weight = torch.ones_like(loss)
+        if self.class_weights is not None:
+            if labels is None:
+                raise InvalidInput("class_weights need labels", remedy="Pass labels, a class for each pair")
+            weight = self.class_weights.to(loss)[labels]
+        if self.reduction == "none":
+            return loss * weight
+        total = (loss * weight).sum()
+        if self.reduction == "sum":
+            return total
+        mass = weight.sum()
+        return total / torch.where(mass > 0, mass, 1.0)
+
+    def _smooth(self, problem: Problem, reading: Any) -> Any:
+        """Return the smooth loss of each pair."""
+        x, y = problem.x[:, 0], problem.y[:, 0]
+        n, m = (
+            torch.full((len(x),), line.shape[1], dtype=torch.int32, device=x.device) if count is None else count[:, 0]
+            for line, count in ((x, problem.x_points), (y, problem.y_points))
+        )
+        cost = smooth_costs(x, y, n, m, reading, self.cutoff, self.temperature)
+        if not self.normalised:
+            return cost
+        most = self.cutoff * (n + m).to(cost.dtype) / 2
+        return 2 * cost / torch.where(most + cost > 0, most + cost, 1.0)
+
+
+def pld_loss(
+    predictions: Any,
+    confidence: Any,
+    truth: Any,
+    *,
+    cutoff: float = 1.5,
+    closed: Any = False,
+    directed: Any = False,
+    normalised: bool = True,
+    prediction_points: Any = None,
+    truth_points: Any = None,
+    backend: Backend = "auto",
+) -> Any:
+    """PLD of predicted lines with confidences, of one class, with gradients for points and confidences.
+
+    The assignment is computed on the host and taken as fixed. The confidence of a prediction has the gradient
+    ``1/2 - (1 - D)`` (before normalisation) if it is assigned at the distance D, and 1/2 otherwise. So a prediction
+    becomes more confident if it lies closer than ``D = 1/2`` to its true line.
+
+    Args:
+        predictions: ``(queries, points, 2 or 3)`` or ``(batch, queries, points, 2 or 3)`` in metres.
+        confidence: ``(queries,)`` or ``(batch, queries)`` in [0, 1].
+        truth: As in ``sospa_cost``. Padded true lines without points do not count.
+        cutoff: Metres.
+        closed: As in ``sospa_cost``.
+        directed: As in ``sospa_cost``.
+        normalised: Return ``2 d / (mass + d)`` in [0, 1]; otherwise ``d``, which can be summed over frames.
+        prediction_points: As in ``sospa_cost``.
+        truth_points: As in ``sospa_cost``.
+        backend: As in ``sospa_cost``.
+
+    Returns:
+        One number, or one per item of the batch.
+
+    >>> line = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]])
+    >>> confidence = torch.tensor([0.8], requires_grad=True)
+    >>> loss = pld_loss(line, confidence, line, normalised=False)
+    >>> loss.backward()
+    >>> round(loss.item(), 3), confidence.grad.item()
+    (0.1, -0.5)
+    """
+    x, single = as_batch(predictions, "predictions")
+    if not isinstance(truth, torch.Tensor):
+        truth, truth_points = pad_lines(truth, x, single)
+    y, _ = as_batch(truth, "truth")
+    settings: dict[str, Any] = {"cutoff": cutoff, "backend": backend}
+    with torch.no_grad():
+        cost = sospa_cost(
+            predictions,
+            truth,
+            closed=closed,
+            directed=directed,
+            prediction_points=prediction_points,
+            truth_points=truth_points,
+            **settings,
+        )
+        cost = cost[None] if single else cost
+    if not isinstance(confidence, torch.Tensor) or confidence.shape != predictions.shape[:-2]:
+        got = tuple(confidence.shape) if isinstance(confidence, torch.Tensor) else type(confidence).__name__
+        raise InvalidInput(f"confidence must be a tensor of shape {tuple(predictions.shape[:-2])}, got {got}")
+    r = (confidence[None] if single else confidence).to(cost.dtype)
+    m = check_count("truth_points", truth_points, y, single)
+    s = torch.ones_like(cost[:, 0]) if m is None and cost.shape[1] else cost.new_ones(len(cost), cost.shape[2])
+    s = s if m is None else (m > 0).to(cost.dtype)
+    with torch.no_grad():
+        least = torch.minimum(r[:, :, None], s[:, None, :])
+        item, query, line = _assigned(least * (1 - cost), cost.device)
+    flags = [value[item, line] if isinstance(value, torch.Tensor) else value for value in
+             (check_flags("closed", closed, y, single), check_flags("directed", directed, y, single))]  # fmt: skip
+    n = check_count("prediction_points", prediction_points, x, single)
+    distance, _, _ = pair_costs(
+        x[item, query],
+        y[item, line],
+        closed=flags[0],
+        directed=flags[1],
+        normalised=True,
+        prediction_points=None if n is None else n[item, query],
+        truth_points=None if m is None else m[item, line],
+        **settings,
+    )
+    saved = torch.minimum(r[item, query], s[item, line]) * (1 - distance)
+    mass = (r.sum(1) + s.sum(1)) / 2
+    value = (mass - torch.zeros_like(mass).index_add(0, item, saved)).clamp(min=0)
+    if check_flag("normalised", normalised):
+        value = 2 * value / torch.where(mass > 0, mass + value, 1.0)
+    return value[0] if single else value
+
+
+def _assigned(saving: Any, device: Any) -> tuple[Any, Any, Any]:
+    """Return item, query and truth of the pairs of the assignment with the largest saving."""
+    saving = saving.to("cpu", torch.float64).numpy()
+    if not np.isfinite(saving).all():
+        raise InvalidInput("SOSPA or confidences are NaN, so that lines cannot be assigned")
+    rows = []
+    for number, matrix in enumerate(saving):
+        partner, _ = kernels.assignment.assign(np.ascontiguousarray(matrix))
+        rows += [(number, query, line) for query, line in enumerate(partner.tolist()) if line >= 0]
+    index = torch.tensor(rows, dtype=torch.int64).reshape(-1, 3).to(device)
+    return index[:, 0], index[:, 1], index[:, 2]

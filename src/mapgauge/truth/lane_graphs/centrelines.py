@@ -1,0 +1,216 @@
+"""Centrelines with links, cut by the patch of a frame."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.frames.alignment import add_instances, join_frames
+from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.links import LEFT, RIGHT, SUCCESSOR, Links, cut_links
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import crop_polylines
+from mapgauge.geometry.polylines import Polylines, ranges
+from mapgauge.geometry.poses import level
+from mapgauge.truth.build import Tracker
+from mapgauge.truth.cutting.pieces import Fragment
+from mapgauge.typing import Flags, Indices, Points
+
+RESOLUTION = 0.5  # metres, at most, between the points of a centreline
+
+
+class Lane(NamedTuple):
+    """One lane of a map."""
+
+    id: str
+    points: Points  # (n, 2 or 3), in map coordinates, in the driving direction
+    successors: Sequence[str] = ()  # ids of lanes that begin where this one ends; they may be outside the map
+    predecessors: Sequence[str] = ()
+    left: Sequence[str] = ()  # ids of the lanes beside this one; they may have the opposite direction
+    right: Sequence[str] = ()
+    intersection: bool = False
+    lane_type: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class LaneGraph:
+    """The lanes of a map, in the order of the file. Links join the indices of lanes."""
+
+    ids: tuple[str, ...]  # one per lane
+    lines: Polylines  # (lanes,): centrelines in map coordinates, in the driving direction
+    links: Links  # "successor", "left" and "right"; all weights are 1
+    intersection: Flags  # (lanes,): whether a lane is in an intersection; in nuScenes, whether it is a connector
+    lane_type: tuple[str, ...]  # one per lane, as in the file; "" if it has none
+    findings: tuple[Finding, ...] = ()  # about this map
+
+    @classmethod
+    def of(cls, lanes: Sequence[Lane], findings: Sequence[Finding] = ()) -> "LaneGraph":
+        """Connect lanes. A lane that names a successor is a predecessor of that lane, and the other way round.
+
+        Neighbours outside the map are left out, because a map is a part of a city.
+        """
+        index = {lane.id: k for k, lane in enumerate(lanes)}
+        found: dict[tuple[int, int, str], None] = {}
+        for k, lane in enumerate(lanes):
+            for kind, names in ((SUCCESSOR, lane.successors), (LEFT, lane.left), (RIGHT, lane.right)):
+                found |= dict.fromkeys((k, index[name], kind) for name in names if name in index)
+            found |= dict.fromkeys((index[name], k, SUCCESSOR) for name in lane.predecessors if name in index)
+        return cls(
+            tuple(lane.id for lane in lanes),
+            Polylines.of([lane.points for lane in lanes], "lanes"),
+            Links.of([a for a, _, _ in found], [b for _, b, _ in found], kind=[kind for *_, kind in found]),
+            np.array([lane.intersection for lane in lanes], np.bool_),
+            tuple(lane.lane_type for lane in lanes),
+            tuple(findings),
+        )
+
+    def __len__(self) -> int:
+        """Number of lanes."""
+        return len(self.ids)
+
+
+class CutLanes(NamedTuple):
+    """The parts of lanes that frames show, sorted by frame and lane."""
+
+    frame: Indices  # (parts,)
+    lane: Indices  # (parts,): index into the lanes of the graph
+    lines: Polylines  # (parts,): in the coordinates of the frame
+    along: Points  # (parts, 2): start and stop along the lane, metres
+    links: Links  # between parts of the same frame
+
+
+def cut_graph(
+    graph: LaneGraph, poses: NDArray[np.float64], region: tuple[float, float], dimension: int = 2
+) -> CutLanes:
+    """Cut a lane graph at a region around each pose.
+
+    A lane that leaves the region and comes back gives several parts. A link to a successor stays if the end of its
+    source and the start of its target are inside; ``cut_links`` has the rule.
+
+    Args:
+        graph: The lanes.
+        poses: ``(frames, 4, 4)``, from the coordinates of a frame, x forward, to those of the map.
+        region: Length and width in metres.
+        dimension: Coordinates of the result: 2 or 3. The height of a map without heights is 0.
+    """
+    if graph.lines.dimension == 2 and dimension == 2:
+        poses = np.array([level(pose) for pose in poses]).reshape(-1, 4, 4)
+    frame, lane = _near(graph, poses, region)
+    sizes = np.diff(graph.lines.offsets)[lane]
+    points = ranges(graph.lines.offsets[lane], sizes)
+    local = _to_frame(graph.lines.coords[points], poses, np.repeat(frame, sizes))[:, :dimension]
+    # The distance along the lane is one more coordinate, which cropping interpolates.
+    columns = np.column_stack([local, _along(graph.lines)[points]])
+    whole = Polylines(np.ascontiguousarray(columns), np.concatenate([[0], sizes]).cumsum())
+    parts, sources = crop_polylines(whole, (region[0], region[1]))
+    links = cut_links(_links(graph, frame, lane), whole, parts, sources)
+    ends = np.column_stack([parts.coords[parts.offsets[:-1], -1], parts.coords[parts.offsets[1:] - 1, -1]])
+    lines = Polylines(np.ascontiguousarray(parts.coords[:, :-1]), parts.offsets)
+    return CutLanes(frame[sources], lane[sources], lines, ends, links or Links.of([], []))
+
+
+def _near(graph: LaneGraph, poses: NDArray[np.float64], region: Sequence[float]) -> tuple[Indices, Indices]:
+    """Return the pairs of a frame and a lane that may be in its region, sorted."""
+    if not len(graph):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    # The circle around the region, a little larger: a tilted pose makes what it sees shorter.
+    reach = 1 + 1.05 * np.hypot(region[0], region[1]) / 2
+    starts = graph.lines.offsets[:-1]
+    low, high = (f.reduceat(graph.lines.coords[:, :2], starts) for f in (np.minimum, np.maximum))
+    centre = poses[:, None, :2, 3]
+    frame, lane = np.nonzero(((low <= centre + reach) & (high >= centre - reach)).all(axis=2))
+    return frame.astype(np.int64), lane.astype(np.int64)
+
+
+def _to_frame(coords: Points, poses: NDArray[np.float64], frame: Indices) -> Points:
+    """Move points ``(n, 2 or 3)`` of the map to the coordinates of their frames, ``(n, 3)``."""
+    away = np.zeros((len(coords), 3))
+    away[:, : coords.shape[1]] = coords
+    away -= poses[frame, :3, 3]
+    turn = poses[frame, :3, :3]
+    return sum((turn[:, k, :] * away[:, k, None] for k in range(3)), start=np.zeros_like(away))
+
+
+def _along(lines: Polylines) -> NDArray[np.float64]:
+    """Return the distance of each point from the start of its line, in metres, seen from above."""
+    step = np.zeros(len(lines.coords))
+    step[1:] = np.hypot(*np.diff(lines.coords[:, :2], axis=0).T)
+    sums = step.cumsum()
+    along: NDArray[np.float64] = sums - np.repeat(sums[lines.offsets[:-1]], np.diff(lines.offsets))
+    return along
+
+
+def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
+    """Return the links of the graph between pairs of a frame and a lane, which are sorted."""
+    links, count = graph.links, len(graph)
+    key = frame * count + lane
+    bounds = np.searchsorted(links.source, np.arange(count + 1))
+    counts = np.diff(bounds)[lane]
+    link = ranges(bounds[lane], counts)
+    source = np.repeat(np.arange(len(lane)), counts)
+    wanted = frame[source] * count + links.target[link]
+    target = np.searchsorted(key, wanted)
+    there = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
+    chosen = link[there]
+    return Links(source[there], target[there], links.weight[chosen], links.code[chosen], links.kinds)
+
+
+CENTERLINE = "centerline"
+
+GraphOfScene: TypeAlias = Callable[[str], LaneGraph]
+
+
+def add_centerlines(
+    frames: MapFrames, graph_of: GraphOfScene, region: tuple[float, float], forward: Literal["x", "y"] = "x"
+) -> MapFrames:
+    """Add the centrelines of lanes to frames, with links.
+
+    Args:
+        frames: Truth with scenes and poses. The frames of a scene follow each other.
+        graph_of: Returns the lane graph of a scene by its name.
+        region: Length and width in metres, along and across the driving direction.
+        forward: The axis of the frames that points forward.
+    """
+    if frames.scenes is None or frames.poses is None:
+        raise InvalidInput("centrelines need the scenes and the poses of the frames")
+    parts, findings = [], []
+    turned = frames.rotate(-90) if forward == "y" else frames
+    start = 0
+    for scene, group in groupby(frames.scenes):
+        stop = start + len(list(group))
+        graph = graph_of(scene)
+        findings += list(graph.findings)
+        parts.append(_scene_centerlines(turned.between(slice(start, stop)), graph, region))
+        start = stop
+    lanes = join_frames(parts) if parts else _no_lanes()
+    lanes = lanes.rotate(90) if forward == "y" else lanes
+    every: tuple[Finding, ...] = (*frames.findings, *summed(findings, "maps"))
+    return replace(add_instances(frames, lanes), findings=every)
+
+
+def _scene_centerlines(frames: MapFrames, graph: LaneGraph, region: tuple[float, float]) -> MapFrames:
+    """Return the centrelines of the frames of one scene, with x forward."""
+    assert frames.poses is not None  # the caller checked it
+    cut = cut_graph(graph, frames.poses, region, frames.dimension)
+    fragments: list[list[Fragment]] = [[] for _ in frames.tokens]
+    for frame, lane, points, along in zip(cut.frame.tolist(), cut.lane.tolist(), cut.lines, cut.along, strict=True):
+        fragments[frame].append(Fragment(points, (graph.ids[lane],), (float(along[0]), float(along[1]))))
+    tracker = Tracker()
+    names = [name for group in fragments for name in tracker.names(group)]
+    return MapFrames(
+        frames.tokens,
+        (CENTERLINE,),
+        cut.frame,
+        np.zeros(len(cut.frame), np.int64),
+        cut.lines,
+        track=np.array(names, np.str_),
+        links=cut.links,
+    )
+
+
+def _no_lanes() -> MapFrames:
+    return replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))

@@ -1,0 +1,293 @@
+"""Draws one frame in bird's-eye view, like the qualitative figures of papers.
+
+The forward direction points up, as usual in papers. A region of 60 x 30 m fills a column of a paper, and several
+methods fit side by side.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from mapgauge.arguments import check_confidence, check_forward
+from mapgauge.errors import InvalidInput
+from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.markup import is_around_origin
+from mapgauge.metrics.table import colours_of
+from mapgauge.results.assignment import Assignment
+from mapgauge.typing import Forward
+from mapgauge.views.figures.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
+from mapgauge.views.figures.links import link_handles
+from mapgauge.views.figures.panel import (
+    CAR,
+    Paint,
+    Panel,
+    Values,
+    View,
+    draw_panel,
+    hollow_points,
+    prediction_line,
+    sure,
+    truth_line,
+    value_lines,
+)
+from mapgauge.views.figures.style import GREY, INK, Style, look, styled, word_of
+
+NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
+LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text
+LONGER = 0.25  # inches; coordinates of a map have more digits
+
+
+@styled
+def frame(
+    assignment: Assignment | Sequence[Assignment],
+    *,
+    side_by_side: bool = False,
+    region: Region | None = None,
+    title: str | None = None,
+    values: Values | Sequence[Values] | None = None,
+    names: Sequence[str] | None = None,
+    forward: Forward | None = None,
+    confidence: float = 0.0,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw truth and predictions of one frame in bird's-eye view, forward upwards.
+
+    Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
+    Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
+    written beside it if it is at least 0.1. If the protocol has a link cost, arrows are links between lanes: right
+    ones are grey, false ones red, missing ones dashed, and those to a lane without a match pale.
+
+    In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
+    from 0.
+
+    Args:
+        assignment: From ``Results.assignment``; one for each method to draw them in columns.
+        side_by_side: Whether truth has a panel of its own, beside those of predictions. Matched pairs are not drawn.
+        region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres. The length
+            lies forward. None shows everything, and so does a region around the ego without lines. Without one, the
+            car is drawn only if the lines are around it: a map in world coordinates has none.
+        title: Title above the figure.
+        values: Values to write above a panel, such as ``{"pld": 0.71, "ap_chamfer": 0.6}``; one mapping for each
+            assignment if there are several.
+        names: Names of the methods.
+        forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR. If None, the
+            axis that the data know, otherwise x.
+        confidence: Predictions with a lower confidence are not drawn. Matches and values do not change.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each panel, without a legend; None makes a new figure.
+
+    Returns:
+        A figure as wide as a column of a paper, or as a page if there are several panels.
+    """
+    assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
+    instances = [line for found in _checked(assignments) for line in (*found.truth, *found.predictions)]
+    colours = colours_of(line.class_name for line in instances)
+    panels = _panels(assignments, colours, side_by_side, values, names)
+    least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
+    view = view_of(assignments, least, region, forward)
+    if ax is None:
+        places = [(0, k) for k in range(len(panels))]
+        sheet, view = new_sheet(panels, places, view, legend_of(panels, colours, view), title)
+    else:
+        sheet = given(ax, len(panels))
+        view = view._replace(width=width_in(sheet, view))
+    for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
+        draw_panel(axes, view, panel, k, left=k == 0)
+    if ax is not None and title:
+        sheet.entitle(title)
+    return sheet.finished()
+
+
+def new_sheet(
+    panels: Sequence[Panel],
+    places: Sequence[tuple[int, int]],
+    view: View,
+    handles: list[Artist],
+    title: str | None,
+    *,
+    narrowest: float = NARROWEST,
+    margin: float = LEFT,
+) -> tuple[Canvas, View]:
+    """Return a new figure with a legend and a title, its axes, and the view with the width of a panel.
+
+    Args:
+        panels: The panels.
+        places: Row and column of each panel.
+        view: The view. Its width does not matter.
+        handles: The entries of the legend.
+        title: The title.
+        narrowest: Smallest width of a panel, inches.
+        margin: Room on the left, inches.
+    """
+    margin += 0 if view.ego else LONGER
+    left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
+    rows, columns = (max(place) + 1 for place in zip(*places, strict=True))
+    room = max(look().column if columns == 1 else look().page, left + columns * (narrowest * look().room + between))
+    view = view._replace(width=(room - left - right + between) / columns - between)
+    if view.height > TALLEST * look().room:
+        view = view._replace(width=view.width * TALLEST * look().room / view.height)
+    full = left + columns * (view.width + between) - between + right
+    width = max(full, look().column)  # the legend needs room even if the panels are narrow
+    legend = columns_of(handles, width, 5, by_rows=False)
+    bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
+    titles = wrapped(title, width) if title else []
+    above = max(len(value_lines(panel.values, view.width)) for panel in panels) + any(panel.name for panel in panels)
+    top = 1.05 * line * above + 1.1 * line * len(titles) + 0.05 * look().room
+    step = view.height + 1.05 * line * above + between
+    height = bottom + view.height + top + (rows - 1) * step
+    figure = Drawing(figsize=(width, height), facecolor="white", edgecolor="white")
+    corners = [
+        ((width - full) / 2 + left + column * (view.width + between), bottom + (rows - 1 - row) * step)
+        for row, column in places
+    ]
+    axes = [figure.add_axes((x / width, y / height, view.width / width, view.height / height)) for x, y in corners]
+    if titles:
+        look_of: dict[str, Any] = {"fontsize": look().normal, "color": INK, "weight": "bold"}
+        figure.text(0.5, 1 - 0.04 / height, "\n".join(titles), ha="center", va="top", **look_of)
+    figure.legend(
+        handles=list(chain(*legend)),
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=len(legend),
+        fontsize=look().small,
+        frameon=False,
+        handlelength=2.0,
+        handletextpad=0.5,
+        columnspacing=1.0,
+        labelspacing=0.35,
+        borderaxespad=0.1,
+    )
+    return Canvas(figure, axes, own=True), view
+
+
+def width_in(sheet: Canvas, view: View) -> float:
+    """Return the width in inches that the region has in given axes."""
+    box = sheet.axes[0].get_window_extent()
+    ratio = view.width / view.height
+    return float(min(box.width, box.height * ratio) / sheet.figure.dpi)
+
+
+def _checked(assignments: list[Assignment]) -> list[Assignment]:
+    """Return assignments, after checking that they are such."""
+    if not assignments:
+        raise InvalidInput("assignment: expected at least one, got none")
+    for found in assignments:
+        if not isinstance(found, Assignment):
+            raise InvalidInput(
+                f"assignment: expected an Assignment from Results.assignment(), got {type(found).__name__}"
+            )
+    return assignments
+
+
+def _panels(
+    assignments: list[Assignment],
+    colours: Mapping[str, str],
+    side_by_side: bool,
+    values: Values | Sequence[Values] | None,
+    names: Sequence[str] | None,
+) -> list[Panel]:
+    """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
+    tokens = list(dict.fromkeys(found.token for found in assignments))
+    if side_by_side and len(tokens) > 1:
+        raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
+    count, alone = len(assignments), len(assignments) == 1
+    if names is None and alone:
+        names = ["predictions" if side_by_side else ""]
+    elif names is None:
+        names = tokens if len(tokens) == count else [f"method {k}" for k in range(count)]
+    if isinstance(names, str) or len(names) != count:
+        raise InvalidInput(f"names must be {count}, one for each assignment, got {names!r}")
+    if values is None:
+        values = [{}] * count
+    elif isinstance(values, Mapping):
+        values = [values]
+    if len(values) != count:
+        raise InvalidInput(f"values must be {count} mappings, one for each assignment, got {len(values)}")
+    panels = [
+        Panel(
+            *(name, found),
+            truth=not side_by_side,
+            predictions=True,
+            marks=True,
+            values=corner,
+            paint=Paint.by_class(found, colours),
+        )
+        for name, found, corner in zip(names, assignments, values, strict=True)
+    ]
+    if side_by_side:  # matches differ between methods, so the truth shows none if there are several
+        paint = panels[0].paint
+        truth = Panel("truth", assignments[0], truth=True, predictions=False, marks=alone, values={}, paint=paint)
+        panels.insert(0, truth)
+    return panels
+
+
+def view_of(assignments: list[Assignment], least: float, region: Region | None, forward: Forward | None) -> View:
+    """Return the view of a region, or of everything if there is none or if no line is around the ego. Its width is 1.
+
+    Args:
+        assignments: What is drawn.
+        least: The smallest confidence that is drawn.
+        region: The region.
+        forward: The axis that points forward. If None, the axis that the data know. If they do not, x for lines around
+            the ego, and y for a map, so that north is up.
+    """
+    forward = check_forward(forward) or assignments[0].forward
+    lines = [
+        line.points[:, :2]
+        for found in assignments
+        for line in (*found.truth, *(line for line in found.predictions if sure(line) >= least))
+        if len(line.points)
+    ]
+    low, high = (np.array([[*getattr(line, end)(axis=0)] for line in lines]) for end in ("min", "max"))
+    if region is not None:
+        bounds = check_region(region, forward or "x")
+        if not lines or len(region) == 4 or ((low <= bounds[2:]) & (high >= bounds[:2])).all(axis=1).any():
+            return View(forward or "x", bounds, 1.0, least)
+    around, margin = True, 1.0
+    if lines:
+        low, high = low.min(axis=0), high.max(axis=0)
+        around = is_around_origin(low, high)
+        margin = 1.0 if around else 0.05 * float((high - low).max()) or 1.0
+    if around:
+        points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
+        low, high = points.min(axis=0), points.max(axis=0)
+    x_min, y_min, x_max, y_max = (float(value) for value in (*(low - margin), *(high + margin)))
+    return View(forward or ("x" if around else "y"), (x_min, y_min, x_max, y_max), 1.0, least, around)
+
+
+def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
+    """Return the entries of the legend: classes by colour, then symbols in grey."""
+    none = np.empty((0, 2))
+    both = [panel for panel in panels if panel.truth and panel.predictions]
+    missed = any(len(p.assignment.matches) < len(p.assignment.truth) for p in panels if p.truth and p.marks)
+    false = any(len(p.assignment.matches) < len(p.assignment.predictions) for p in panels if p.predictions and p.marks)
+    pairs = any(len(match.pairs) for panel in both if panel.detail for match in panel.assignment.matches)
+    boxes = panels[0].assignment.boxes[1] + sum(panel.assignment.boxes[0] for panel in panels if panel.predictions)
+    car = Line2D([], [], linestyle="none", marker="^", markersize=4, color=GREY, markeredgecolor="none")
+    entries = [
+        *((word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in colours.items()),
+        ("truth", truth_line(none, GREY, 3) if any(panel.truth for panel in panels) else None),
+        ("missed truth", truth_line(none, GREY, 3, alone=True) if missed else None),
+        (
+            f"prediction (confidence{f' from {view.confidence:g}' if view.confidence else ''})",
+            prediction_line(none, GREY) if any(panel.predictions for panel in panels) else None,
+        ),
+        ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
+        ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
+        ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
+        *link_handles([(panel.assignment, panel.predictions, panel.truth) for panel in panels]),
+        ("ego", car if view.ego else None),
+        (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
+    ]
+    there: list[Artist] = []
+    for label, handle in entries:
+        if handle is not None:
+            handle.set_label(label)
+            there.append(handle)
+    return there

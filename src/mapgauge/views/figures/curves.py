@@ -1,0 +1,330 @@
+"""Figures of values: over cutoffs and ranges, parts, and distributions over frames."""
+
+import math
+from collections.abc import Sequence
+from itertools import cycle, pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.sweeps import Sweep, region_of, sampling_of
+from mapgauge.markup import number
+from mapgauge.metrics.metric import ValueKey
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import COLOURS, colours_of, part_colours
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats
+from mapgauge.views.figures.canvas import GivenAxes, canvas
+from mapgauge.views.figures.style import (
+    INK,
+    MARKERS,
+    STYLES,
+    Style,
+    dress,
+    grid,
+    legend_names,
+    look,
+    need,
+    plain,
+    round_step,
+    several,
+    shortened,
+    styled,
+    width_of,
+    word_of,
+)
+
+HEIGHT = 2.4  # inches, of a figure
+
+
+@styled
+def cutoffs(
+    sweep: Sweep | Results | Sequence[Sweep | Results],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw PLD, Loc and Det over the cutoff, as means over classes.
+
+    Args:
+        sweep: From ``mapgauge.sweep``, or results with several cutoffs; one for each method. Every region and sampling
+            of a sweep has its own lines.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
+    """
+    rows_of = _rows([sweep] if isinstance(sweep, Sweep | Results) else list(sweep), names)
+    everything = [row for rows in rows_of.values() for row in rows]
+    # PLD of an order above 1 has no Loc and Det.
+    headline = [value.key for value in PLD.with_role("main", "headline")]
+    keys = [key for key in headline if all(row[key] is not None for row in everything)]
+    looks: list[dict[str, Any]] = [
+        {"linestyle": line, "marker": marker, "markersize": 3, "linewidth": 1.1}
+        for _, line, marker in zip(keys, STYLES, MARKERS, strict=False)
+    ]
+    sheet = canvas(look().column, HEIGHT * look().room, ax=ax)
+    (axes,) = sheet.axes
+    for (name, rows), colour in zip(rows_of.items(), cycle(COLOURS), strict=False):
+        rows.sort(key=lambda row: float(row["cutoff"]))
+        for key, line in zip(keys, looks, strict=True):
+            label = f"{name}: {word_of(key)}"
+            axes.plot([row["cutoff"] for row in rows], [row[key] for row in rows], color=colour, label=label, **line)
+    dress(axes, "cutoff (m)", "mean over classes")
+    handles = [Line2D([], [], color=INK, label=word_of(key), **line) for key, line in zip(keys, looks, strict=True)]
+    if len(rows_of) > 1:
+        handles += [
+            Line2D([], [], color=colour, linewidth=3, label=name)
+            for name, colour in zip(rows_of, cycle(COLOURS), strict=False)
+        ]
+    sheet.legend(handles, 3)
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each method, region and sampling, by a name with the settings that differ."""
+    sweeps = [Sweep((found,)) if isinstance(found, Results) else found for found in given]
+    for found in sweeps:
+        if not isinstance(found, Sweep):
+            raise InvalidInput(f"sweep: expected a Sweep from mapgauge.sweep(), got {type(found).__name__}")
+    if not sweeps or not all(found.results for found in sweeps):
+        raise InvalidInput("sweep: expected at least one result, got none")
+    rows_of: dict[str, list[dict[str, Any]]] = {}
+    for name, found in zip(legend_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
+        need(PLD.name, ((name, results) for results in found.results))
+        several_regions = len({row["region"] for row in found.rows}) > 1
+        several_samplings = len({(row["spacing"], row["count"]) for row in found.rows}) > 1
+        for row in found.rows:
+            words = [name] if len(sweeps) > 1 else []
+            if several_regions:
+                words.append("all" if row["region"] is None else f"{region_of(row)} m")
+            if several_samplings:
+                words.append(sampling_of(row))
+            rows_of.setdefault(", ".join(words) or name, []).append(row)
+    return rows_of
+
+
+@styled
+def ranges(
+    results: Results | Sequence[Results],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw PLD over the distance from the ego, with one point at the middle of each ring.
+
+    The figure shows the classes and the mean of a single method, or the means of several methods.
+
+    Args:
+        results: From ``evaluate`` with ``ranges=...``; one for each method.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
+    """
+    methods = several(results, names)
+    need(PLD.name, methods.items())
+    for name, method in methods.items():
+        if not method.ranges:
+            raise InvalidInput(
+                f"{name}: these results have no ranges",
+                remedy=Remedy("Evaluate with ranges=(0, 10, 20, 30)", "Evaluate with --ranges 0,10,20,30"),
+            )
+    sheet = canvas(look().column, HEIGHT * look().room, ax=ax)
+    (axes,) = sheet.axes
+    bounds = sorted({bound for method in methods.values() for bound in method.ranges})
+    (only, *more) = methods.values()
+    if more:
+        lines = [
+            (name, method.ranges, method.mean, colour)
+            for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
+        ]
+    else:
+        colours = colours_of(only.class_names)
+        there = [name for name in only.class_names if name not in only.without_value]
+        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in there]
+        lines.append(("mean", only.ranges, only.mean, INK))
+    drawn = []
+    for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
+        keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(rings)]
+        middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
+        heights = np.array([values[key] for key in keys], np.float64)  # None, for an empty ring, becomes NaN
+        width = 1.6 if colour == INK else 1.1
+        drawn += axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
+    dress(
+        axes,
+        "distance from the ego (m)",
+        word_of(PLD.main.key, methods.values()) + (", mean over classes" if more else ""),
+    )
+    axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
+    axes.set_xlim(bounds[0], bounds[-1])
+    axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4 * look().pen)
+    sheet.legend(drawn)
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+LONGEST = 2.6  # inches, of the name of a method
+BAR = 0.155  # inches, of a row with a bar
+BINS = 30  # approximate maximum
+
+
+@styled
+def parts(
+    results: Results | Sequence[Results],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw the five parts of PLD as stacked bars, for each class and the mean.
+
+    Args:
+        results: From ``evaluate``; one for each method. The bars of a class are grouped.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
+    """
+    methods = several(results, names)
+    need(PLD.name, methods.items())
+    for name, method in methods.items():
+        if method.protocol.order != 1:
+            raise InvalidInput(
+                f"{name}: PLD of order {method.protocol.order:g} does not split into parts",
+                remedy="Evaluate with a protocol of order 1",
+            )
+    rows, labels = _bars(methods)
+    labels = {place: shortened(label, LONGEST * look().room, look().small) for place, label in labels.items()}
+    needed = max(width_of(label, look().small) for label in labels.values())
+    width = min(look().column + max(needed - 0.8 * look().room, 0), look().page)
+    sheet = canvas(width, (BAR * (max(rows) + 1) + 0.75) * look().room, ax=ax)
+    (axes,) = sheet.axes
+    places, values = list(rows), np.array(list(rows.values()))
+    ends = values.cumsum(axis=1)
+    colours = part_colours(PLD)
+    for k, part in enumerate(colours):
+        axes.barh(
+            places,
+            values[:, k],
+            left=ends[:, k] - values[:, k],
+            height=0.8,
+            color=colours[part],
+            edgecolor="white",
+            linewidth=0.4,
+            label=word_of(part),
+        )
+    for place, end in zip(places, ends[:, -1].tolist(), strict=True):
+        axes.text(end + 0.01, place, number(end), fontsize=look().small, color=INK, va="center_baseline")
+    plain(axes)
+    grid(axes, "x")
+    axes.spines["left"].set_visible(False)
+    axes.set_yticks(list(labels), list(labels.values()))
+    axes.tick_params(axis="y", length=0)
+    for tick, place in zip(axes.get_yticklabels(), labels, strict=True):
+        tick.set_fontweight("normal" if place in rows else "bold")
+    axes.set_ylim(max(rows) + 0.6, -0.6)
+    axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
+    axes.set_xlabel(word_of(PLD.main.key, methods.values()), fontsize=look().normal, color=INK)
+    sheet.legend([Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
+    """Return parts and labels by their position from the top. Several methods have the class as a line above them."""
+    rows: dict[float, list[float]] = {}
+    labels: dict[float, str] = {}
+    place = 0.0
+    for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
+        found = {
+            name: [float(values[part] or 0.0) for part in part_colours(PLD)]
+            for name, method in methods.items()
+            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(PLD.main.key)
+            is not None
+        }
+        if len(methods) > 1 and found:
+            labels[place] = word_of(class_name)
+            place += 0.9
+        for name, lengths in found.items():
+            rows[place], labels[place] = lengths, word_of(class_name) if len(methods) == 1 else name
+            place += 1
+        place += 0.25 * (len(methods) > 1 and bool(found))
+    return rows, labels
+
+
+@styled
+def histogram(
+    results: Results | Sequence[Results],
+    *,
+    value: str = "pld",
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw the histogram of a value over frames, with its median.
+
+    Args:
+        results: From ``evaluate``; one for each method.
+        value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
+            ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0. Frames without a value are
+            left out, and the legend says how many are drawn.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
+    """
+    methods = several(results, names)
+    columns = {name: _column(method, value, name) for name, method in methods.items()}
+    edges = _edges(np.concatenate(list(columns.values())))
+    sheet = canvas(look().column, 2.2 * look().room, ax=ax)
+    (axes,) = sheet.axes
+    outlines = []
+    for (name, column), colour, line in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
+        counts = np.histogram(column, edges)[0]
+        middle = float(np.median(column))
+        some = "" if len(column) == len(methods[name].tokens) else f" of {len(column)} frames"
+        label = f"{name}, median {middle:.3g}{some}"
+        axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
+        outlines.append(axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=line, label=label))
+        axes.axvline(middle, color=colour, linewidth=0.8, linestyle=line)
+    dress(axes, f"{word_of(value, methods.values())} of a frame", "frames")
+    axes.set_xlim(edges[0], edges[-1])
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    sheet.legend(outlines, 2)
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+def _column(results: Results, value: str, name: str) -> Floats:
+    """Return the numbers of the frames that have one."""
+    rows = results.frames(sort="token")
+    known = [key for key in rows[0] if key not in ("token", "scene") and any(row[key] is not None for row in rows)]
+    if value not in known:
+        raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}")
+    return np.array([row[value] for row in rows if row[value] is not None], np.float64)
+
+
+def _edges(values: Floats) -> Floats:
+    """Return the edges of bins that hold all values. Whole numbers lie in the middle of their bins."""
+    low, high = float(values.min()), float(values.max())
+    if (values == np.rint(values)).all() and high > 1:
+        whole = math.ceil((high - low + 1) / BINS)
+        return np.arange(low - 0.5, high + 0.5 + whole, whole, dtype=np.float64)
+    step = round_step(max((high - low) / BINS, 1e-3))
+    first, last = math.floor(low / step), math.floor(high / step) + 1
+    edges: Floats = np.arange(first, last + 1, dtype=np.float64) * step
+    edges[0] = min(edges[0], low)  # rounding may have put it above the lowest value
+    return edges

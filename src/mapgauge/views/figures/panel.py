@@ -1,0 +1,382 @@
+"""Draws one panel of a bird's-eye view: lines, marks, the car, and numbers.
+
+Colour is never the only difference: truth is wide and pale, predictions are thin, and unmatched instances are dashed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch, Polygon
+from matplotlib.path import Path
+from numpy.typing import NDArray
+
+from mapgauge.frames.instances import Instance
+from mapgauge.markup import number
+from mapgauge.results.assignment import Assignment
+from mapgauge.typing import Floats, Points
+from mapgauge.views.figures.links import draw_links
+from mapgauge.views.figures.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
+
+SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line; the middle comes first
+GAP = 1.2  # points between a line and its number
+DISTANCES = (1, 2, 4, 7)  # from a line, as multiples of the smallest distance
+
+
+class Box(NamedTuple):
+    """A rectangle of text, in points."""
+
+    x: float  # of its centre
+    y: float
+    width: float
+    height: float
+
+
+def place_beside(
+    lines: Sequence[Points], size: tuple[float, float], ink: Points, weight: Floats, panel: Box, taken: Sequence[Box]
+) -> list[Box]:
+    """Return a box for each line, beside it and where it covers the least.
+
+    Boxes are placed one after the other, so the first lines get the best places. A line outside the panel has its box
+    at the nearest place inside. All lengths are in points of the page.
+
+    Args:
+        lines: ``(n, 2)`` points each.
+        size: Width and height of the boxes.
+        ink: Points that should not be covered.
+        weight: Cost of covering each of them.
+        panel: The box that all boxes must lie in.
+        taken: Boxes that are already placed.
+    """
+    boxes = np.array(taken, np.float64).reshape(-1, 4)
+    room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 1
+    centre = np.array([panel.x, panel.y])
+    placed = []
+    for line in lines:
+        near = np.abs(line - centre) <= np.array([panel.width, panel.height]) / 2
+        inside = line[near.all(axis=1)]
+        wanted = _beside(inside if len(inside) else line, size)
+        spots = np.clip(wanted, centre - room, centre + room)
+        cost = 0.02 * np.arange(len(spots)) + 0.2 * np.abs(spots - wanted).sum(axis=1)
+        cost += (np.abs(ink[None] - spots[:, None]) < np.array(size) / 2 + 0.5).all(axis=2) @ weight
+        apart = np.abs(boxes[None, :, :2] - spots[:, None])
+        overlap = np.maximum((boxes[None, :, 2:] + size) / 2 - apart, 0).prod(axis=2).sum(axis=1)
+        cost += 100 * overlap / (size[0] * size[1])
+        x, y = spots[np.argmin(cost)].tolist()
+        best = Box(x, y, *size)
+        boxes = np.vstack([boxes, best])
+        placed.append(best)
+    return placed
+
+
+def _beside(line: Points, size: tuple[float, float]) -> Points:
+    """Return centres of boxes on both sides of a line, the nearest first."""
+    at = np.array(list(dict.fromkeys(round(share * (len(line) - 1)) for share in SHARES)))
+    step = line[np.minimum(at + 1, len(line) - 1)] - line[np.maximum(at - 1, 0)]
+    length = np.hypot(*step.T)[:, None]
+    along = np.divide(step, length, out=np.tile([1.0, 0.0], (len(at), 1)), where=length > 0)
+    normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    reach = (np.abs(normal) * np.array(size) / 2).sum(axis=1, keepdims=True) + GAP
+    offsets = [sign * times * reach * normal for times in DISTANCES for sign in (1, -1)]
+    return np.concatenate([line[at] + offset for offset in offsets])
+
+
+Values: TypeAlias = Mapping[str, float | None]
+
+NUMBERED = 0.1  # the confidence of a prediction is written beside it from this value on
+FAINTEST = 0.06  # the smallest opacity of a prediction
+CAR = np.array([[-2.2, -1.0], [-2.2, 1.0], [1.0, 1.0], [2.4, 0.0], [1.0, -1.0]])  # metres forward and to the left
+
+
+class View(NamedTuple):
+    """Converts metres to points of the page."""
+
+    forward: str  # the axis that points up: "x" or "y"
+    region: tuple[float, float, float, float]  # metres: x_min, y_min, x_max, y_max
+    width: float  # inches, of a panel
+    confidence: float = 0.0  # predictions with a lower confidence are not drawn
+    ego: bool = True  # whether the lines are around the ego, which is drawn
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Coordinates at the left and the right, and at the bottom and the top."""
+        x_min, y_min, x_max, y_max = self.region
+        return ((y_max, y_min), (x_min, x_max)) if self.forward == "x" else ((x_min, x_max), (y_min, y_max))
+
+    @property
+    def scale(self) -> float:
+        """Points of the page per metre."""
+        (left, right), _ = self.limits
+        return 72 * self.width / abs(right - left)
+
+    @property
+    def height(self) -> float:
+        """Height of a panel, in inches."""
+        _, (bottom, top) = self.limits
+        return (top - bottom) * self.scale / 72
+
+    @property
+    def box(self) -> Box:
+        """The panel, in points of the page."""
+        return Box(36 * self.width, 36 * self.height, 72 * self.width, 72 * self.height)
+
+    def drawn(self, points: Points) -> Points:
+        """Return points in metres across and up, as in the axes."""
+        return points[:, 1::-1] if self.forward == "x" else points[:, :2]
+
+    def on_page(self, points: Points) -> Points:
+        """Return points in points of the page, across and up from the lower left corner."""
+        (left, _), (bottom, _) = self.limits
+        sense = np.array([-1.0 if self.forward == "x" else 1.0, 1.0])
+        page: Points = (self.drawn(points) - np.array([left, bottom])) * sense * self.scale
+        return page
+
+    def in_metres(self, x: float, y: float) -> tuple[float, float]:
+        """Convert points of the page to metres across and up."""
+        (left, _), (bottom, _) = self.limits
+        return left + (-x if self.forward == "x" else x) / self.scale, bottom + y / self.scale
+
+
+class Paint(NamedTuple):
+    """The colours of the instances of an assignment."""
+
+    predictions: Sequence[str]
+    truth: Sequence[str]
+
+    @classmethod
+    def by_class(cls, found: Assignment, colours: Mapping[str, str]) -> "Paint":
+        """Return the colour of the class of each instance."""
+        return cls(*([colours[line.class_name] for line in lines] for lines in (found.predictions, found.truth)))
+
+
+class Panel(NamedTuple):
+    """What one panel shows of an assignment."""
+
+    name: str
+    assignment: Assignment
+    truth: bool
+    predictions: bool
+    marks: bool  # whether matches are drawn
+    values: Values
+    paint: Paint
+    detail: bool = True  # whether matched pairs, unmatched points and confidences are drawn
+
+
+def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
+    """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
+    _dress(axes, view, panel, left=left, bottom=bottom)
+    found, paint = panel.assignment, panel.paint
+    matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})
+    if panel.truth:
+        width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
+        for j, line in enumerate(found.truth):
+            alone = panel.marks and j not in matched[1]
+            at = view.drawn(_joined(line.points, found.truth_closed, j))
+            axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=f"truth-{j}-{place}"))
+    if panel.truth and panel.predictions and panel.detail:
+        for match in found.matches:
+            x, y = found.predictions[match.prediction], found.truth[match.truth]
+            if sure(x) < view.confidence:
+                continue
+            ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
+            axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
+    if panel.predictions:
+        for i in np.argsort([sure(line) for line in found.predictions], kind="stable").tolist():
+            line, alone = found.predictions[i], panel.marks and i not in matched[0]
+            if sure(line) < view.confidence:
+                continue
+            at = view.drawn(_joined(line.points, found.predictions_closed, i))
+            name = f"prediction-{i}-{place}"
+            axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
+    if panel.marks and panel.detail:
+        _mark_unmatched(axes, view, panel, place)
+    sides = {"predictions": panel.predictions, "truth": panel.truth}
+    draw_links(axes, found, view.drawn, place, **sides, confidence=view.confidence)
+    if view.ego:
+        car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
+        axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
+    if panel.predictions and panel.detail:
+        _write(axes, view, panel)
+
+
+def _dress(axes: Axes, view: View, panel: Panel, *, left: bool, bottom: bool) -> None:
+    plain(axes)
+    axes.spines[:].set(visible=True, linewidth=0.6 * look().pen, color=GREY)
+    across, up = view.limits
+    axes.set(xlim=across, ylim=up, aspect="equal")
+    axes.grid(visible=True, color=PALE, linewidth=0.3 * look().pen, linestyle="-", alpha=1)
+    axes.set_axisbelow(True)
+    longest = max(abs(across[1] - across[0]), up[1] - up[0])
+    tick = round_step(longest / (7 if panel.detail else 5))
+    for axis, (low, high) in ((axes.xaxis, sorted(across)), (axes.yaxis, up)):
+        if not view.ego:
+            axis.set_major_formatter("{x:.9g}")  # with all digits, without a common offset
+        axis.set_ticks([tick * k for k in range(int(np.ceil(low / tick)), int(high // tick) + 1)])
+    words: dict[str, Any] = {"fontsize": look().small, "color": INK}
+    side = "y to the left" if view.forward == "x" else "x to the right"
+    if bottom:
+        axes.set_xlabel(f"{side if panel.detail and view.ego else side[0]} (m)", **words, labelpad=1)
+    if left:
+        axes.set_ylabel(f"{view.forward}{' forward' * view.ego} (m)", **words, labelpad=0)
+    axes.tick_params(labelleft=left, labelbottom=bottom)
+    above = value_lines(panel.values, view.width)
+    if above:
+        offset: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "linespacing": 1.25}
+        offset |= words | {"ha": "center", "va": "bottom"}
+        axes.annotate("\n".join(above), (0.5, 1), xycoords="axes fraction", annotation_clip=False, **offset)
+    if panel.name:
+        name = shortened(panel.name, view.width, look().normal)
+        pad = 3 + (1.45 * len(above) + 0.2 * bool(above)) * look().small
+        axes.set_title(name, fontsize=look().normal, color=INK, pad=pad)
+
+
+def value_lines(values: Values, width: float) -> list[str]:
+    """Return names and values as lines of text that fit into ``width`` inches.
+
+    >>> value_lines({"pld": 0.7123, "ap_chamfer": 0.6, "ap_frechet": None}, 1.7)
+    ['PLD 0.712   Chamfer-AP 0.600', 'Fréchet-AP -']
+    """
+    lines: list[str] = []
+    for key, value in values.items():
+        words = f"{word_of(key)} {number(value)}"
+        if lines and width_of(f"{lines[-1]}   {words}", look().small) <= width:
+            lines[-1] += f"   {words}"
+        else:
+            lines.append(words)
+    return lines
+
+
+def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
+    """Return the points to draw. Assignments leave out the closing point of closed lines; it is added here."""
+    return np.concatenate([points, points[:1]]) if place < len(closed) and closed[place] else points
+
+
+def sure(line: Instance) -> float:
+    """Return the confidence of an instance; 1 for truth."""
+    return 1.0 if line.confidence is None else line.confidence
+
+
+def _opacity(line: Instance, least: float = FAINTEST) -> float:
+    return max(sure(line), least)
+
+
+def truth_line(points: Points, colour: str, width: float, *, alone: bool = False, name: str | None = None) -> Line2D:
+    """Return a wide pale line, dashed if it was missed. It is opaque, because crossing lines would show through."""
+    red, green, blue = (0.42 * channel + 0.58 for channel in to_rgb(colour))
+    return Line2D(
+        *points.T,
+        color=(red, green, blue),
+        linewidth=width,
+        linestyle=(0, (1.2, 0.6)) if alone else "-",
+        solid_capstyle="round",
+        zorder=2,
+        gid=name,
+    )
+
+
+def prediction_line(
+    points: Points, colour: str, *, alone: bool = False, opacity: float = 1.0, name: str | None = None
+) -> Line2D:
+    """Return a thin line, dashed if the prediction is false."""
+    return Line2D(
+        *points.T,
+        color=colour,
+        linewidth=1.1,
+        linestyle=(0, (3, 1.6)) if alone else "-",
+        alpha=opacity,
+        zorder=4,
+        gid=name,
+    )
+
+
+def hollow_points(points: Points, colour: str, size: float, *, opacity: float = 1.0, name: str | None = None) -> Line2D:
+    """Return hollow markers for unmatched points."""
+    return Line2D(
+        *points.T,
+        linestyle="none",
+        marker="o",
+        markersize=size,
+        markerfacecolor="white",
+        markeredgecolor=colour,
+        markeredgewidth=0.6,
+        alpha=opacity,
+        zorder=5,
+        gid=name,
+    )
+
+
+def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> PathPatch:
+    """Return thin lines ``(n, 2, 2)`` between points as one path, because thousands of paths make a large SVG."""
+    codes = np.tile(np.array([Path.MOVETO, Path.LINETO], np.uint8), len(ends))
+    path = Path(ends.reshape(-1, 2), codes)
+    return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=opacity, zorder=3, gid=name)
+
+
+def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
+    """Mark the unmatched points of matched polylines."""
+    size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
+    found = panel.assignment
+    for match in found.matches:
+        for shown, side, lines, colours, index, partners in (
+            (panel.truth, "truth", found.truth, panel.paint.truth, match.truth, match.pairs[:, 1]),
+            (
+                *(panel.predictions, "prediction", found.predictions, panel.paint.predictions),
+                *(match.prediction, match.pairs[:, 0]),
+            ),
+        ):
+            line = lines[index]
+            if sure(line) < view.confidence:
+                continue
+            alone = np.setdiff1d(np.arange(len(line.points)), partners)
+            if shown and len(alone):
+                at = view.drawn(line.points[alone])
+                name = f"unmatched-{side}-{index}-{place}"
+                axes.add_line(hollow_points(at, colours[index], size, opacity=_opacity(line), name=name))
+
+
+def _write(axes: Axes, view: View, panel: Panel) -> None:
+    """Write confidences beside predictions."""
+    ink, weight = _ink(view, panel)
+    x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
+    taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car
+    low, high = np.array(view.region[:2]), np.array(view.region[2:])
+    painted = zip(panel.assignment.predictions, panel.paint.predictions, strict=True)
+    numbered = [
+        (line, colour)
+        for line, colour in sorted(painted, key=lambda one: sure(one[0]), reverse=True)
+        if line.confidence is not None
+        and line.confidence >= max(NUMBERED, view.confidence)
+        and ((line.points[:, :2] >= low) & (line.points[:, :2] <= high)).all(axis=1).any()
+    ]
+    size = look().small * (0.85 if view.scale > 6 else 0.77)
+    lines = [view.on_page(line.points) for line, _ in numbered]
+    boxes = place_beside(lines, (2.3 * size, 0.85 * size), ink, weight, view.box, taken)
+    for (line, colour), box in zip(numbered, boxes, strict=True):
+        axes.text(
+            *view.in_metres(box.x, box.y),
+            f"{line.confidence:.2f}",
+            ha="center",
+            va="center_baseline",
+            fontsize=size,
+            color=colour,
+            alpha=0.5 + 0.5 * sure(line),
+            bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6},
+            zorder=9,
+        )
+
+
+def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
+    """Return the points of all lines of a panel, and how visible they are."""
+    lines = [(line, 0.5) for line in panel.assignment.truth if panel.truth]
+    lines += [(line, sure(line)) for line in _drawn(view, panel)]
+    points = [view.on_page(line.points) for line, _ in lines]
+    weights = [np.full(len(line.points), weight) for line, weight in lines]
+    return np.concatenate([np.empty((0, 2)), *points]), np.concatenate([np.empty(0), *weights])
+
+
+def _drawn(view: View, panel: Panel) -> list[Instance]:
+    """Return the predictions that are drawn."""
+    return [line for line in panel.assignment.predictions if panel.predictions and sure(line) >= view.confidence]

@@ -1,0 +1,228 @@
+"""The style of figures: sizes, labels and legends.
+
+Sizes are set on every artist, not in matplotlib's settings, because all threads of a program share those. Everything
+else, such as the typeface, follows the user's settings.
+"""
+
+import io
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from functools import lru_cache, wraps
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.io.files.writing import save as write_bytes
+from mapgauge.metrics.table import METRICS, setting_of, title_of, value_named
+from mapgauge.results.comparison import method_names
+from mapgauge.results.results import Results
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Style: TypeAlias = Literal["paper", "slides"]
+
+
+class Look(NamedTuple):
+    """The sizes of a style."""
+
+    column: float  # inches: the width of a figure with one panel
+    page: float  # inches: the width of a figure with several panels
+    small: float  # points: size of most text
+    normal: float  # points: size of titles and axis labels
+    room: float  # factor of all other lengths in inches
+    pen: float  # factor of line widths and markers
+
+
+LOOKS: dict[str, Look] = {
+    "paper": Look(3.5, 7.16, 6.5, 7.5, 1.0, 1.0),  # a column of a paper, and the width of its text
+    "slides": Look(6.4, 12.6, 13.5, 15.5, 1.85, 1.8),  # half a slide, and a slide; text is larger than in a paper
+}
+INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
+
+STYLES = ("-", "--", ":", "-.")  # used with colours, or instead of them
+MARKERS = ("o", "s", "^", "D", "v")
+
+COUNTS = {"predictions": "predicted instances", "truth": "true instances"}
+
+
+_look: ContextVar[Look] = ContextVar("look", default=LOOKS["paper"])
+
+
+def look() -> Look:
+    """Return the sizes of the style that is drawn in."""
+    return _look.get()
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Let a function draw in the style that its keyword ``style`` names."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **keywords: P.kwargs) -> T:
+        style = keywords.get("style", "paper")
+        if style not in LOOKS:
+            raise InvalidInput(f"style must be one of {', '.join(LOOKS)}, got {style!r}")
+        before = _look.set(LOOKS[str(style)])
+        try:
+            return draw(*args, **keywords)
+        finally:
+            _look.reset(before)
+
+    return drawn
+
+
+@lru_cache(maxsize=4096)
+def width_of(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a line of text in inches."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a character that the typeface lacks; matplotlib says so when it draws it
+        width, _, _ = text_to_path.get_text_width_height_descent(
+            text.replace("\n", " "), FontProperties(size=size, weight=weight), ismath=False
+        )
+    return float(width) / 72
+
+
+def shortened(text: str, width: float, size: float, weight: str = "normal") -> str:
+    """Return a text that fits into ``width`` inches. The middle of a longer text is left out.
+
+    >>> shortened("a_long_name_of_a_run", 0.7, 7.0), shortened("short", 0.7, 7.0)
+    ('a_long…a_run', 'short')
+    """
+    if width_of(text, size, weight) <= width:
+        return text
+    fits = 2  # letters that are kept
+    while fits < len(text) and width_of(_without_middle(text, fits + 1), size, weight) <= width:
+        fits += 1
+    return _without_middle(text, fits)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+
+
+def word_of(key: str, methods: Iterable[Results] = ()) -> str:
+    """Return the label of a key of results in a figure.
+
+    With methods, it names the setting of the value, such as the cutoff of PLD, as ``title_of`` does.
+
+    >>> word_of("ap_chamfer@0.5"), word_of("matched_points"), word_of("hits:ap_chamfer@0.5")
+    ('Chamfer-AP@0.5', 'matched points', 'hits of Chamfer-AP@0.5')
+    """
+    found = value_named(key)
+    label = COUNTS.get(key) or title_of(key, full=found is not None and found[1].role == "part")
+    settings = dict.fromkeys(setting_of(key, method.protocol) for method in methods)
+    return label + (" (different settings)" if len(settings) > 1 else "".join(settings))
+
+
+def several(results: Results | Sequence[Results], names: Sequence[str] | None) -> dict[str, Results]:
+    """Return results by the name of their method."""
+    methods = [results] if isinstance(results, Results) else list(results)
+    for k, method in enumerate(methods):
+        if not isinstance(method, Results):
+            raise InvalidInput(f"results {k}: expected Results from evaluate(), got {type(method).__name__}")
+    if not methods:
+        raise InvalidInput("results: expected at least one, got none")
+    return dict(zip(legend_names(methods, names), methods, strict=True))
+
+
+def legend_names(methods: list[Results], names: Sequence[str] | None) -> list[str]:
+    """Return the names of methods. Matplotlib omits labels with a leading underscore, so those get a space in front."""
+    return [f" {name}" if name.startswith("_") else name for name in method_names(methods, names)]
+
+
+def need(metric: str, methods: Iterable[tuple[str, Results]]) -> None:
+    """Refuse results that lack a metric, or that have no value of it because its classes are empty."""
+    for name, method in methods:
+        if metric not in method.metrics:
+            raise InvalidInput(
+                f"{name}: {metric} not found in these results; available: {', '.join(method.metrics)}",
+                remedy=Remedy(
+                    f'Evaluate with metrics=["{metric}"] and a protocol that has settings for it',
+                    f"Evaluate with --metrics {metric} and a protocol that has settings for it",
+                ),
+            )
+        if len(method.without_value) == len(method.class_names):
+            raise InvalidInput(f"{name}: these results have neither predictions nor truth")
+        if method.mean[METRICS[metric].main.key] is None:
+            raise InvalidInput(f"{name}: these results have no value of {metric}: no class of it has any instance")
+
+
+def round_step(least: float) -> float:
+    """Return the smallest of ..., 0.5, 1, 2, 5, 10, ... that is not below a number.
+
+    >>> round_step(8.5), round_step(0.012)
+    (10.0, 0.02)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
+
+
+def plain(axes: Axes) -> None:
+    """Set thin spines on two sides, and small ticks."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set(linewidth=0.6 * look().pen, color=INK)
+    pen = look().pen
+    axes.tick_params(labelsize=look().small, width=0.6 * pen, length=2.5 * pen, color=INK, labelcolor=INK)
+    axes.set_facecolor("white")
+
+
+def grid(axes: Axes, axis: str) -> None:
+    """Draw pale grid lines for one axis, behind everything else."""
+    axes.set_axisbelow(True)
+    lines = axes.xaxis if axis == "x" else axes.yaxis
+    lines.grid(visible=True, color=PALE, linewidth=0.4 * look().pen, linestyle="-", alpha=1)
+
+
+def dress(axes: Axes, across: str, up: str) -> None:
+    """Set the labels of a chart, with a grid for the values upwards."""
+    plain(axes)
+    grid(axes, "y")
+    axes.set_xlabel(across, fontsize=look().normal, color=INK)
+    axes.set_ylabel(up, fontsize=look().normal, color=INK)
+
+
+# Removes dates and program versions, which would change the bytes.
+METADATA: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+# Text can be searched and edited. Identifiers inside an SVG do not change between runs.
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
+RESOLUTION = 300  # dots per inch
+
+_one_at_a_time = Lock()  # these settings of matplotlib are global
+
+
+def suffix_of(file: Path) -> str:
+    """Return the suffix of a file for a figure. It must be one of a format that can be written."""
+    suffix = file.suffix.lower()
+    if suffix not in METADATA:
+        raise InvalidInput(f"{file}: expected a name that ends in {', '.join(METADATA)}, got {suffix or 'no suffix'}")
+    return suffix
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file.
+
+    Args:
+        figure: From a function of ``mapgauge.plot``.
+        path: The file to write. Its suffix selects the format: png (300 dots per inch), svg or pdf.
+    """
+    if not isinstance(figure, Figure):
+        raise InvalidInput(f"figure: expected a matplotlib Figure, got {type(figure).__name__}")
+    file = Path(path)
+    suffix = suffix_of(file)
+    buffer = io.BytesIO()
+    with _one_at_a_time, mpl.rc_context(SETTINGS):
+        figure.savefig(buffer, format=suffix[1:], dpi=RESOLUTION, metadata=METADATA[suffix])
+    write_bytes(file, buffer.getvalue())

@@ -1,0 +1,163 @@
+"""Packs the instances and assignments of the frames that the page can draw."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.checks.extent import extent_of
+from mapgauge.evaluation.prepare import Unsorted
+from mapgauge.evaluation.scoring import BLOCK
+from mapgauge.features.lanes.lane_graph_frame import STATES
+from mapgauge.metrics.pld import PLD, pld_value
+from mapgauge.protocols import Protocol
+from mapgauge.results.assignment import Assignment, Match, match_frames
+from mapgauge.results.results import Results
+from mapgauge.typing import Forward, Points
+from mapgauge.views.report.pack import Arrays, steps
+
+CENTIMETRES = 100  # per metre; this precision is enough for a drawing
+
+
+def of_drawn(results: Results, frames: list[int]) -> Results:
+    """Return the results of some frames, with the data of these frames only. The results must have their data."""
+    data, some = results.unsorted, results.of_frames(frames)
+    if data is None:
+        return some
+    places = [data[1].index[token] for token in some.tokens]
+    return replace(some, sides=Unsorted((data[0].at(places), data[1].at(places))))
+
+
+def is_map(results: Results) -> bool:
+    """Whether the truth is in world coordinates instead of around the ego. False if the results lack their data."""
+    extent = None if results.unsorted is None else extent_of(results.unsorted[1])
+    return extent is not None and extent.is_world
+
+
+def drawings(results: Results, advance: Callable[[], None], *, centred: bool = False) -> Arrays:
+    """Return the geometry of all frames of one method as columns. The results must have their data.
+
+    Args:
+        results: The results of the method.
+        advance: Called after each frame.
+        centred: Whether every frame is moved so that its centre is the origin, as for a map.
+    """
+    if results.data is None:
+        return {}
+    protocol = results.protocol
+    cutoff = protocol.cutoffs[0] if protocol.cutoffs else None
+    (x, y), found = results.data, []
+    for start in range(0, len(y), BLOCK):
+        block = slice(start, min(start + BLOCK, len(y)))
+        for one in match_frames(x.between(block), y.between(block), protocol, cutoff, results.scores.known(block)):
+            found.append(_around_centre(one) if centred else one)
+            advance()
+    labels = {name: label for label, name in enumerate(results.class_names)}
+    arrays: Arrays = {}
+    for side in ("predictions", "truth"):
+        arrays |= {f"{side}.{key}": column for key, column in _columns(found, side, labels).items()}
+    arrays |= {f"matches.{key}": column for key, column in _match_columns(found, protocol).items()}
+    arrays |= {f"links.{key}": column for key, column in _link_columns(found).items()}
+    return arrays | {"scale": _scale(results)}
+
+
+def _around_centre(frame: Assignment) -> Assignment:
+    """Return a frame with its centre at the origin, and with y upwards unless an axis points forward."""
+    lines = [line.points for line in frame.truth or frame.predictions if len(line.points)]
+    if not lines:
+        return frame
+    points = np.concatenate(lines)
+    centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
+    truth, predictions = (
+        [line._replace(points=line.points - centre) for line in side] for side in (frame.truth, frame.predictions)
+    )
+    return replace(frame, truth=truth, predictions=predictions, forward=frame.forward or "y")
+
+
+def _x_forward(points: Points, forward: Forward | None) -> Points:
+    """Return points with x forward and y to the left, so that the panels of all methods have the same axes."""
+    return np.stack([points[:, 1], -points[:, 0]], axis=1) if forward == "y" else points[:, :2]
+
+
+def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
+    """Return the columns of the instances of one side of all frames."""
+    instances = [instance for frame in frames for instance in getattr(frame, side)]
+    offsets = _offsets([len(instance.points) for instance in instances])
+    lines = [_x_forward(instance.points, frame.forward) for frame in frames for instance in getattr(frame, side)]
+    coords = np.concatenate([np.empty((0, 2)), *lines]) * CENTIMETRES
+    largest = float(np.abs(coords).max(initial=0.0))
+    kind = np.int16 if largest < np.iinfo(np.int16).max else np.int32
+    bound = np.iinfo(kind).max
+    confidence = [1.0 if instance.confidence is None else instance.confidence for instance in instances]
+    return {
+        "frames": _offsets([len(getattr(frame, side)) for frame in frames]).astype(np.int32),
+        "label": np.array([labels[instance.class_name] for instance in instances], np.int32),
+        "closed": np.array([flag for frame in frames for flag in getattr(frame, f"{side}_closed")], np.uint8),
+        "confidence": np.array(confidence, np.float32),
+        "points": offsets.astype(np.int32),
+        "coords": steps(np.rint(coords).clip(-bound, bound).astype(kind), offsets),
+    }
+
+
+def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
+    matches = [match for frame in frames for match in frame.matches]
+    costs = [_costs(match, frame, protocol) for frame in frames for match in frame.matches]
+    offsets = _offsets([len(match.pairs) for match in matches])
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *(match.pairs for match in matches)])
+    return {
+        "frames": _offsets([len(frame.matches) for frame in frames]).astype(np.int32),
+        "prediction": np.array([match.prediction for match in matches], np.int32),
+        "truth": np.array([match.truth for match in matches], np.int32),
+        "distance": np.array([match.distance for match in matches], np.float32),
+        "costs": np.array(costs, np.float32).reshape(-1, 3),
+        "points": offsets.astype(np.int32),
+        "pairs": steps(pairs.astype(np.int32), offsets),
+    }
+
+
+def _link_columns(frames: list[Assignment]) -> Arrays:
+    links = [link for frame in frames for link in frame.links]
+    return {
+        "frames": _offsets([len(frame.links) for frame in frames]).astype(np.int32),
+        "state": np.array([STATES.index(link.state) for link in links], np.uint8),
+        "predicted": np.array([link.predicted for link in links], np.uint8),
+        "source": np.array([link.source for link in links], np.int32),
+        "target": np.array([link.target for link in links], np.int32),
+        "score": np.array([link.score for link in links], np.float32),
+    }
+
+
+def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, float, float]:
+    """Return the unnormalised costs of a match: matched points, unmatched points, confidence."""
+    order, cutoff = protocol.order, protocol.cutoffs[0]
+    x, y = frame.predictions[match.prediction], frame.truth[match.truth]
+    r, s = (1.0 if side.confidence is None else side.confidence for side in (x, y))
+    gaps = x.points[match.pairs[:, 0]] - y.points[match.pairs[:, 1]]
+    matched = float((np.sqrt(np.square(gaps).sum(axis=1)) ** order).sum())
+    total = matched + cutoff**order / 2 * (len(x.points) + len(y.points) - 2 * len(match.pairs))
+    weighted = min(r, s) * match.distance**order
+    share = matched / total if total > 0 else 0.0
+    return weighted * share, weighted * (1 - share), abs(r - s) / 2
+
+
+def has_shares(results: Results) -> bool:
+    """Whether the costs of a match add up to PLD: it was computed and splits into parts."""
+    return PLD.name in results.metrics and results.protocol.order == 1
+
+
+def _scale(results: Results) -> NDArray[np.float32]:
+    """Return ``(frames, classes)`` factors from a cost to its share of the PLD of its class and frame (eq. 13).
+
+    The factors are 1 if there are no such shares.
+    """
+    if not has_shares(results):
+        return np.ones((len(results.tokens), len(results.class_names)), np.float32)
+    sums = results.scores.sums[PLD.name][0]
+    total = sums[..., 5] + pld_value(sums, 1.0)
+    scale: NDArray[np.float32] = np.divide(2.0, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
+    return scale
+
+
+def _offsets(sizes: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.array(sizes, np.int64)]).cumsum()

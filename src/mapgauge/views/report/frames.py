@@ -1,0 +1,152 @@
+"""The frames of the report: columns of numbers, and the choice of frames to draw."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.features.causes.report_section import is_first, is_pld_again
+from mapgauge.metrics.metric import Metric, ValueKey
+from mapgauge.metrics.table import METRICS, setting_of, title_of
+from mapgauge.results.results import Results
+from mapgauge.results.tables import frame_arrays
+from mapgauge.results.values import COUNTS, lists_of_frames
+from mapgauge.typing import Flags, Floats
+
+
+def column_keys(results: Results) -> list[dict[str, Any]]:
+    """Return the columns of the list: key, title, whether they are whole numbers, and whether they are printed."""
+    values = [
+        {
+            "key": value.key,
+            "title": value.words + (setting_of(value.key, results.protocol) if value.role == "main" else ""),
+            "whole": False,
+            "printed": is_first(metric, results.metrics),
+        }
+        for metric, rows in lists_of_frames(results.metrics)
+        for value in metric.with_role("main", "headline", "part")
+        if not (value.role == "main" and is_pld_again(metric, results.metrics))
+        if value.key in rows.values(np.zeros(len(rows.columns)), results.protocol)
+    ]
+    hits = [
+        ValueKey(name, at, hits=True) for name in results.scores.hits for at in METRICS[name].settings(results.protocol)
+    ]
+    counts = [{"key": key, "title": key, "whole": True, "printed": True} for key in COUNTS]
+    of_hits = [{"key": str(key), "title": title_of(key), "whole": True, "printed": False} for key in hits]
+    return [*values, *counts, *of_hits]
+
+
+def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
+    """Return each column as ``(1 + classes, frames)``: all classes pooled, then each class. No value is NaN.
+
+    There is no value if a frame has neither predictions nor truth of the classes that the metric covers.
+    """
+    scores, protocol, names = results.scores, results.protocol, results.class_names
+    choices = [list(range(len(names))), *([c] for c in range(len(names)))]
+    found = [frame_arrays(scores, results.metrics, protocol, chosen) for chosen in choices]
+    there = (scores.predicted + scores.true > 0).T
+    covered = {
+        value.key: np.array([metric.covers(name, protocol) for name in names], np.bool_)
+        for metric, _ in lists_of_frames(results.metrics)
+        for value in metric.values
+    }
+    numbers: dict[str, NDArray[Any]] = {}
+    for column in column_keys(results):
+        key = column["key"]
+        if column["whole"]:
+            numbers[key] = np.array([columns[key] for columns in found], np.int32)
+        else:
+            mine = there & covered[key][:, None]
+            values = np.array([columns[key] for columns in found], np.float32)
+            numbers[key] = np.where(np.vstack([mine.any(axis=0), mine]), values, np.float32(np.nan))
+    return numbers
+
+
+RANDOM = "random sample"
+WHOLE = "in a scene with the worst T-PLD"
+Numbers = Mapping[str, NDArray[Any]]  # the columns of one method, from ``frame_numbers``
+
+
+def choose(
+    metrics: Sequence[Metric],
+    names: Sequence[str],
+    numbers: Sequence[Numbers],
+    count: int,
+    *,
+    scenes: Sequence[Sequence[int]] = (),
+    seed: int = 0,
+) -> dict[int, list[str]]:
+    """Choose the frames to draw by several values, and a random sample.
+
+    Three quarters are chosen in turn from these rankings: the frames with the worst value and the worst parts of each
+    metric, for each method, and the frames with the largest differences between each two methods. The last quarter is
+    random. If there are no metrics, all are random. If there are at most ``count`` frames, all are chosen.
+
+    If scenes are given, all frames of as many of them as fit into half the number come first. Only the rest is chosen
+    as above.
+
+    Args:
+        metrics: The metrics that score single frames.
+        names: Names of the methods.
+        numbers: The columns of each method.
+        count: Number of frames to choose.
+        scenes: The frames of scenes to draw as a whole, the first ones first.
+        seed: Seed of the random sample.
+
+    Returns:
+        All reasons why a frame was chosen, by its number. There are none if all frames are chosen.
+    """
+    total = next(iter(numbers[0].values())).shape[1]
+    if count >= total:
+        return {frame: [] for frame in range(total)}
+    chosen: dict[int, list[str]] = {}
+    for frames in scenes:
+        if len(chosen) + len(frames) <= count // 2:
+            chosen |= {frame: [WHOLE] for frame in frames}
+    ranked = count - (count - len(chosen)) // 4
+    rankings = ([(reason, frame) for frame in order[:count]] for reason, order in _rankings(metrics, names, numbers))
+    for turn in zip_longest(*rankings):
+        for reason, frame in filter(None, turn):
+            if frame in chosen:
+                chosen[frame].append(reason)
+            elif len(chosen) < ranked:
+                chosen[frame] = [reason]
+        if len(chosen) == ranked:
+            break
+    rest = np.setdiff1d(np.arange(total), list(chosen))
+    sample = np.random.default_rng(seed).choice(rest, count - len(chosen), replace=False)
+    return dict(sorted((chosen | {frame: [RANDOM] for frame in sample.tolist()}).items()))
+
+
+def _rankings(
+    metrics: Sequence[Metric], names: Sequence[str], numbers: Sequence[Numbers]
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield a reason and the frames it applies to, the clearest case first.
+
+    Frames without a value are left out. A part of 0 and a difference in the other direction are no reason either.
+    """
+    tables = [{key: column[0].astype(np.float64) for key, column in table.items()} for table in numbers]
+    computed = [metric.name for metric in metrics]
+    for metric in metrics:
+        again = is_pld_again(metric, computed)
+        sign, word = (1.0, "highest") if metric.lower_is_better else (-1.0, "lowest")
+        for value in metric.with_role("part") if again else metric.with_role("main", "part"):
+            main = value.role == "main"
+            for name, table in zip(names, tables, strict=True):
+                if value.key in table:
+                    cost = sign * table[value.key]
+                    there = np.isfinite(cost) if main else np.isfinite(cost) & (cost != 0)
+                    of = f" of {name}" if len(names) > 1 else ""
+                    yield f"{'worst' if main else word} {value.words}{of}", _descending(cost, there)
+        for i, j in () if again else combinations(range(len(names)), 2):
+            for better, worse in ((i, j), (j, i)):
+                lead = sign * (tables[worse][metric.main.key] - tables[better][metric.main.key])
+                yield f"{names[better]} most ahead of {names[worse]} in {metric.title}", _descending(lead, lead > 0)
+
+
+def _descending(values: Floats, there: Flags) -> list[int]:
+    frames = np.flatnonzero(there)
+    order: list[int] = frames[np.argsort(-values[frames], kind="stable")].tolist()
+    return order

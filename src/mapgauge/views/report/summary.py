@@ -1,0 +1,219 @@
+"""Writes the top of the page as HTML: inputs, findings, values with intervals, and bars. It needs no script."""
+
+from collections.abc import Sequence
+from html import escape
+from math import isnan
+from typing import Any
+
+from mapgauge.errors import with_remedy
+from mapgauge.features.causes.report_section import bars, is_pld_again, table
+from mapgauge.frames.findings import Finding
+from mapgauge.markup import number
+from mapgauge.metrics.metric import Metric, SumRows
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
+from mapgauge.protocols import full_name
+from mapgauge.results.comparison import Comparison
+from mapgauge.results.intervals import Difference, Estimate, bracket
+from mapgauge.results.results import Results
+
+FEW_NOTES = 3  # more notes are folded, because the values should be on the first screen
+LEVELS = ("error", "warning", "note")
+
+
+def summary(methods: Sequence[Results], comparison: Comparison) -> str:
+    """Return all sections above the list of frames. Findings come first if there are errors or warnings."""
+    names = comparison.names
+    findings = _section("Findings", "findings", _findings(methods, names))
+    sections = [
+        _section("Values", "values", _values(methods, comparison)),
+        _section("Parts of the error", "parts", bars(methods, names)),
+        _section("Inputs and settings", "inputs", _inputs(methods, names)),
+    ]
+    worrying = any(finding.level != "note" for method in methods for finding in method.findings)
+    sections.insert(0 if worrying else 2, findings)
+    return "\n".join([_opening(methods, names), *sections])
+
+
+def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """Return the first paragraph: methods, truth, frames, protocol."""
+    first = methods[0]
+    scenes = next((method.scenes for method in methods if method.scenes is not None), None)
+    of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
+    settings = first.protocol
+    added = [row for row in map(METRICS.__getitem__, first.metrics) if isinstance(row.rows, SumRows)]
+    stated = dict.fromkeys(row.stated(settings) for row in added)
+    files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
+    return (
+        f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
+        f"Protocol {escape(full_name(settings))}: {', '.join([settings.sampling, *filter(None, stated)])}. "
+        '<a href="#explorer">Go to the frames</a></p>'
+    )
+
+
+def _section(title: str, name: str, body: str) -> str:
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
+
+
+def _values(methods: Sequence[Results], comparison: Comparison) -> str:
+    """Return one table per metric with intervals, and one for the differences between each two methods."""
+    first, several = methods[0], len(methods) > 1
+    tables: list[str] = []
+    text = [
+        f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
+        f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
+        + (f" {escape(comparison.tests)}." if comparison.tests else "")
+        + "</p>",
+        *_meaning(first),
+        *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
+    ]
+    for metric in first.metrics:
+        if is_pld_again(METRICS[metric], first.metrics):
+            continue
+        keys = _keys(first, METRICS[metric])
+        rows = [
+            [
+                escape(name),
+                *([escape(called)] if several else []),
+                *(_estimate(found.get(name, {}).get(key), result, name, key) for key in keys),
+            ]
+            for name, _ in first.summary.rows_of(metric)
+            for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
+        ]
+        header = [
+            "class",
+            *(["method"] if several else []),
+            *(escape(column_title(key, first.protocol)) for key in keys),
+        ]
+        tables.append(table(_caption(METRICS[metric]), header, rows, heads=1 + several))
+    for (one, other), found in comparison.differences.items():
+        rows_of = [
+            metric for metric in map(METRICS.__getitem__, first.metrics) if not is_pld_again(metric, first.metrics)
+        ]
+        keys = [metric.main.key for metric in rows_of if metric.main.key in found["mean"]]
+        if keys:
+            rows = [
+                [escape(name), *(_difference(found[name].get(key)) for key in keys)]
+                for name in (*first.class_names, "mean")
+                if name in found and any(found[name].get(key) for key in keys)
+            ]
+            caption = f"{escape(other)} minus {escape(one)}, on the same samples"
+            tables.append(table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
+    return "".join([*text, '<div class="tables">', *tables, "</div>"])
+
+
+def _meaning(results: Results) -> list[str]:
+    """Return a paragraph with values of PLD for maps with one simple error, if PLD was computed."""
+    if PLD.name not in results.metrics or results.protocol.order != 1:
+        return []
+    cutoff = results.protocol.cutoffs[0]
+    near = [metres for metres in (0.1, 0.3, 0.5) if metres < cutoff]
+    shifted = ", ".join(f"{4 * metres / (cutoff + 3 * metres):.2f} for {metres:g} m" for metres in near)
+    return [
+        "<p>What a PLD means: a map that is right but shifted sideways has the PLD "
+        f"{shifted} at the cutoff of {cutoff:g} m. A map of which 10 % or 30 % is missing has 0.10 or 0.30.</p>"
+    ] * bool(near)
+
+
+def _caption(metric: Metric) -> str:
+    return f"{escape(metric.title)} ({metric.better})"
+
+
+def _keys(results: Results, metric: Metric) -> list[str]:
+    """Return the keys of the table of a metric: main value, headline values, further settings, rings."""
+    found = value_keys(metric, results.protocol, results.ranges, "main", "headline")
+    return [str(key) for key in found if results.mean.get(str(key)) is not None or key.name == metric.main.key]
+
+
+def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
+    """Return a value with its interval, if it has one."""
+    if found is None or isnan(found.value):
+        return number((results.mean if name == "mean" else results.classes[name]).get(key))
+    return f"{found.value:.3f} <small>{bracket(found.low, found.high)}</small>"
+
+
+def _difference(found: Difference | None) -> str:
+    if found is None or isnan(found.value):
+        return number(None)
+    unsure = "" if found.told_apart else f'<br><em class="unsure">{found.verdict}</em>'
+    return f"{found.value:+.3f} <small>{bracket(found.low, found.high, '+.3f')}</small>{unsure}"
+
+
+def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """Return the findings, errors first. A finding that several methods share is listed once."""
+    whose: dict[str, list[str]] = {}
+    levels: dict[str, str] = {}
+    for called, result in zip(names, methods, strict=True):
+        for finding in result.findings:
+            text = with_remedy(finding.text, _advice(finding))
+            levels[text] = finding.level
+            owners = whose.setdefault(text, [])
+            if called not in owners:
+                owners.append(called)
+    if not whose:
+        return "<p>The checks found no problems.</p>"
+    items: dict[str, str] = {
+        text: f'<li class="finding {levels[text]}"><strong>{levels[text]}</strong> {escape(text)}'
+        + (f" <small>({escape(', '.join(owners))})</small>" if len(names) > 1 else "")
+        + "</li>"
+        for text, owners in sorted(whose.items(), key=lambda item: LEVELS.index(levels[item[0]]))
+    }
+    worrying = "".join(item for text, item in items.items() if levels[text] != "note")
+    notes = [item for text, item in items.items() if levels[text] == "note"]
+    shown = f'<ul class="findings">{worrying}</ul>' if worrying else ""
+    if len(notes) <= FEW_NOTES:
+        return shown + (f'<ul class="findings">{"".join(notes)}</ul>' if notes else "")
+    folded = f'<ul class="findings">{"".join(notes)}</ul>'
+    return f'{shown}<details class="notes"><summary>{len(notes)} notes</summary>{folded}</details>'
+
+
+def _advice(finding: Finding) -> str | None:
+    """Return the remedy of a finding. Readers of the page may use Python or the shell, so it has both."""
+    remedy = finding.remedy
+    if remedy is None:
+        return None
+    if remedy.python == remedy.shell:
+        return remedy.python
+    return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
+
+
+def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """Return files, frames and instances of each side, and all settings of the protocol."""
+    first = methods[0]
+    rows = []
+    for called, result in zip(names, methods, strict=True):
+        for side, given in zip(("predictions", "truth"), result.inputs, strict=True):
+            counts = ", ".join(f"{count:,} {name}" for name, count in given.counts.items())
+            cells = [called, side, given.name or "in memory", given.format or "-", f"{given.frames:,}", counts or "-"]
+            rows.append([*map(escape, cells), f"<code>{escape(given.hash[:12])}</code>"])
+    header = ["method", "side", "file", "format", "frames", "instances", "hash"]
+    text = [table("Inputs", header, rows, heads=2)]
+    empty = int((first.scores.true.sum(axis=1) == 0).sum())
+    if empty:
+        text.append(f"<p>{empty:,} frames have no truth. All predictions in them are false.</p>")
+    for called, result in zip(names, methods, strict=True):
+        if result.frames_missing:
+            text.append(
+                f"<p>{escape(called)}: {result.frames_missing:,} frames have no predictions and count as empty.</p>"
+            )
+        if result.frames_ignored:
+            ignored = f"{result.frames_ignored:,} predicted frames are not in the truth and are ignored"
+            text.append(f"<p>{escape(called)}: {ignored}.</p>")
+    if first.without_value:
+        lacking = escape(", ".join(first.without_value))
+        text.append(f"<p>Classes without a value, because they have neither predictions nor truth: {lacking}.</p>")
+    settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.to_dict().items()]
+    text.append(
+        f"<details><summary>Protocol {escape(full_name(first.protocol))}: all settings</summary>"
+        + table("Settings", ["setting", "value"], settings)
+        + f"</details><p>mapgauge {escape(first.version)}.</p>"
+    )
+    return "".join(text)
+
+
+def _setting(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_setting, value)) or "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
