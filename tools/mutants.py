@@ -43,21 +43,21 @@ TRACKS = (
 # The tests of each module. Its doctests are added.
 TESTS = {
     "kernels/reference.py": ("tests/kernels/test_reference.py",),
-    "metrics/average_precision.py": ("tests/metrics/test_average_precision.py", "tests/scoring"),
     "features/tracks/consistent_ap.py": ("tests/metrics/test_consistent_ap.py",),
     "metrics/metric.py": TABLE,
     "features/tracks/stability.py": STABILITY,
-    "metrics/average_precision.py": ("tests/metrics/test_matching.py", *TABLE),
-    "metrics/metric.py": TABLE,
+    "metrics/average_precision.py": (
+        "tests/metrics/test_average_precision.py",
+        "tests/metrics/test_matching.py",
+        "tests/scoring",
+        *TABLE,
+    ),
     "metrics/pld.py": ("tests/metrics/test_pld_result.py", "tests/metrics/test_pld_values.py"),
-    "features/tracks/stability.py": STABILITY,
     "metrics/table.py": TABLE,
     "features/tracks/track_pld.py": TRACKS,
     "features/tracks/track_scene.py": TRACKS,
     "results/bootstrap.py": ("tests/results/test_bootstrap.py",),
     "results/intervals.py": ("tests/results/test_intervals.py",),
-    "results/intervals.py": ("tests/results/test_intervals.py",),
-    "evaluation/totals.py": SCORING,
     "evaluation/precision.py": SCORING,
     "evaluation/totals.py": SCORING,
 }

@@ -12,8 +12,8 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_t
 
 from tests.torch.random_lines import SETTINGS, lines, names_of  # noqa: E402
 
-from mapgauge.torch import sospa_cost, sospa_matching
-from mapgauge.training.torch import plain
+from mapgauge.torch import sospa_cost, sospa_matching  # noqa: E402
+from mapgauge.training.torch import plain  # noqa: E402
 
 SHAPES = [(5, 4, 6, 7, 2), (3, 3, 9, 4, 3), (2, 3, 1, 1, 2), (2, 2, 3, 0, 2), (2, 2, 0, 3, 2)]
 

@@ -13,8 +13,8 @@ triton: Any = pytest.importorskip("triton", reason="triton is not installed", ex
 from tests.torch.backends import compare  # noqa: E402
 from tests.torch.random_lines import SETTINGS, lines  # noqa: E402
 
-from mapgauge.torch import SospaLoss, sospa_cost, sospa_matching
-from mapgauge.training.torch import fast
+from mapgauge.torch import SospaLoss, sospa_cost, sospa_matching  # noqa: E402
+from mapgauge.training.torch import fast  # noqa: E402
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 SHAPES = [

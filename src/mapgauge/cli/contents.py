@@ -91,7 +91,6 @@ def tell_inputs(results: "Results") -> None:
 
 def in_words(frames: "MapFrames") -> list[str]:
     """Return what frames hold, in a few short lines."""
-
     found = contents_of(frames)
     counts = printable(", ".join(f"{count} {name}" for name, count in found["classes"].items()))
     empty = f" ({found['empty_frames']} empty)" if found["empty_frames"] else ""

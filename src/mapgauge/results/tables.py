@@ -1,9 +1,10 @@
 """Rows of results as tables: frames, data frames, and flat keys."""
 
 import math
+import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from mapgauge.results.values import COUNTS, lists_of_frames
 from mapgauge.typing import Floats
 
 
-class Rows(Protocol):
+class Rows(typing.Protocol):
     """Interface of rows, in memory or in a folder."""
 
     @property
