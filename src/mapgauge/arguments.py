@@ -17,7 +17,7 @@ _LARGEST_SWITCH_COST = 1e6  # far above the cost of all frames of a scene; solve
 _SMALLEST_CUTOFF, _LARGEST_CUTOFF = 1e-9, 1e9  # metres; up to the highest order, their powers are ordinary numbers
 
 
-def _number(name: str, value: object, expected: str) -> float:
+def check_number(name: str, value: object, expected: str = "a number") -> float:
     """Return a real number. Booleans and text are refused."""
     if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) > 0:  # type: ignore[arg-type]
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
@@ -30,7 +30,7 @@ def _number(name: str, value: object, expected: str) -> float:
 def check_length(name: str, value: object) -> float:
     """Return a positive, finite length in metres, such as a cutoff or a spacing."""
     expected = "a positive length in metres"
-    length = _number(name, value, expected)
+    length = check_number(name, value, expected)
     if not _SMALLEST <= length <= _LARGEST:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     return length
@@ -48,7 +48,7 @@ def check_cutoff(name: str, value: object) -> float:
 def check_order(order: object) -> float:
     """Return the order ``p`` of a metric: at least 1, and not so high that powers underflow."""
     expected = f"a number from 1 to {_HIGHEST_ORDER}"
-    number = _number("order", order, expected)
+    number = check_number("order", order, expected)
     if not 1 <= number <= _HIGHEST_ORDER:
         raise InvalidInput(f"order must be {expected}, got {order!r}")
     return number
@@ -57,7 +57,7 @@ def check_order(order: object) -> float:
 def check_switch_cost(name: str, value: object) -> float:
     """Return the cost of a switch of tracks or of a wrong link: a finite number of at least 0."""
     expected = f"a number from 0 to {_LARGEST_SWITCH_COST:g}"
-    number = _number(name, value, expected)
+    number = check_number(name, value, expected)
     if not 0 <= number <= _LARGEST_SWITCH_COST:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     return number
@@ -66,7 +66,7 @@ def check_switch_cost(name: str, value: object) -> float:
 def check_link_floor(name: str, value: object) -> float:
     """Return the score up to which there is no link: a number from 0 to below 1."""
     expected = "a number from 0 to below 1"
-    number = _number(name, value, expected)
+    number = check_number(name, value, expected)
     if not 0 <= number < 1:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}")
     return number
@@ -75,7 +75,7 @@ def check_link_floor(name: str, value: object) -> float:
 def check_tolerance(tolerance: object) -> float:
     """Return the largest distance between first and last point of a polyline that ``closed="auto"`` calls closed."""
     expected = "a length of at least 0 in metres"
-    number = _number("closed_tolerance", tolerance, expected)
+    number = check_number("closed_tolerance", tolerance, expected)
     if not 0 <= number < math.inf:
         raise InvalidInput(f"closed_tolerance must be {expected}, got {tolerance!r}")
     return number
@@ -83,7 +83,7 @@ def check_tolerance(tolerance: object) -> float:
 
 def check_angle(degrees: object) -> float:
     """Return a finite angle in degrees."""
-    number = _number("degrees", degrees, "a finite angle")
+    number = check_number("degrees", degrees, "a finite angle")
     if not math.isfinite(number):
         raise InvalidInput(f"degrees must be a finite angle, got {degrees!r}")
     return number

@@ -42,17 +42,16 @@ def _settings(protocol: "Protocol") -> str:
     from mapgauge.metrics.table import METRICS
 
     titles: dict[str, list[str]] = {}
-    settings: dict[str, Setting] = {}
     for metric in METRICS.values():
-        if metric.setting is None or not metric.settings(protocol):
+        values = metric.settings(protocol)
+        if metric.setting is None or not values or not metric.default:
             continue
-        if metric.default or metric.setting.field not in titles:  # metrics that only look at others have their settings
-            settings[metric.setting.field] = metric.setting
-            titles.setdefault(metric.setting.field, []).append(metric.title)
-    return "; ".join(
-        f"{' and '.join(titles[field])} {_word(setting)} {', '.join(map(str, getattr(protocol, field)))}"
-        for field, setting in settings.items()
-    )
+        own = metric.settings_type
+        field = {field.name: field for field in fields(Protocol if own is None else own)}.get(metric.setting.field)
+        word = "cutoffs" if metric.at_cutoffs or field is None else word_of(field)
+        text = f"{_word(metric.setting)} {', '.join(map(str, values))}"
+        titles.setdefault(f"{word} {text}", []).append(metric.title)
+    return "; ".join(f"{' and '.join(names)} {text.partition(' ')[2]}" for text, names in titles.items())
 
 
 def _word(setting: "Setting") -> str:

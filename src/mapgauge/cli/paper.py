@@ -148,7 +148,7 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
 
     protocol = methods[0].protocol
     settings = {
-        key: value for key, value in protocol.to_dict().items() if key not in ("name", "about") and _is_set(value)
+        key: value for key, value in protocol.flat().items() if key not in ("name", "about") and _is_set(value)
     }
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [

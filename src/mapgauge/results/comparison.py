@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.causes.metric import PLD_BY_CAUSE
 from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import setting_of, value_named
 from mapgauge.protocols import Protocol
+from mapgauge.protocols.protocol import flat
 from mapgauge.results.bootstrap import draw, drawn_values, units_with_class
 from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
@@ -63,6 +63,7 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any], **more: tuple[An
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
     'cutoffs: 1.5 and 0.5, 1.0'
     """
+    one, other = flat(one), flat(other)
     pairs = {key: (one.get(key), other.get(key)) for key in dict.fromkeys((*one, *other)) if key != "about"} | more
     texts = {"protocol" if key == "name" else key.replace("_", " "): list(map(_text, pairs[key])) for key in pairs}
     return "; ".join(f"{key}: {first} and {second}" for key, (first, second) in texts.items() if first != second)
@@ -276,8 +277,9 @@ def _each(differences: Differences) -> Iterator[Difference]:
 
 
 def _is_pld_again(key: str, keys: Container[str]) -> bool:
-    """Whether a key is the sum of the causes of PLD, and PLD is among the keys."""
-    return key == PLD_BY_CAUSE.main.key and PLD.main.key in keys
+    """Whether a key is the main value of a metric that repeats another one, which is among the keys."""
+    metric, value = value_named(key) or (None, None)
+    return metric is not None and value is metric.main and bool(metric.repeats) and METRICS[metric.repeats].main.key in keys
 
 
 def _corrected(differences: Differences, level: float) -> Differences:

@@ -32,7 +32,7 @@ from mapgauge.io.files.json_documents import refuse_doubled_keys
 from mapgauge.io.files.source import RAISE, Content, most_bytes
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
-from mapgauge.protocols import PROTOCOLS, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows, Rows
 
@@ -252,14 +252,7 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
-    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    if "ties" not in settings:  # a file of an early version
-        name = str(settings.get("name"))
-        named = PROTOCOLS.get(name) or PROTOCOLS.get(
-            name.rpartition("-")[0]
-        )  # the name may end with a part of the lanes
-        settings["ties"] = "content" if named is None else named.ties
-    return Protocol(**settings)
+    return Protocol(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
 def finite_bounds(ranges: tuple[float, ...]) -> tuple[float | None, ...]:

@@ -122,8 +122,7 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         )
     if not has_tracks(results):
         raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
-    protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, data
-    assert cost is not None
+    protocol, cost, (x, y) = results.protocol, results.protocol.settings["track_pld"].switch_cost, data
     frames = scene_frames(results, scene)
     places = [y.index[results.tokens[frame]] for frame in frames]
     groups, _ = group(x.at(places), y.at(places), protocol).of_lines()
