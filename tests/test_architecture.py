@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -149,6 +150,18 @@ def test_no_feature_imports_another() -> None:
         if is_feature(name) and is_feature(other) and folder(other) not in (folder(name), SHARED)
     ]
     assert not wrong, wrong
+
+
+def test_the_map_of_contributing_names_every_room() -> None:
+    text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text()
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = [room for row in rows for room in re.findall(r"`(\w+)`", row)]
+    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert sorted(named) == sorted(there)
+    assert there == {room for room in ROOMS if "." not in room}
+    features = {path.name for path in (PACKAGE / "features").iterdir() if (path / "__init__.py").exists()}
+    described = next(line for line in text.splitlines() if line.startswith("| `features`"))
+    assert features == set(re.findall(r"`(\w+)`", described)) - {"features"}
 
 
 def test_no_two_modules_need_each_other() -> None:
