@@ -138,9 +138,17 @@ def test_a_protocol_made_of_its_own_settings_is_equal(name: str) -> None:
 def test_sixteen_thresholds_all_count_and_more_are_refused() -> None:
     """A result has one bit for each of 16 thresholds. A seventeenth must not silently become 0."""
     many = tuple(0.1 * k for k in range(1, 18))
-    results = mg.evaluate(SURE, TRUTH, mg.protocol("paper-60x30", chamfer=many[:16], frechet=(), classes=["divider"]))
+    results = mg.evaluate(
+        SURE,
+        TRUTH,
+        mg.protocol(
+            "paper-60x30", settings={"ap_chamfer": {"thresholds": many[:16]}, "ap_frechet": None}, classes=["divider"]
+        ),
+    )
     assert [value for key, value in results.mean.items() if key.startswith("ap_chamfer@")] == [1.0] * 16
-    refused(lambda: mg.protocol("paper-60x30", chamfer=many), "chamfer", "at most 16", "17")
+    refused(
+        lambda: mg.protocol("paper-60x30", settings={"ap_chamfer": {"thresholds": many}}), "chamfer", "at most 16", "17"
+    )
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_its_values_are_those_of_the_frames(lanes: World) -> None:
 
 def test_link_cost_0_has_the_bits_of_pld(lanes: World) -> None:
     bare = [side.select(["centerline"]) for side in lanes]
-    protocol = mg.protocol("lane-graph", classes=["centerline"], link_cost=0)
+    protocol = mg.protocol("lane-graph", classes=["centerline"], settings={"lane_graph_pld": {"link_cost": 0}})
     values = mg.evaluate(bare[0], bare[1], protocol).classes["centerline"]
     assert values["lane_graph_pld"] == values["pld"]
     assert values["topology"] == values["graph_missing_links"] == 0
@@ -70,9 +70,9 @@ def test_it_is_computed_only_if_asked_for(lanes: World) -> None:
     ):
         mg.evaluate(*lanes, metrics=["lane_graph_pld"])
     with pytest.raises(mg.InvalidInput, match="link_cost must be a number from 0"):
-        mg.protocol("lane-graph", link_cost=-1)
+        mg.protocol("lane-graph", settings={"lane_graph_pld": {"link_cost": -1}})
     with pytest.raises(mg.InvalidInput, match="link_floor must be a number from 0 to below 1"):
-        mg.protocol("lane-graph", link_floor=math.nan)
+        mg.protocol("lane-graph", settings={"lane_graph_pld": {"link_floor": math.nan}})
     with pytest.raises(mg.InvalidInput, match="link_cost needs order 1 and a cutoff, got order 2"):
         mg.protocol("lane-graph", order=2)
 
@@ -117,7 +117,11 @@ def test_the_command_line_and_the_report_show_it(
         in done.stdout
     )
     assert re.search(r"LG-PLD ↓ +price of links", done.stdout)
-    expected = mg.evaluate(bare[0], bare[1], mg.protocol("lane-graph", classes=["centerline"], link_cost=0.5))
+    expected = mg.evaluate(
+        bare[0],
+        bare[1],
+        mg.protocol("lane-graph", classes=["centerline"], settings={"lane_graph_pld": {"link_cost": 0.5}}),
+    )
     document = json.loads(call(*ask, "--link-cost", "0.5", "--json").stdout)
     assert document["mean"]["lane_graph_pld"] == expected.mean["lane_graph_pld"]
     table = list(csv.DictReader(io.StringIO(call(*ask, "--link-cost", "0.5", "--csv").stdout)))

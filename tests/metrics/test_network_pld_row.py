@@ -15,7 +15,7 @@ from mapgauge.features.network.network_pld import PARTS
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
-PROTOCOL = mg.protocol("paper-60x30", break_cost=0.5)
+PROTOCOL = mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": 0.5}})
 ONLY = ["network_pld"]
 
 
@@ -68,9 +68,9 @@ def test_it_is_computed_only_if_asked_for(some_frames: World) -> None:
         mg.evaluate(*some_frames, metrics=ONLY)
     for wrong in (-1, float("nan"), "a", True):
         with pytest.raises(mg.InvalidInput, match="break_cost must be a number from 0"):
-            mg.protocol("paper-60x30", break_cost=wrong)
+            mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": wrong}})
     with pytest.raises(mg.InvalidInput, match="break_cost needs order 1 and a cutoff"):
-        mg.protocol("maptr", break_cost=0.5)
+        mg.protocol("maptr", settings={"network_pld": {"break_cost": 0.5}})
 
 
 def test_frames_without_predictions_or_truth(some_frames: World) -> None:

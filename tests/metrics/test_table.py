@@ -93,7 +93,7 @@ def test_metrics_are_chosen_in_the_order_of_the_table(monkeypatch: pytest.Monkey
     assert chosen_metrics(PAPER, ["ap_chamfer", "pld"]) == ("pld", "ap_chamfer")
     for default, expected in ((True, ("pld", "flicker")), (False, ("pld",))):
         monkeypatch.setitem(METRICS, "flicker", replace(FLICKER, default=default))
-        assert chosen_metrics(PAPER.replace(chamfer=(), frechet=()), None) == expected
+        assert chosen_metrics(PAPER.replace(settings={"ap_chamfer": None, "ap_frechet": None}), None) == expected
         assert chosen_metrics(PAPER, ["flicker"]) == ("flicker",)
 
 
@@ -199,7 +199,7 @@ def test_flat_keys(key: str | ValueKey, flat: str) -> None:
     ],
 )
 def test_keys_of_a_table(metric: Metric, keys: str) -> None:
-    protocol = PAPER.replace(cutoffs=(1.5, 0.5), chamfer=(1.0,))
+    protocol = PAPER.replace(cutoffs=(1.5, 0.5), settings={"ap_chamfer": {"thresholds": (1.0,)}})
     assert " ".join(map(str, value_keys(metric, protocol, (0.0, 10.0, 20.0), "main"))) == keys
 
 
@@ -209,7 +209,14 @@ def test_one_cutoff_has_no_key_of_its_own() -> None:
 
 
 def test_values_of_many_sums_are_those_of_each(rng: np.random.Generator) -> None:
-    protocol = mg.protocol("paper-60x30", switch_cost=0.5, link_cost=0.1, break_cost=0.5)
+    protocol = mg.protocol(
+        "paper-60x30",
+        settings={
+            "track_pld": {"switch_cost": 0.5},
+            "lane_graph_pld": {"link_cost": 0.1},
+            "network_pld": {"break_cost": 0.5},
+        },
+    )
     for name, metric in METRICS.items():
         if not isinstance(metric.rows, SumRows):
             continue

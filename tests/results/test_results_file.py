@@ -16,7 +16,12 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 
-RICH = mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,), classes=("divider", "boundary", "stop_line"))
+RICH = mg.protocol(
+    "paper-60x30",
+    cutoffs=(1.5, 0.5),
+    settings={"ap_sospa": {"thresholds": (0.5,)}},
+    classes=("divider", "boundary", "stop_line"),
+)
 PROTOCOLS = {
     "paper": RICH,
     "order 2": RICH.replace(order=2, closed=True, region=None),

@@ -39,19 +39,19 @@ def protocols(json: JsonOption = False) -> None:
 
 def _settings(protocol: "Protocol") -> str:
     """Return the settings of all metrics of a protocol. Metrics with the same setting share its values."""
+    from mapgauge.metrics.settings import fields_of, word_of
     from mapgauge.metrics.table import METRICS
 
-    titles: dict[str, list[str]] = {}
+    titles: dict[tuple[str, str], list[str]] = {}
     for metric in METRICS.values():
         values = metric.settings(protocol)
         if metric.setting is None or not values or not metric.default:
             continue
-        own = metric.settings_type
-        field = {field.name: field for field in fields(Protocol if own is None else own)}.get(metric.setting.field)
-        word = "cutoffs" if metric.at_cutoffs or field is None else word_of(field)
+        kind = type(protocol) if metric.at_cutoffs else metric.settings_type
+        word = word_of(fields_of(kind)[metric.setting.field])
         text = f"{_word(metric.setting)} {', '.join(map(str, values))}"
-        titles.setdefault(f"{word} {text}", []).append(metric.title)
-    return "; ".join(f"{' and '.join(names)} {text.partition(' ')[2]}" for text, names in titles.items())
+        titles.setdefault((word, text), []).append(metric.title)
+    return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())
 
 
 def _word(setting: "Setting") -> str:

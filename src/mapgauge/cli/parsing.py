@@ -211,7 +211,9 @@ def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:
     owners = {
         "cutoff": [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"],  # SOSPA has a cutoff too
         **{name: [f"ap_{name}"] for name in ("chamfer", "frechet", "sospa")},
-        **{"switch_cost": ["track_pld"], "link_cost": ["lane_graph_pld"], "break_cost": ["network_pld"]},
+        "switch_cost": ["track_pld"],
+        "link_cost": ["lane_graph_pld"],
+        "break_cost": ["network_pld"],
     }
     for name, able in owners.items():
         if not set(able) & {*metrics}:

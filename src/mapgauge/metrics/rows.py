@@ -1,11 +1,12 @@
 """The table of metrics. A new metric is one module and one row here, or an entry point of another distribution."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mapgauge.plugins import Table, named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mapgauge.metrics.metric import Metric
 
 # Results, tables and files list the metrics in this order. The modules are imported when the table is first used.

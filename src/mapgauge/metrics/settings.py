@@ -14,7 +14,6 @@ import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mapgauge.arguments import check_flag, check_length, check_number
@@ -103,8 +102,12 @@ def word_of(one: "Field[Any]") -> str:
     return str(one.metadata.get("word") or one.name.replace("_", " "))
 
 
-@cache
-def hints_of(kind: type) -> dict[str, Any]:
+def fields_of(kind: Any) -> "dict[str, Field[Any]]":
+    """Return the fields of a dataclass or of an instance of one, by name."""
+    return {one.name: one for one in fields(kind)}
+
+
+def hints_of(kind: Any) -> dict[str, Any]:
     """Return the types of the fields of a dataclass, by name."""
     return get_type_hints(kind)
 

@@ -45,7 +45,9 @@ def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
         field = fields(metric.settings_type)[0]
         lacking, recommended = field.name, field.default
         if recommended is MISSING:
-            remedy = Remedy(f'Set it: {base}settings={{"{name}": {{"{lacking}": ...}}}})', f"Give one: --set {name}.{lacking}=VALUE")
+            remedy = Remedy(
+                f'Set it: {base}settings={{"{name}": {{"{lacking}": ...}}}})', f"Give one: --set {name}.{lacking}=VALUE"
+            )
         else:
             shown = ",".join(map(_plain, recommended)) if isinstance(recommended, tuple) else _plain(recommended)
             remedy = Remedy(

@@ -12,7 +12,6 @@ from mapgauge.arguments import (
     check_class_names,
     check_closed,
     check_cutoff,
-    check_flag,
     check_length,
     check_not_mean,
     check_order,
@@ -25,7 +24,6 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.markup import facts
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import Settings, checked, hints_of, no_such, setting
-from mapgauge.typing import Closed
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
@@ -136,7 +134,9 @@ class Protocol:
         None, unit="m", help="Length and width around the ego vehicle. The checks use it."
     )
     crop: bool = setting(False, help="Whether both sides are cropped to the region. The public evaluators do not.")
-    spacing: float | None = setting(None, unit="m", check=check_length, help="Distance between points after resampling.")
+    spacing: float | None = setting(
+        None, unit="m", check=check_length, help="Distance between points after resampling."
+    )
     count: int | None = setting(
         None,
         check=lambda name, value: check_whole(name, value, 2),
@@ -147,7 +147,9 @@ class Protocol:
         check=lambda name, value: check_whole(name, value, 2),
         help="Points to which true polylines are resampled before that (MapTracker).",
     )
-    closed: Closed = setting("auto", help='Which polylines are closed. "auto" decides by the distance of their ends.')
+    closed: bool | Literal["auto"] = setting(
+        "auto", help='Which polylines are closed. "auto" decides by the distance of their ends.'
+    )
     closed_tolerance: float = setting(CLOSED_TOLERANCE, unit="m", help="Distance of the ends of a closed polyline.")
     directed: bool = setting(False, help="Whether the direction of a polyline matters.")
     order: float = setting(1.0, help="Order p of SOSPA and PLD.")
@@ -266,7 +268,7 @@ class Protocol:
             shown = METRICS[name].setting
             if own is not None and shown is not None and METRICS[name].shows_first and hasattr(own, shown.field):
                 kept = _first_kept(getattr(own, shown.field), getattr(changed, shown.field))
-                merged[name] = replace(changed, **{shown.field: kept})  # type: ignore[arg-type]
+                merged[name] = replace(changed, **{shown.field: kept})
         return MetricSettings(merged)
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.rows import METRICS
-from mapgauge.metrics.settings import from_text, hints_of, no_such, word_of
+from mapgauge.metrics.settings import fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.plugins import Table
 from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, TRAFFIC_ELEMENTS, Protocol
 
@@ -258,12 +258,12 @@ def full_name(protocol: Protocol, *, without: Collection[str] = ()) -> str:
 def _in_words(key: str, value: Any, protocol: Protocol) -> str:
     metric, dot, name = key.partition(".")
     if not dot and metric in METRICS:
-        return f"no {word_of(fields(METRICS[metric].settings_type)[0])}"
+        return f"no {word_of(next(iter(fields_of(METRICS[metric].settings_type).values())))}"
     if not dot:
-        (field,) = (one for one in fields(protocol) if one.name == key)
+        field = fields_of(protocol)[key]
         return _said(word_of(field), value, field.metadata["unit"], first=key == "cutoffs", by="x" * (key == "region"))
     row = METRICS[metric]
-    (field,) = (one for one in fields(row.settings_type) if one.name == name)
+    field = fields_of(row.settings_type)[name]
     first = row.shows_first and row.setting is not None and row.setting.field == name
     text = _said(word_of(field), value, field.metadata["unit"], first=first)
     alike = {

@@ -11,7 +11,6 @@ from mapgauge.evaluation.threads import in_threads
 from mapgauge.evaluation.totals import bits_of, flags_of
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
-from mapgauge.metrics.settings import HitSettings
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats, Indices
@@ -65,8 +64,7 @@ def precisions(
 
 
 def _interpolation(metric: Metric, protocol: Protocol) -> str:
-    own: HitSettings = protocol.settings[metric.name]
-    return own.interpolation
+    return str(protocol.settings[metric.name].interpolation)
 
 
 def _blocks(weights: Floats) -> NDArray[np.float32]:

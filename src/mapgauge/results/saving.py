@@ -252,7 +252,8 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
-    return Protocol(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return Protocol(**settings)
 
 
 def finite_bounds(ranges: tuple[float, ...]) -> tuple[float | None, ...]:

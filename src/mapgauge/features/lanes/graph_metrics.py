@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.lanes.graph import Graph, graph_of_lanes
 from mapgauge.features.lanes.graph_scores import GraphPair, pair_of
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.metrics.settings import Settings, setting
 from mapgauge.protocols import LANE, Protocol
@@ -58,9 +58,7 @@ def _links(links: Links, first: int, last: int) -> Links:
     return Links.of(source, target, weight=links.weight[there][among], kind=links.kind_of(there)[among])
 
 
-def _score(
-    name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object
-) -> Floats:
+def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return for each part of a metric whether a frame has a score, whether it is left out, and the score.
 
     A part is the name of a score and its number of values.

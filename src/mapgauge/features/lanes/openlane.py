@@ -10,7 +10,6 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.arguments import check_length
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.average_precision import (
@@ -21,6 +20,7 @@ from mapgauge.metrics.average_precision import (
     prefiltered,
     range_factor,
 )
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, CombinedRows, HitRows, Kind, Metric, Need, Setting, SumRows, Value
 from mapgauge.metrics.settings import HitSettings, Settings, setting, thresholds_of
 from mapgauge.protocols import AREAS, LANE, Protocol

@@ -18,7 +18,6 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.arguments import check_length
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.lanes.openlane import (
     DROP_CLOSING,
     BoxSettings,
@@ -29,6 +28,7 @@ from mapgauge.features.lanes.openlane import (
 )
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
 from mapgauge.metrics.average_precision import PREFILTER, RELAXED
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.metrics.settings import Settings, setting, thresholds_of
 from mapgauge.protocols import Protocol

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mapgauge.evaluation.groups import Groups
 from mapgauge.frames.tracks import codes_of
 from mapgauge.metrics.average_precision import ChamferSettings, chamfer_distances, matches_by
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.metrics.settings import thresholds_of
 from mapgauge.protocols import Protocol

@@ -9,10 +9,10 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.arguments import check_confidence, check_whole
-from mapgauge.evaluation.groups import Groups
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.settings import Settings, setting
 from mapgauge.protocols import Protocol
