@@ -5,7 +5,7 @@ A plug-in is a distribution with an entry point in the group of a table (``mapga
 """
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -27,7 +27,7 @@ def named(text: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-class Table(Mapping[str, Row], Generic[Row]):
+class Table(MutableMapping[str, Row], Generic[Row]):
     """Rows by their names: first those of the package, then those of plug-ins in the order of their names."""
 
     def __init__(self, group: str, kind: str, own: Callable[[], Mapping[str, Row]]) -> None:
@@ -45,6 +45,14 @@ class Table(Mapping[str, Row], Generic[Row]):
     def __getitem__(self, name: str) -> Row:
         """Return a row."""
         return self._loaded()[name]
+
+    def __setitem__(self, name: str, row: Row) -> None:
+        """Add or replace a row in this process."""
+        self._loaded()[name] = row
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a row in this process."""
+        del self._loaded()[name]
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of all rows."""

@@ -140,5 +140,5 @@ def test_a_full_name_lists_every_changed_setting() -> None:
     many = mg.protocol("maptr", settings={"ap_chamfer": {"thresholds": (0.1, 0.2, 0.3, 0.4, 0.5), "buffers": None}})
     assert full_name(many) == "maptr, 5 values of chamfer, no buffers"
     assert full_name(mg.protocol("paper-60x30", cutoffs=[0.5], name="ours")) == "ours"
-    assert mg.protocol("mas-60x30", settings={"mas": {"intervals": (1, 2, 3)}}).intervals == (2, 1, 3)
+    assert mg.protocol("mas-60x30", settings={"mas": {"intervals": (1, 2, 3)}}).settings["mas"].intervals == (2, 1, 3)
     assert mg.protocol("paper-60x30", cutoffs=(2.0, 1.0)).cutoffs == (2.0, 1.0)

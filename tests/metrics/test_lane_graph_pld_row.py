@@ -128,7 +128,10 @@ def test_the_command_line_and_the_report_show_it(
     assert float(table[0]["lane_graph_pld"]) == expected.mean["lane_graph_pld"]
     assert "of links" in call(*ask, "--latex").stdout
     assert call(*ask, "--link-cost", "-1").returncode == 2
-    assert "--link-cost 0.1" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "lane_graph_pld").stderr
+    assert (
+        "--set lane_graph_pld.link_cost=0.1"
+        in call("evaluate", "x.parquet", "y.parquet", "--metrics", "lane_graph_pld").stderr
+    )
     gate = ("--fail-if", "lane_graph_pld > 0.01")
     assert call("compare", "x.mg", "x.mg", "--name", "a", "--name", "b", *gate).returncode == 3
     write_report(expected, tmp_path / "report.html", frames=2)

@@ -130,22 +130,18 @@ def test_only_protocols_of_lanes_compute_them() -> None:
         computed = names & set(chosen_metrics(protocol, None))
         assert bool(computed) == name.startswith("openlanev2-v")
     assert chosen_metrics(V11, ["ols"]) == ("det_l", "det_t", "top_ll", "top_lt", "ols")
-    for metric, message in (("top_ll", "has no topology for top_ll"), ("f_lane", "has no lanes for f_lane")):
-        with pytest.raises(mg.InvalidInput, match=f"{message}. Choose a protocol of this metric"):
+    for metric, message in (("top_ll", "has no rules for top_ll"), ("f_lane", "has no apart for f_lane")):
+        with pytest.raises(mg.InvalidInput, match=f"{message}. Set it: "):
             chosen_metrics(mg.protocol("paper-60x30"), [metric])
     with pytest.raises(mg.InvalidInput, match="no settings for olus"):
         chosen_metrics(V11, ["olus"])
 
 
 def test_what_a_protocol_of_lanes_refuses() -> None:
-    with pytest.raises(mg.InvalidInput, match="topology needs thresholds of lanes"):
-        mg.protocol("openlanev2", settings={"top_ll": {"rules": "v1.1"}, "top_lt": {"rules": "v1.1"}})
-    with pytest.raises(mg.InvalidInput, match="topology must be 'v1.0' or 'v1.1', got 'v3'"):
-        V11.replace(settings={"top_ll": {"rules": "v3"}, "top_lt": {"rules": "v3"}})
+    with pytest.raises(mg.InvalidInput, match="top_ll: rules must be 'v1.0' or 'v1.1', got 'v3'"):
+        V11.replace(settings={"top_ll": {"rules": "v3"}})
     with pytest.raises(mg.InvalidInput, match="part must be 'near' or 'far' or 'intersection' or 'elsewhere', got"):
         V11.replace(part="left")
-    with pytest.raises(mg.InvalidInput, match="give lanes or segments, not both"):
-        V11.replace(segments=(1,))
     with pytest.raises(mg.InvalidInput, match="unknown protocol 'paper-60x30-near'"):
         mg.protocol("paper-60x30-near")
 

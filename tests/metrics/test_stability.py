@@ -28,7 +28,7 @@ def standing(frames: int) -> np.ndarray:
 def score(*lines: list[Line], **settings: object) -> dict[str, float | None]:
     """Return the values of a scene in which one true line stays and the ego vehicle stands."""
     truth = scene([[("g", 0.0, 1.0)]] * len(lines), truth=True, poses=standing(len(lines)))
-    return mg.evaluate(replace(scene(lines), track=None), truth, PROTOCOL.replace(**settings)).mean
+    return mg.evaluate(replace(scene(lines), track=None), truth, PROTOCOL.replace(settings={"mas": settings})).mean
 
 
 def test_a_line_that_jitters_loses_its_distance_over_15_metres() -> None:

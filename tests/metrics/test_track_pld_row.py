@@ -160,7 +160,9 @@ def test_the_command_line_and_the_report_show_it(
     assert compared.returncode == 0, compared.stderr
     assert call("compare", "sure.mg", "x.mg", "--fail-if", "track_pld > 0.1").returncode == 3
     assert "T-PLD ↓" in compared.stdout
-    assert "--switch-cost 0.5" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "track_pld").stderr
+    assert (
+        "--set track_pld.switch_cost=0.5" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "track_pld").stderr
+    )
     write_report(expected, tmp_path / "report.html", frames=2)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "T-PLD (lower is better)" in text

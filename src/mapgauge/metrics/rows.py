@@ -46,4 +46,4 @@ def _own() -> "Mapping[str, Metric]":
     return {name: named(f"mapgauge.{place}") for name, place in _ROWS.items()}
 
 
-METRICS: "Mapping[str, Metric]" = Table("mapgauge.metrics", "mapgauge.metrics.metric:Metric", _own)
+METRICS: "Table[Metric]" = Table("mapgauge.metrics", "mapgauge.metrics.metric:Metric", _own)

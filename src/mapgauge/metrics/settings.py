@@ -16,7 +16,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from mapgauge.arguments import check_flag, check_length, check_number
+from mapgauge.arguments import check_cutoff, check_flag, check_length, check_number
 from mapgauge.errors import InvalidInput, Remedy
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ class HitSettings(Settings):
         """Refuse more thresholds than a result can store."""
         super().__post_init__()
         if not 1 <= len(self.thresholds) <= MOST_THRESHOLDS:
-            raise InvalidInput(f"thresholds must be 1 to {MOST_THRESHOLDS} numbers, got {len(self.thresholds)}")
+            raise InvalidInput(
+                f"thresholds must be one or more and at most {MOST_THRESHOLDS}, got {len(self.thresholds)}"
+            )
 
 
 def word_of(one: "Field[Any]") -> str:
@@ -141,7 +143,8 @@ def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] |
     kind = next((one for one in options if get_origin(one) is not Literal), None)
     if get_origin(kind) is tuple:
         if isinstance(value, str) or not isinstance(value, tuple | list):
-            raise InvalidInput(f"{name} must be a tuple of {_in_words(get_args(kind)[0])}, got {value!r}")
+            what = "lengths in metres" if check in (check_length, check_cutoff) else _in_words(get_args(kind)[0])
+            raise InvalidInput(f"{name} must be a tuple of {what}, got {value!r}")
         several = tuple(checked(name, get_args(kind)[0], one, check) for one in value)
         if get_args(kind)[-1] is Ellipsis and len(set(several)) < len(several):
             raise InvalidInput(f"{name} must differ from each other, got {value!r}")

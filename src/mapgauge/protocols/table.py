@@ -119,7 +119,7 @@ def _of_graphs() -> Iterable[Protocol]:
     )
 
 
-PROTOCOLS: Mapping[str, Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _own)
+PROTOCOLS: Table[Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _own)
 
 
 def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
