@@ -5,182 +5,31 @@
 1.0
 """
 
+import ast
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pkgutil import get_data
+from typing import Any
 
-from mapgauge.version import __version__
-
-if TYPE_CHECKING:
-    from mapgauge import demo as demo
-    from mapgauge import loggers as loggers
-    from mapgauge import plot as plot
-    from mapgauge import report as report
-    from mapgauge import truth as truth
-    from mapgauge.checks import check
-    from mapgauge.distances.chamfer_and_frechet import chamfer, frechet
-    from mapgauge.distances.sospa import Alignment, sospa, sospa_align, sospa_from_distances, sospa_matrix
-    from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
-    from mapgauge.evaluation.evaluate import evaluate
-    from mapgauge.evaluation.sweeps import Sweep, sweep
-    from mapgauge.features.causes.anatomy import Anatomy, anatomy, compare_causes
-    from mapgauge.features.confidence.confidence import Confidence, confidence
-    from mapgauge.features.lanes.graph import Graph, frames_from_graphs, graphs_from_frames
-    from mapgauge.features.lanes.graph_scores import GraphScores, graph_scores
-    from mapgauge.features.lanes.graph_settings import GraphSettings
-    from mapgauge.features.lanes.lane_graph_pld import LaneGraphPldResult, lane_graph_pld
-    from mapgauge.features.network.network_pld import NetworkPldResult, network_pld
-    from mapgauge.features.tracks.consistency import Consistency, consistency
-    from mapgauge.features.tracks.track_pld import TrackPldResult, track_pld
-    from mapgauge.features.tracks.tracking import track
-    from mapgauge.frames.alignment import align
-    from mapgauge.frames.findings import Finding
-    from mapgauge.frames.instances import Instance
-    from mapgauge.frames.map_frames import MapFrames
-    from mapgauge.geometry.polylines import Polylines
-    from mapgauge.geometry.resampling import resample
-    from mapgauge.io import read, write
-    from mapgauge.metrics.average_precision import average_precision
-    from mapgauge.metrics.pld import Parts, PldResult, pld
-    from mapgauge.protocols import Protocol, protocol
-    from mapgauge.results.assignment import Assignment, Match
-    from mapgauge.results.comparison import Comparison, compare
-    from mapgauge.results.loading import load_results
-    from mapgauge.results.results import Results
-    from mapgauge.training.accumulator import Accumulator
-
-__all__ = [
-    "Accumulator",
-    "Alignment",
-    "Anatomy",
-    "Assignment",
-    "Comparison",
-    "Confidence",
-    "Consistency",
-    "Finding",
-    "Graph",
-    "GraphScores",
-    "GraphSettings",
-    "Instance",
-    "InvalidInput",
-    "LaneGraphPldResult",
-    "MapFrames",
-    "MapgaugeError",
-    "Match",
-    "MissingDependency",
-    "NetworkPldResult",
-    "Parts",
-    "PldResult",
-    "Polylines",
-    "Protocol",
-    "Results",
-    "Sweep",
-    "TrackPldResult",
-    "UnreadableFile",
-    "__version__",
-    "align",
-    "anatomy",
-    "average_precision",
-    "chamfer",
-    "check",
-    "compare",
-    "compare_causes",
-    "confidence",
-    "consistency",
-    "evaluate",
-    "frames_from_graphs",
-    "frechet",
-    "graph_scores",
-    "graphs_from_frames",
-    "lane_graph_pld",
-    "load_results",
-    "network_pld",
-    "pld",
-    "protocol",
-    "read",
-    "resample",
-    "sospa",
-    "sospa_align",
-    "sospa_from_distances",
-    "sospa_matrix",
-    "sweep",
-    "track",
-    "track_pld",
-    "write",
-]
-
-# The module of each public name. Lazy imports keep ``import mapgauge`` cheap.
+# ``__init__.pyi`` names every public name once: type checkers read it, and so does this module. Names are imported on
+# first use, which keeps ``import mapgauge`` cheap.
 _HOMES = {
-    "Accumulator": "evaluation.accumulator",
-    "Alignment": "distances.sospa",
-    "Anatomy": "causes.anatomy",
-    "Assignment": "results.assignment",
-    "Comparison": "results.comparison",
-    "Confidence": "calibration.result",
-    "Consistency": "temporal.flicker",
-    "Finding": "frames.findings",
-    "Graph": "frames.graph",
-    "GraphScores": "graphs.scores",
-    "GraphSettings": "graphs.settings",
-    "Instance": "frames.instance",
-    "InvalidInput": "errors",
-    "LaneGraphPldResult": "metrics.lane_graph_result",
-    "MapFrames": "frames.map_frames",
-    "MapgaugeError": "errors",
-    "Match": "results.assignment",
-    "MissingDependency": "errors",
-    "NetworkPldResult": "metrics.network_result",
-    "Parts": "metrics.pld",
-    "PldResult": "metrics.pld",
-    "Polylines": "geometry.polylines",
-    "Protocol": "protocols",
-    "Results": "results.results",
-    "Sweep": "evaluation.sweeps",
-    "TrackPldResult": "metrics.track_result",
-    "UnreadableFile": "errors",
-    "align": "frames.alignment",
-    "anatomy": "causes.anatomy",
-    "average_precision": "metrics.average_precision",
-    "chamfer": "distances.chamfer",
-    "check": "checks",
-    "compare": "results.comparison",
-    "compare_causes": "causes.difference",
-    "confidence": "calibration.confidence",
-    "consistency": "temporal.consistency",
-    "evaluate": "evaluation.evaluate",
-    "frames_from_graphs": "frames.graph_lanes",
-    "frechet": "distances.frechet",
-    "graph_scores": "graphs.scores",
-    "graphs_from_frames": "frames.graph_lanes",
-    "lane_graph_pld": "metrics.lane_graph_pld",
-    "load_results": "results.storage",
-    "network_pld": "metrics.network_pld",
-    "pld": "metrics.pld",
-    "protocol": "protocols",
-    "read": "io",
-    "resample": "geometry.resampling",
-    "sospa": "distances.sospa",
-    "sospa_align": "distances.sospa",
-    "sospa_from_distances": "distances.sospa",
-    "sospa_matrix": "distances.sospa",
-    "sweep": "evaluation.sweeps",
-    "track": "temporal.tracking",
-    "track_pld": "metrics.track_pld",
-    "write": "io",
+    alias.name: str(node.module)
+    for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
 }
 
-# Public modules that ``mg.plot`` and so on import on first use.
-_MODULES = ("demo", "loggers", "plot", "report", "truth")
+__all__ = sorted(name for name, home in _HOMES.items() if home != __name__)  # without modules such as ``mg.plot``
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = _HOMES[name]
+    value = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES])
+    return sorted(_HOMES)

@@ -1,0 +1,52 @@
+# The public names of the package and their modules. ``__init__.py`` reads them from here and imports each on first use.
+from mapgauge import demo as demo, loggers as loggers, plot as plot, report as report, truth as truth
+from mapgauge.checks import check as check
+from mapgauge.distances.chamfer_and_frechet import chamfer as chamfer, frechet as frechet
+from mapgauge.distances.sospa import (
+    Alignment as Alignment,
+    sospa as sospa,
+    sospa_align as sospa_align,
+    sospa_from_distances as sospa_from_distances,
+    sospa_matrix as sospa_matrix,
+)
+from mapgauge.errors import (
+    InvalidInput as InvalidInput,
+    MapgaugeError as MapgaugeError,
+    MissingDependency as MissingDependency,
+    UnreadableFile as UnreadableFile,
+)
+from mapgauge.evaluation.evaluate import evaluate as evaluate
+from mapgauge.evaluation.sweeps import Sweep as Sweep, sweep as sweep
+from mapgauge.features.causes.anatomy import Anatomy as Anatomy, anatomy as anatomy, compare_causes as compare_causes
+from mapgauge.features.confidence.confidence import Confidence as Confidence, confidence as confidence
+from mapgauge.features.lanes.graph import (
+    Graph as Graph,
+    frames_from_graphs as frames_from_graphs,
+    graphs_from_frames as graphs_from_frames,
+)
+from mapgauge.features.lanes.graph_scores import GraphScores as GraphScores, graph_scores as graph_scores
+from mapgauge.features.lanes.graph_settings import GraphSettings as GraphSettings
+from mapgauge.features.lanes.lane_graph_pld import (
+    LaneGraphPldResult as LaneGraphPldResult,
+    lane_graph_pld as lane_graph_pld,
+)
+from mapgauge.features.network.network_pld import NetworkPldResult as NetworkPldResult, network_pld as network_pld
+from mapgauge.features.tracks.consistency import Consistency as Consistency, consistency as consistency
+from mapgauge.features.tracks.track_pld import TrackPldResult as TrackPldResult, track_pld as track_pld
+from mapgauge.features.tracks.tracking import track as track
+from mapgauge.frames.alignment import align as align
+from mapgauge.frames.findings import Finding as Finding
+from mapgauge.frames.instances import Instance as Instance
+from mapgauge.frames.map_frames import MapFrames as MapFrames
+from mapgauge.geometry.polylines import Polylines as Polylines
+from mapgauge.geometry.resampling import resample as resample
+from mapgauge.io import read as read, write as write
+from mapgauge.metrics.average_precision import average_precision as average_precision
+from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, pld as pld
+from mapgauge.protocols import Protocol as Protocol, protocol as protocol
+from mapgauge.results.assignment import Assignment as Assignment, Match as Match
+from mapgauge.results.comparison import Comparison as Comparison, compare as compare
+from mapgauge.results.loading import load_results as load_results
+from mapgauge.results.results import Results as Results
+from mapgauge.training.accumulator import Accumulator as Accumulator
+from mapgauge.version import __version__ as __version__
