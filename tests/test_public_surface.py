@@ -38,17 +38,17 @@ def test_every_function_has_an_example_and_names_its_arguments(name: str) -> Non
 CONTRACT = {
     "sospa": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
     "sospa_align": "cutoff=1.5 order=1.0 closed=False directed=True",
-    "sospa_matrix": "cutoff=1.5 order=1.0 closed=auto directed=False",
+    "sospa_matrix": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
     "sospa_from_distances": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
-    "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=auto directed=False",
-    "track_pld": "switch_cost=0.5 cutoff=1.5 confidence=None truth_confidence=None closed=auto directed=False "
+    "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=False directed=True",
+    "track_pld": "switch_cost=0.5 cutoff=1.5 confidence=None truth_confidence=None closed=False directed=True "
     "binary=False",
     "lane_graph_pld": "links=None truth_links=None confidence=None truth_confidence=None link_cost=0.1 "
     "link_floor=0.0 cutoff=1.5 directed=True binary=False",
     "graph_scores": "parity=None settings=None",
     "frames_from_graphs": "name=",
     "graphs_from_frames": "",
-    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=auto directed=False "
+    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True "
     "binary=False",
     "chamfer": "",
     "frechet": "closed=False directed=True",
