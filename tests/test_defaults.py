@@ -80,6 +80,6 @@ def test_pld_of_one_scene_without_changes_is_the_same_by_both_functions() -> Non
     ring = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     turned = (np.array([*ring[1:3], ring[0], ring[1]]) + rng.normal(0, 0.01, (4, 2))).tolist()
     for settings in ({}, {"closed": "auto"}, {"directed": False}):
-        expected = mg.pld([ring, X], [turned, X[::-1]], **settings).value  # type: ignore[arg-type]
+        expected = mg.pld([ring, X], [turned, X[::-1]], **settings).value
         sides = [{"a": ring, "b": X}], [{"c": turned, "d": X[::-1]}]
-        assert mg.track_pld(*sides, **settings).value == pytest.approx(expected, rel=1e-12)  # type: ignore[arg-type]
+        assert mg.track_pld(*sides, **settings).value == pytest.approx(expected, rel=1e-12)

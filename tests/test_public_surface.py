@@ -17,7 +17,7 @@ def test_all_names_what_is_public() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
-        mg.evaluat  # noqa: B018
+        mg.evaluat  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.parametrize("name", [name for name in mg.__all__ if name != "__version__"])
@@ -85,6 +85,5 @@ def test_keywords_and_their_defaults_are_a_contract(name: str) -> None:
 def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     stub = ast.parse(Path(str(mg.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
     stated = [alias for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    assert len(stub.body) == sum(isinstance(node, ast.ImportFrom) for node in stub.body)
     assert [alias.asname for alias in stated] == [alias.name for alias in stated]  # "as" exports a name of a stub
     assert sorted(alias.name for alias in stated) == dir(mg)
