@@ -9,7 +9,6 @@ The settings of a metric are a frozen dataclass. Each field has a recommended va
 ToySettings(price=2.0)
 """
 
-import math
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -154,10 +153,7 @@ def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] |
     if kind is bool:
         return check_flag(name, value)
     if kind is float:
-        number = check_number(name, value)
-        if not math.isfinite(number):
-            raise InvalidInput(f"{name} must be a finite number, got {value!r}")
-        return number
+        return check_number(name, value)
     if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
         raise InvalidInput(f"{name} must be a whole number, got {value!r}")
     if kind is str and not isinstance(value, str):
