@@ -22,12 +22,12 @@ from mapgauge.features.solver.problem import Problem, Sparse
 from mapgauge.features.solver.solver import solve
 from mapgauge.features.tracks import linked_time as over_time
 from mapgauge.features.tracks.stability import MAS
+from mapgauge.features.tracks.track_pld import SWITCH_COST
 from mapgauge.features.tracks.track_scene import solve_scene
 from mapgauge.frames.alignment import join_frames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
-from mapgauge.features.tracks.track_pld import SWITCH_COST
 
 FRAMES = 40
 CLASSES = ("ped_crossing", "divider", "boundary")

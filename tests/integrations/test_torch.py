@@ -218,7 +218,7 @@ def test_the_switch_cost_is_the_argument_or_that_of_the_protocol_or_half() -> No
     settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.25}})
     made = [TrackPolylineLocalisationDetection(), TrackPolylineLocalisationDetection(settings)]
     made.append(TrackPolylineLocalisationDetection(settings, switch_cost=1))
-    assert [metric._empty.settings.protocol.switch_cost for metric in made] == [0.5, 0.25, 1.0]
+    assert [metric._empty.settings.protocol.settings["track_pld"].switch_cost for metric in made] == [0.5, 0.25, 1.0]
 
 
 def test_average_precision_takes_the_distances_asked_for() -> None:
