@@ -13,6 +13,10 @@ from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
 
+Batch: TypeAlias = Sequence[Mapping[str, Any]]
+
+ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"
+
 
 def plain(value: Any) -> Any:
     """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
@@ -27,7 +31,7 @@ def plain(value: Any) -> Any:
 def as_array(value: Any, where: str) -> NDArray[Any]:
     """Return numbers or names, which may be tensors on any device, as an array."""
     try:
-        return np.asarray([plain(one) for one in value] if isinstance(value, list | tuple) else plain(value))
+        return np.asarray([plain(item) for item in value] if isinstance(value, list | tuple) else plain(value))
     except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(f"{where} is not an array: {error}") from error
 
@@ -73,11 +77,6 @@ def batch_links(item: Mapping[str, Any], where: str, boxes: Flags, linked: int) 
         raise InvalidInput(f"{where}['links'][{i}, {j}] begins at a traffic element, expected a lane")
     kind = np.where(boxes[target], CONTROLLED_BY, SUCCESSOR)
     return Links.of(source, target, weight=scores[source, target], kind=kind)
-
-
-Batch: TypeAlias = Sequence[Mapping[str, Any]]
-
-ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"
 
 
 def frames_from_batch(
