@@ -133,7 +133,8 @@ def test_results_of_earlier_versions_keep_their_first_cutoff_and_name_it(world: 
 def test_a_full_name_lists_every_changed_setting() -> None:
     assert [full_name(one) for one in PROTOCOLS.values()] == list(PROTOCOLS)
     assert full_name(mg.protocol("openlanev2-v1.1-near")) == "openlanev2-v1.1-near"
-    changes = {"crop": True, "closed": False, "region": (30, 30), "order": 2, "chamfer": (), "classes": ["divider"]}
+    changes = {"crop": True, "closed": False, "region": (30, 30), "order": 2, "classes": ["divider"]}
+    changes |= {"settings": {"ap_chamfer": None}}
     assert full_name(mg.protocol("paper-60x30", **changes)) == (
         "paper-60x30, classes divider, region 30x30 m, crop, closed off, order 2, no chamfer"
     )

@@ -9,6 +9,7 @@ The settings of a metric are a frozen dataclass. Each field has a recommended va
 ToySettings(price=2.0)
 """
 
+import operator
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -141,6 +142,7 @@ def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] |
         raise InvalidInput(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
     kind = next((one for one in options if get_origin(one) is not Literal), None)
     if get_origin(kind) is tuple:
+        value = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(value, str) or not isinstance(value, tuple | list):
             what = "lengths in metres" if check in (check_length, check_cutoff) else _in_words(get_args(kind)[0])
             raise InvalidInput(f"{name} must be a tuple of {what}, got {value!r}")
@@ -154,8 +156,10 @@ def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] |
         return check_flag(name, value)
     if kind is float:
         return check_number(name, value)
-    if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
-        raise InvalidInput(f"{name} must be a whole number, got {value!r}")
+    if kind is int:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise InvalidInput(f"{name} must be a whole number, got {value!r}")
+        return operator.index(value)
     if kind is str and not isinstance(value, str):
         raise InvalidInput(f"{name} must be a text, got {value!r}")
     return value
