@@ -200,11 +200,10 @@ def _sospa_hits(groups: Groups, protocol: Protocol) -> Bits:
 
 def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protocol, own: Any) -> Bits:
     """Return the hits without the distances of all pairs: by Chamfer distances if ``closed`` is None."""
-    hits, thresholds = np.zeros(len(groups.confidence), np.uint16), own.thresholds
-    kernels.interpreting.call(
-        *(kernels.hits.hits_of_lines, kernels.interpreting.Pairs(lines, max(thresholds), bounds=groups.bounds).visits),
-        *(lines, closed, groups.bounds, groups.by_confidence, range_factor(groups, own.relaxed), protocol.directed),
-        *(np.array(thresholds), own.strict, hits),
+    hits, thresholds = np.zeros(len(groups.confidence), np.uint16), np.array(own.thresholds)
+    factor, directed = range_factor(groups, own.relaxed), protocol.directed
+    kernels.average_precision.hits_of_lines(
+        lines, closed, groups.bounds, groups.by_confidence, factor, directed, thresholds, own.strict, hits
     )
     return hits
 
@@ -224,7 +223,7 @@ def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: 
     """
     count = len(groups.confidence)
     hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
-    kernels.hits.hits_of_groups(
+    kernels.average_precision.hits_of_groups(
         *(groups.bounds, groups.by_confidence, distance(groups, protocol, own, max(own.thresholds))),
         *(np.array(own.thresholds), own.strict),
         *(nearest, np.empty(count), np.empty(count, np.bool_), hits),
@@ -239,7 +238,7 @@ def chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: float
     kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
     if own.buffers is not None:
         near = np.flatnonzero(distance <= limit)
-        pairs = kernels.band.pairs_of_groups(groups.bounds)[near]
+        pairs = kernels.gains.pairs_of_groups(groups.bounds)[near]
         distance[near[~buffers_meet(groups.polylines, pairs, own.buffers)]] = np.inf
     return distance
 
@@ -272,13 +271,10 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
 def sospa_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     distance = np.empty(groups.pairs)
-    pairs = kernels.interpreting.call(kernels.band.pairs_of_groups, distance.__len__, groups.bounds)
-    cutoff = protocol.cutoffs[0]
-    near = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
-    kernels.interpreting.call(
-        *(kernels.sospa.normalised_pairs, near.visits),
-        *(groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order),
-        *(kernels.sospa.is_long(groups.lines, groups.closed), distance),
+    pairs = kernels.gains.pairs_of_groups(groups.bounds)
+    cutoff, long = protocol.cutoffs[0], kernels.sospa.is_long(groups.lines, groups.closed)
+    kernels.sospa.normalised_pairs(
+        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long, distance
     )
     return distance
 

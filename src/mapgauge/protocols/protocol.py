@@ -226,7 +226,7 @@ class Protocol:
     def _repr_html_(self) -> str:
         given = {key: value for key, value in self.flat().items() if key not in ("name", "about")}
         shown = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
-        return facts(f"Protocol {self.name}" + (f": {self.about}" if self.about else ""), shown)
+        return facts(f"Protocol {self.name} with these settings", shown)  # they may be changed
 
     def replace(self, **changes: Any) -> "Protocol":
         """Return a copy with some fields changed.

@@ -51,7 +51,7 @@ class Partial:
     frames: tuple[int, int]  # number of frames read from each side
     findings: tuple[Finding, ...]  # of the readers
     seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
-    hashes: tuple[int, int] | None  # content hash of each side; None in folders of early versions
+    hashes: tuple[int, int]  # content hash of each side
 
 
 Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
@@ -119,7 +119,7 @@ def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tup
     return x, y
 
 
-LAYOUT = 2  # later layouts are refused; 2 added the history of inputs and the geometry
+LAYOUT = 2  # later layouts are refused
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
