@@ -11,11 +11,27 @@ from mapgauge.cli.compile import show_compiling
 from mapgauge.cli.output import set_quiet
 from mapgauge.version import __version__
 
-_LISTS = ("formats", "protocols")  # commands that share a module
-COMMANDS = (
-    *("evaluate", "compare", "why", "sweep", "show", "plot", "report", "paper", "confidence", "track", "consistency"),
-    *("inspect", "convert", *_LISTS, "compile", "demo", "truth"),
-)
+# The module of each command. Features bring their own.
+COMMANDS = {
+    "evaluate": "cli.evaluate",
+    "compare": "cli.compare",
+    "why": "features.causes.command",
+    "sweep": "cli.sweep",
+    "show": "cli.show",
+    "plot": "cli.plot",
+    "report": "cli.report",
+    "paper": "cli.paper",
+    "confidence": "features.confidence.command",
+    "track": "features.tracks.track_command",
+    "consistency": "features.tracks.consistency_command",
+    "inspect": "cli.inspect",
+    "convert": "cli.convert",
+    "formats": "cli.lists",
+    "protocols": "cli.lists",
+    "compile": "cli.compile",
+    "demo": "cli.demo",
+    "truth": "cli.truth",
+}
 
 
 class _Command(TyperCommand):
@@ -45,7 +61,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     made.callback()(about)
     for name in commands:
-        command = getattr(import_module(f"mapgauge.cli.{'lists' if name in _LISTS else name}"), name)
+        command = getattr(import_module(f"mapgauge.{COMMANDS[name]}"), name)
         if isinstance(command, typer.Typer):
             made.add_typer(command)
         else:

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.groups import Block, Groups
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import in_time
 from mapgauge.metrics.assigned import Matches, matches_of
+from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol

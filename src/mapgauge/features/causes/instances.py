@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Block
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.metric import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.checks.extent import extent_of
-from mapgauge.evaluation.groups import Block
 from mapgauge.features.lanes.lane_graph_frame import STATES
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
