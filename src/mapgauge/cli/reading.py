@@ -107,7 +107,7 @@ class Reading:
         """Return the predictions on the axes of the truth, if this was asked for and it is certain how."""
         if not self.auto_axes:
             return predictions
-        from mapgauge.checks.axes import with_axes_of
+        from mapgauge.checks.coordinates import with_axes_of
 
         return with_axes_of(predictions, truth)
 

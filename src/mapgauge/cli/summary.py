@@ -148,7 +148,7 @@ def _rounding(results: "Results", workers: int | None) -> str:
 
 def _why(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
-    from mapgauge import anatomy
+    from mapgauge import causes
     from mapgauge.evaluation.more_metrics import with_metrics
     from mapgauge.metrics.completeness import COMPLETENESS
     from mapgauge.metrics.completeness import in_words as found_in_words
@@ -157,7 +157,7 @@ def _why(results: "Results", workers: int | None) -> str:
         return ""
     more = with_metrics(results, IN_WORDS, workers)
     sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
-    return f"{found_in_words(sums, results.protocol)}; {anatomy(more).sentence()}"
+    return f"{found_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -16,7 +16,7 @@ from mapgauge.cli.reading import Reading
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
-    from mapgauge.features.causes.anatomy import Anatomy
+    from mapgauge.features.causes.causes import Causes
     from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
 
@@ -102,12 +102,12 @@ def why(
         reading = Reading.of(context)
         methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
 
-    from mapgauge import anatomy, compare_causes
+    from mapgauge import causes, compare_causes
 
     found = []
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
-            found.append(anatomy(method, fixes=fixes, workers=workers, progress=advance))
+            found.append(causes(method, fixes=fixes, workers=workers, progress=advance))
     if form == "json":
         documents = [
             {"name": called} | one.to_dict() | _frames(one, cause, worst)
@@ -126,7 +126,7 @@ def why(
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
-def _frames(found: "Anatomy", cause: str | None, worst: int) -> dict[str, Any]:
+def _frames(found: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
     """Return the frames with most of a cause, for JSON."""
     if cause is None:
         return {}
@@ -143,7 +143,7 @@ def _difference(one: "Results", other: "Results") -> dict[str, Any]:
     }
 
 
-def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:
+def _rows(names: Sequence[str], found: Sequence["Causes"]) -> list[dict[str, Any]]:
     """Return a row per method and class."""
     from mapgauge.protocols import full_name
 
@@ -154,7 +154,7 @@ def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, An
     ]
 
 
-def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: bool) -> None:
+def _show(called: str, found: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
     from mapgauge.features.causes.metric import CAUSES
     from mapgauge.protocols import full_name

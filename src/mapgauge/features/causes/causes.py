@@ -1,4 +1,4 @@
-"""``anatomy``: PLD by cause, with fixes, and the difference between two methods by cause."""
+"""``causes``: PLD by cause, with fixes, and the difference between two methods by cause."""
 
 import math
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WO
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.results.bootstrap import draw, mean_over_classes
-from mapgauge.results.comparison import LEVEL, SAMPLES, check_comparable, draws_of, sorted_by_token, units_by_class
+from mapgauge.results.bootstrap import LEVEL, SAMPLES, added_by_unit, check_draws, draw, draws_of, mean_over_classes
+from mapgauge.results.comparison import check_comparable, sorted_by_token, units_by_class
 from mapgauge.results.intervals import Difference, difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)
-class Anatomy:
+class Causes:
     """PLD by cause. The causes of a class add up to its PLD, and their means to the mean PLD.
 
     A class with neither predictions nor truth is left out.
@@ -42,7 +42,7 @@ class Anatomy:
 
     def __repr__(self) -> str:
         """Return the largest causes in one line."""
-        return f"<Anatomy: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+        return f"<Causes: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
 
     @property
     def title(self) -> str:
@@ -137,17 +137,17 @@ def _share(part: float, total: float) -> str:
     return f"{part / total:.0%}" if total > 0 else "-"
 
 
-def anatomy(
+def causes(
     results: Results,
     *,
     fixes: bool = False,
     thresholds: Thresholds | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Anatomy:
+) -> Causes:
     """Split the PLD of results by cause: localisation, fragments, duplicates, missed truth and so on.
 
-    The causes exclude each other and add up to PLD. ``docs/explanation/anatomy.md`` defines them.
+    The causes exclude each other and add up to PLD. ``docs/explanation/causes.md`` defines them.
 
     Args:
         results: Results of a protocol with a cutoff and order 1. They need the geometry, unless the metric ``causes``
@@ -162,7 +162,7 @@ def anatomy(
     >>> halves = mg.MapFrames.of(
     ...     {"a": {"divider": [[[0, 0], [9.5, 0]], [[10, 0], [20, 0]]]}}, confidence={"a": {"divider": [1, 1]}}
     ... )
-    >>> found = mg.anatomy(mg.evaluate(halves, truth))
+    >>> found = mg.causes(mg.evaluate(halves, truth))
     >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
     ('most of the PLD is fragments (100%)', {'fragment': 0.794})
     """
@@ -183,7 +183,7 @@ def anatomy(
     pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
     found = () if not fixes or instances is None else fixes_of(results, instances, workers)
     frames = results.tokens, results.class_names, results.protocol, sums[..., :-1]
-    return Anatomy(classes, mean, pld, chosen, found, *frames, instances)
+    return Causes(classes, mean, pld, chosen, found, *frames, instances)
 
 
 def sums_by_cause(results: Results) -> Floats:
@@ -238,11 +238,12 @@ def compare_causes(
     +0.400 [+0.400, +0.400]
     (None, 0.0)
     """
+    check_draws(samples, level, seed)
     check_comparable([first, second], ("the first results", "the second"), metrics=False)
     methods = [sorted_by_token(method) for method in (first, second)]
     drawn = draw(methods, samples, seed)
     unit_of_frame = drawn.unit_of_frame
-    weights = np.concatenate([np.ones((1, drawn.units)), drawn.weights])  # the first sample is all units
+    weights = np.concatenate([np.ones((1, drawn.count)), drawn.weights])  # the first sample is all units
     parts = [_drawn(method, unit_of_frame, weights) for method in methods]
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
     count = units_by_class(unit_of_frame, methods)
@@ -264,8 +265,7 @@ def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str
     They are NaN where a sample has no instances of the class.
     """
     sums = sums_by_cause(method)
-    of_unit = np.zeros((weights.shape[1], *sums.shape[1:]))
-    np.add.at(of_unit, unit_of_frame, sums)
+    of_unit = added_by_unit(sums, unit_of_frame, weights.shape[1])
     drawn = np.einsum("su,uck->sck", weights, of_unit)
     parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
     parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
