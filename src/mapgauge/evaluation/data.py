@@ -13,6 +13,7 @@ import numpy as np
 
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.threads import Progress, in_threads
+from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import use_matches
 from mapgauge.metrics.groups import Block, group
@@ -142,7 +143,7 @@ def _both(predictions: MapFrames, truth: MapFrames) -> Sides:
 def by_class(frames: MapFrames) -> MapFrames:
     """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label
-    return frames if (np.diff(key) >= 0).all() else frames.keep(np.argsort(key, kind="stable"))
+    return frames if (np.diff(key) >= 0).all() else frames.keep(by_row(frames))
 
 
 def _divided(truth: MapFrames, *, whole_scenes: bool) -> list[slice]:

@@ -107,10 +107,7 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
     """Return an assignment of instances with the matched points."""
     count = len(groups.confidence)
     partner, matched, cost = np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count)
-    pairs = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
-    kernels.interpreting.call(
-        kernels.nearest.match_points,
-        pairs.visits,
+    kernels.matched_points.match_points(
         groups.lines,
         groups.closed,
         truth_of,
