@@ -88,10 +88,8 @@ class Solved:
         growth, hits, assigned = _nothing(len(weight))
         lacking = np.zeros(len(block.bounds), np.bool_)
         if len(weight):
-            kernels.thresholds.assign_again(
-                *(block.bounds, block.order, weight, block.distance, block.known, self.order, self.hit),
-                *(growth, hits, assigned, lacking),
-            )
+            given = block.bounds, block.order, weight, block.distance, block.known
+            kernels.thresholds.assign_again(*given, self.order, self.hit, growth, hits, assigned, lacking)
         pairs = np.append(0, np.cumsum(np.prod(np.diff(block.bounds, axis=1), axis=1)))
         for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
             classes = self.true.shape[1]
@@ -102,7 +100,10 @@ class Solved:
             one = Block(
                 groups.bounds,
                 block.order[rows] - rows.start,
-                *(block.distance[of_group], block.known[of_group], weight[rows], block.is_prediction[rows]),
+                block.distance[of_group],
+                block.known[of_group],
+                weight[rows],
+                block.is_prediction[rows],
             )
             growth[rows] = _assigned(one, groups, self.protocol, self.hit)[0]
         return growth
@@ -242,9 +243,8 @@ def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]
     """
     distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
     order = np.arange(len(groups.confidence))
-    kernels.thresholds.bound_distances(
-        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
-    )
+    given = groups.lines, groups.bounds, groups.confidence
+    kernels.thresholds.bound_distances(*given, protocol.cutoffs[0], protocol.order, distance, known, order)
     return distance, known, order
 
 
@@ -264,16 +264,15 @@ def _assigned(
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
     growth, hits, assigned = _nothing(len(block.weight))
     if len(block.weight) and block.known.all():
-        kernels.thresholds.assign_again(
-            *(block.bounds, block.order, block.weight, block.distance, block.known, protocol.order, hit),
-            *(growth, hits, assigned, np.zeros(len(block.bounds), np.bool_)),
-        )
+        given = block.bounds, block.order, block.weight, block.distance, block.known
+        lacking = np.zeros(len(block.bounds), np.bool_)
+        kernels.thresholds.assign_again(*given, protocol.order, hit, growth, hits, assigned, lacking)
     elif len(block.weight):
-        kernels.thresholds.assign_by_confidence(
-            *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
-            *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),
-            *(block.distance, block.known, protocol.order, hit, growth, hits, assigned),
-        )
+        is_long = kernels.sospa.is_long(groups.lines, groups.closed)
+        lines = groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0], is_long
+        known = block.bounds, block.order, block.weight, block.distance, block.known
+        written = growth, hits, assigned
+        kernels.thresholds.assign_by_confidence(*lines, equals, *known, protocol.order, hit, *written)
     return growth, hits, assigned
 
 
