@@ -14,6 +14,7 @@ from mapgauge.checks.context import Context
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.lanes.lane_parts import lanes_of_part
 from mapgauge.frames.alignment import align
+from mapgauge.frames.content import by_row
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks, track_findings
@@ -268,4 +269,4 @@ def in_order_of_rows(predictions: MapFrames, truth: MapFrames) -> tuple[MapFrame
 def _sorted(frames: MapFrames) -> MapFrames:
     """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label
-    return frames if (np.diff(key) >= 0).all() else frames.keep(np.argsort(key, kind="stable"))
+    return frames if (np.diff(key) >= 0).all() else frames.keep(by_row(frames))

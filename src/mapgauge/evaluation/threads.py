@@ -1,16 +1,42 @@
 """Runs independent pieces of work in threads. Kernels release the interpreter lock."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock
 from typing import Generic, TypeAlias, TypeVar
 
 from mapgauge.arguments import check_workers
-from mapgauge.kernels.turns import short_turns
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
+
+# Seconds for which a thread keeps the interpreter lock while another one waits for it. A thread that returns from a
+# kernel waits for the lock, and Python lets another thread keep it for 5 ms otherwise, as long as a kernel runs.
+SWITCH_INTERVAL = 1e-4
+_CHANGING = Lock()
+_before: list[float] = []  # the interval of Python, for each use of the shorter one
+
+
+@contextmanager
+def short_switch_interval() -> Iterator[None]:
+    """Let threads that return from kernels wait for a short time only.
+
+    Uses may overlap: the last one that ends restores the interval of Python.
+    """
+    with _CHANGING:
+        _before.append(_before[0] if _before else sys.getswitchinterval())
+        sys.setswitchinterval(min(_before[0], SWITCH_INTERVAL))
+    try:
+        yield
+    finally:
+        with _CHANGING:
+            interval = _before.pop()
+            if not _before:
+                sys.setswitchinterval(interval)
 
 
 class Beside(Generic[Outcome]):
@@ -57,7 +83,7 @@ def in_threads(
             other()
         return gathered(map(work, tasks))
     pool = ThreadPoolExecutor(threads)
-    with short_turns():
+    with short_switch_interval():
         others = [pool.submit(other) for other in beside]
         try:
             return gathered(pool.map(work, tasks))

@@ -123,11 +123,9 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
     """Return an assignment of instances with the matched points."""
     count = len(groups.confidence)
     found = Assigned(truth_of, np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count))
-    pairs = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
-    kernels.interpreting.call(
-        *(kernels.nearest.match_points, pairs.visits),
-        *(groups.lines, groups.closed, truth_of, protocol.directed, cutoff, protocol.order),
-        *(kernels.sospa.is_long(groups.lines, groups.closed), *found[1:]),
+    long = kernels.sospa.is_long(groups.lines, groups.closed)
+    kernels.matched_points.match_points(
+        groups.lines, groups.closed, truth_of, protocol.directed, cutoff, protocol.order, long, *found[1:]
     )
     return found
 

@@ -33,10 +33,18 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     matched = np.flatnonzero(found.truth_of >= 0)
     prediction_of[found.truth_of[matched]] = matched
     block = np.zeros((len(groups.bounds), len(COLUMNS)))
-    kernels.interpreting.call(
-        *(kernels.offsets.measure_groups, found.partner.__len__),
-        *(groups.lines, groups.repeats, groups.confidence, groups.bounds, found.truth_of, prediction_of),
-        *(found.partner, cutoff, SURE, BINS, block),
+    kernels.matched_points.measure_groups(
+        groups.lines,
+        groups.repeats,
+        groups.confidence,
+        groups.bounds,
+        found.truth_of,
+        prediction_of,
+        found.partner,
+        cutoff,
+        SURE,
+        BINS,
+        block,
     )
     return block
 

@@ -67,10 +67,7 @@ class Groups:
 
     def _lines(self, drop: Flags) -> "Lines":
         start, stop = self.offsets[:-1], self.offsets[1:] - drop
-        spans = start.astype(np.uint64), stop.astype(np.uint64)
-        lines: Lines = kernels.interpreting.call(
-            kernels.lines.index_lines, lambda: self.points.shape[1], self.points, *spans
-        )
+        lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
         return lines
 
     @cached_property

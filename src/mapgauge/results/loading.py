@@ -69,9 +69,7 @@ def read_sides(folder: Folder, hashes: Sequence[str]) -> Sides:
         side = open_dataset(path)
         frames = side.read(ReadOptions(None, "drop", {})) if side.digest == about.digests[k] else None
         same = frames is not None and (
-            has_content(frames, hashes[k])
-            if hashes[k]
-            else about.stamps is None or not side.files_changed(about.stamps[k])
+            has_content(frames, hashes[k]) if hashes[k] else not side.files_changed(about.stamps[k])
         )
         if frames is None or not same:
             raise InvalidInput(f"{path}: changed since the evaluation")
@@ -103,7 +101,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     missing = ignored = 0
     frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
     noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
-    hashes: list[tuple[int, int] | None] = []
+    hashes: list[tuple[int, int]] = []
     classes = range(len(settings.classes or ()))
     # Records of each class are kept while they fit into memory, so that chunks are read once.
     held: list[list[Records]] | None = [[] for _ in classes]
@@ -149,19 +147,18 @@ def _inputs(
     folder: Folder,
     frames: Sequence[int],
     counts: Sequence[Sequence[int]],
-    hashes: Sequence[tuple[int, int] | None],
+    hashes: Sequence[tuple[int, int]],
     *,
     complete: bool,
 ) -> tuple[Input, Input]:
     about = folder.about
-    known = [pair for pair in hashes if pair is not None]
     made = [
         Input(
             about.paths[k],
             "parquet",
             frames[k],
             dict(zip(about.classes[k], counts[k], strict=True)),
-            hash_text(added_hashes([pair[k] for pair in known])) if len(known) == len(hashes) else "",
+            hash_text(added_hashes([pair[k] for pair in hashes])),
             read_history(about.paths[k], None, None, "drop", {}) if complete else None,
         )
         for k in range(2)

@@ -32,7 +32,7 @@ from mapgauge.io.files.json_documents import refuse_doubled_keys
 from mapgauge.io.files.source import RAISE, Content, most_bytes
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
-from mapgauge.protocols import PROTOCOLS, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows, Rows
 
@@ -51,7 +51,7 @@ class Partial:
     frames: tuple[int, int]  # number of frames read from each side
     findings: tuple[Finding, ...]  # of the readers
     seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
-    hashes: tuple[int, int] | None  # content hash of each side; None in folders of early versions
+    hashes: tuple[int, int]  # content hash of each side
 
 
 Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
@@ -119,7 +119,7 @@ def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tup
     return x, y
 
 
-LAYOUT = 2  # later layouts are refused; 2 added the history of inputs and the geometry
+LAYOUT = 2  # later layouts are refused
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
@@ -253,12 +253,6 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    if "ties" not in settings:  # a file of an early version
-        name = str(settings.get("name"))
-        named = PROTOCOLS.get(name) or PROTOCOLS.get(
-            name.rpartition("-")[0]
-        )  # the name may end with a part of the lanes
-        settings["ties"] = "content" if named is None else named.ties
     return Protocol(**settings)
 
 

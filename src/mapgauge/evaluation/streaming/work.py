@@ -85,7 +85,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
 def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[int, int]:
     """Return the content hash of both sides, with tracks where a metric uses them."""
     both = zip((predictions, truth), uses_tracks(job.metrics), strict=True)
-    x, y = (content_hash(side, tracks=tracks, compiled=True) for side, tracks in both)
+    x, y = (content_hash(side, tracks=tracks) for side, tracks in both)
     return x, y
 
 

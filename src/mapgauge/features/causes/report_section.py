@@ -12,6 +12,7 @@ from mapgauge.features.causes.causes import causes
 from mapgauge.features.causes.instances import instances_of
 from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
 from mapgauge.frames.boxes import is_box
+from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.markup import number
 from mapgauge.metrics.completeness import COMPLETENESS
@@ -85,7 +86,7 @@ def cause_columns(results: Results) -> Arrays:
 
 def _drawn_order(side: MapFrames) -> Any:
     """Return the instances frame by frame and class by class, without boxes in images."""
-    order = np.argsort(side.frame * max(len(side.classes), 1) + side.label, kind="stable")
+    order = by_row(side)
     return order[~is_box(side)[order]]
 
 

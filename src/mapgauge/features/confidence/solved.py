@@ -231,7 +231,7 @@ def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, I
     distance = sospa_distances(groups, protocol, 1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(groups.confidence))
-    np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
+    np.add.at(near, kernels.gains.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -groups.confidence, groups.side))
     return distance, np.ones(len(distance), np.bool_), order
 

@@ -48,7 +48,7 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
         bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[protocol.topology or "v1.1"]
         instances = confidence, order, nearest, hit
-        kernels.topology.topology_sums(
+        kernels.lanes.topology_sums(
             *bounds, same, protocol.topology == "v1.0", *instances, from_truth, scored, filler, sums
         )
     return at_lanes(groups, sums)
