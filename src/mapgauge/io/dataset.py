@@ -48,11 +48,10 @@ from mapgauge.typing import Forward
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
 
 _SCENE = "scene="  # begins the name of a folder whose files all belong to one scene
-_MARKS = (  # what file systems of fsspec tell about the content or the age of a file
-    *("etag", "checksum", "md5", "md5hash", "content_md5", "content-md5", "digest", "crc32c", "generation"),
-    *("versionid", "version_id", "mtime", "modified", "last_modified", "last-modified", "lastmodified", "updated"),
-    "created",
-)
+# What file systems of fsspec tell about the content, the version and the age of a file.
+_HASHES = ("etag", "checksum", "md5", "md5hash", "content_md5", "content-md5", "digest", "crc32c")
+_VERSIONS = ("generation", "versionid", "version_id")
+_TIMES = ("mtime", "modified", "last_modified", "last-modified", "lastmodified", "updated", "created")
 _STREAMS = 8  # number of footers read at the same time: they are small, but may be far away
 
 
@@ -154,7 +153,7 @@ def stamp_of(file: str) -> str:
         known = {str(key).lower(): value for key, value in fs.info(name).items()}
     except (OSError, ValueError, ImportError):
         return ""  # reading the file gives a better error
-    marks = [f"{key}={known[key]}" for key in _MARKS if known.get(key)]
+    marks = [f"{key}={known[key]}" for key in (*_HASHES, *_VERSIONS, *_TIMES) if known.get(key)]
     text = "\0".join([str(known.get("size")), *marks])
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest() if marks else ""
 

@@ -114,7 +114,7 @@ def confidence(
     for called, method in zip(names, methods, strict=True):
         with progress(f"assigning {called}", "blocks") as advance:
             found[called] = measure(
-                *(method,),
+                method,
                 hit=hit,
                 bins=bins,
                 samples=samples,
