@@ -194,9 +194,9 @@ def test_frames_sort_by_any_of_their_columns() -> None:
         (lambda: mg.compare([]), ["no results to compare"]),
         (
             lambda: mg.compare([results(), other("paper-100x50")]),
-            ["settings", "30 and paper-100x50; region: 60.0, 30.0 and 100.0"],
+            ["settings", "30 and paper-100x50; region: (60.0, 30.0) and (100.0"],
         ),
-        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and method 2", "_frechet and pld. "]),
+        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and method 2", "_frechet) and pld. "]),
         (
             lambda: mg.compare([results(), results().of_frames([0])]),
             ["method 1 differ in 1 frames", "same truth"],

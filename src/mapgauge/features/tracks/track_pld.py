@@ -306,7 +306,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
         raise InvalidInput(
             f"truth has {len(scenes)} scenes, expected one",
             remedy=Remedy(
-                'Use mg.evaluate(predictions, truth, mg.protocol("paper-60x30", settings={"track_pld": {}})) for all scenes',
+                'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
                 "Use mapgauge evaluate --switch-cost 0.5",
             ),
         )
