@@ -46,9 +46,9 @@ def test_options_need_not_be_given_again(call: Run, folder: Path) -> None:
     lost = call("show", "run.mg", "-o", "frame.svg", cwd=folder)
     assert lost.returncode == 1
     assert lost.stderr == (
-        "mapgauge: turned.geojson: no such file. Run the command where the files are, or evaluate with --with-geometry."
-        " Else give the files: to report as --predictions and --truth, to show, why and confidence in place of the "
-        "results\n"
+        "mapgauge: turned.geojson: no such file. Run the command where the files are, or write results with their "
+        "geometry: mapgauge evaluate ... --with-geometry. Else give the files: to mapgauge report as --predictions and "
+        "--truth, to show, why and confidence in place of the results\n"
     )
 
 

@@ -104,7 +104,11 @@ MetricsOption: TypeAlias = Annotated[
 CutoffOption: TypeAlias = Annotated[
     Texts,
     typer.Option(
-        "--cutoff", "-c", metavar="METRES,...", help="Cutoffs of PLD. The summary shows the first.", show_default=False
+        "--cutoff",
+        "-c",
+        metavar="METRES,...",
+        help="Cutoffs of PLD. Tables show the protocol's own.",
+        show_default=False,
     ),
 ]
 ChamferOption: TypeAlias = Annotated[

@@ -84,6 +84,7 @@ def why(
         without_effect(context, ["worst"], "without --cause NAME")
     if form == "csv":
         without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
+        without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
     if worst < 1:
         refuse("--worst", f"must be at least 1, got {worst}")
     from_results, files = results_or_sides(files)

@@ -11,7 +11,7 @@ from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.methods import evaluate_methods, load_with_data, results_or_sides
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of
-from mapgauge.cli.parsing import file_names, refuse, settings_of
+from mapgauge.cli.parsing import file_names, refuse, settings_of, without_effect
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
 
@@ -91,6 +91,10 @@ def confidence(
     """
     form = form_of(json=json, csv=csv)
     _check(hit, bins, samples, level, seed)
+    if form == "csv":
+        without_effect(context, ["level", "seed"], "with --csv, which has no intervals")
+        if figure is None:
+            without_effect(context, ["bins"], "with --csv, which has no calibration, without --figure FILE")
     from_results, files = results_or_sides(files)
     names = file_names(files if from_results else files[:-1], name)
     if thresholds is not None and len(names) > 1:
@@ -110,7 +114,7 @@ def confidence(
     for called, method in zip(names, methods, strict=True):
         with progress(f"assigning {called}", "blocks") as advance:
             found[called] = measure(
-                *(method,),
+                method,
                 hit=hit,
                 bins=bins,
                 samples=samples,
