@@ -32,6 +32,7 @@ def test_results_have_the_same_fields(name: str) -> None:
     assert sum(result.normalised_parts) == pytest.approx(result.normalised)
     assert type(result.parts) is type(result.normalised_parts)
     assert result.cutoff == 1.5
+    assert result.assignment is not None
     assert result.assignment.dtype == np.int64
     assert sorted(result.assignment.tolist()) == [[0, 1], [1, 0]]
     assert f"{result.value:.6g}" in result._repr_html_()
