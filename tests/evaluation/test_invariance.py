@@ -9,7 +9,7 @@ from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
-from mapgauge.evaluation import scoring as in_memory
+from mapgauge.evaluation import data
 from mapgauge.protocols import Protocol
 
 FRAMES = 23
@@ -76,7 +76,7 @@ def test_workers_and_blocks_do_not_change_a_bit(
     name: str, workers: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = expected(name)
-    monkeypatch.setattr(in_memory, "BLOCK", block)
+    monkeypatch.setattr(data, "BLOCK", block)
     divided = evaluated(*sides(), PROTOCOLS[name], workers)
     assert_same_rows(divided, whole)
     assert_same_values(divided, whole)
@@ -160,7 +160,7 @@ def test_parts_of_the_frames_pool_to_the_whole() -> None:
             rows = np.concatenate([part.scores.sums["pld"][k, :, c] for part in parts])
             sums = [math.fsum(column) for column in rows.T.tolist()]
             *five, mass = sums
-            pooled = mg.PldResult(*mg.Parts._make(five), mass, cutoff, whole.protocol.order, None)
+            pooled = mg.PldResult(parts=mg.Parts._make(five), mass=mass, cutoff=cutoff, order=whole.protocol.order)
             assert pooled.normalised == whole.classes[name][f"pld@{cutoff}"]
 
 

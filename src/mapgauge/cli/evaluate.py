@@ -29,7 +29,7 @@ from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, read_scenes
 from mapgauge.cli.results_files import keep_order
 from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
-from mapgauge.cli.summary import in_words, metrics_in_words, show_results, tell_each
+from mapgauge.cli.summary import in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
@@ -191,16 +191,13 @@ def evaluate(
         prepare()
     ahead = None if streamed else reading.predictions_ahead(predictions[0], prepare)
 
-    from mapgauge import evaluate as evaluate_frames
-    from mapgauge.evaluation.more_metrics import only_metrics
-    from mapgauge.features.causes.metric import PLD_BY_CAUSE
+    from mapgauge.evaluation.evaluate import evaluate_frames
     from mapgauge.protocols import full_name
 
     y = None if streamed else reading.truth(truth)
     if y is not None and not silent:
         tell_frames("truth", f"{y.name} ({y.format})", y)
     results: list[Results] = []
-    of_pages: list[Results] = []  # with the causes of the lines after the tables, which the report shows too
     lines: list[list[str]] = []
     first_run = False  # then the tables do not wait for the kernels of the lines after them
     told: set[Finding] = set()
@@ -211,11 +208,12 @@ def evaluate(
         target, folder = targets[len(results)], folders[len(results)]
         label = labels[len(results)] + (f" ({len(results) + 1} of {len(labels)})" if len(labels) > 1 else "")
         in_rings = rings if len(given) == 1 or has_rings(chosen[k]) else ()
-        common: dict[str, Any] = {"metrics": chosen[k], "unknown": unknown, "workers": workers, "ranges": in_rings}
+        common: dict[str, Any] = {"metrics": chosen[k], "unknown": unknown, "workers": workers}
         if y is None:
             found = streaming.evaluate(
                 *(path, truth, label if len(labels) > 1 else "", folder, settings),
                 **common,
+                ranges=in_rings,
                 degenerate=degenerate,
                 classes=classes,
             )
@@ -229,27 +227,27 @@ def evaluate(
                 if not silent:
                     tell_frames("predictions", f"{x.name} ({x.format})", x)
             first_run = len(runs) == 1 and page is None and is_compiling()
-            if not (silent or brief or first_run):
-                common["metrics"] += metrics_in_words(settings, chosen[k], len(x.polylines))
+            valid("--ranges", check_rings, in_rings, chosen[k])
+            # The lines after the tables and the report use the same groups.
+            keep = len(runs) == 1 and (page is not None or not (silent or brief))
             with progress(f"evaluating {label}") as advance:
-                found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
+                found = evaluate_frames(
+                    x, y, settings, **common, rings=in_rings, scenes=scene_of, progress=advance, keep=keep
+                )
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
         with outputs.attempt():
             (warn_of if silent else show_findings)(new)
-        kept = found if streamed else only_metrics(found, chosen[k])
         if target is not None:
             with outputs.attempt():
-                kept.save(target, geometry="original" if with_geometry else None)
+                found.save(target, geometry="original" if with_geometry else None)
                 saved.append(target)
         wrong = any(finding.level == "error" for finding in found.findings)
         in_full = not (silent or brief or wrong)
         if in_full and not first_run:
             lines.append(in_words(found, workers, streamed=streamed))
         last = len(results) == len(runs) - 1  # the data of others take memory for nothing
-        results.append(kept if page or streamed or last else kept.without_data())
-        if page:
-            of_pages.append(only_metrics(found, (*chosen[k], PLD_BY_CAUSE.name)))
+        results.append(found if page or streamed or last else found.without_data())
     with outputs.attempt():
         if len(given) == 1:
             show_results(form, results, names, by_class=by_class)
@@ -271,12 +269,10 @@ def evaluate(
         if written is not None:
             from mapgauge.report import write_report
 
-            mine = of_pages[k :: len(given)]
-            if any(one.metrics != mine[0].metrics for one in mine):
-                mine = results[k :: len(given)]
+            of_page = results[k :: len(given)]
             with outputs.attempt():
                 with progress("writing the report") as advance:
-                    write_report(mine, written, names=names, frames=frames, progress=advance)
+                    write_report(of_page, written, names=names, frames=frames, progress=advance)
                 inform(f"report in {written}")
     outputs.end()
     exit_on(fail_on, told)

@@ -121,19 +121,6 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
 
 
-def metrics_in_words(protocol: "Protocol", metrics: Sequence[str], predictions: int) -> tuple[str, ...]:
-    """Return the metrics that ``in_words`` needs and that are not computed anyway. They are cheapest in the same pass.
-
-    Args:
-        protocol: All settings.
-        metrics: Names of the metrics that are computed.
-        predictions: Their number.
-    """
-    if "pld" not in metrics or not protocol.cutoffs or protocol.order != 1 or predictions > MOST:
-        return ()
-    return tuple(name for name in IN_WORDS if name not in metrics)
-
-
 def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
     """Return lines that say what the values mean. There are none without PLD.
 
@@ -155,19 +142,22 @@ def _rounding(results: "Results", workers: int | None) -> str:
     """Return what rounding the confidences would bring."""
     from mapgauge.features.confidence.confidence import best_rounding
 
-    found = None if results.data is None else best_rounding(results, workers=workers)
+    found = None if results.geometry is None else best_rounding(results, workers=workers)
     return "" if found is None else found.in_words()
 
 
 def _why(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import causes
-    from mapgauge.evaluation.more_metrics import felt, with_metrics
+    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.metrics.completeness import COMPLETENESS
+    from mapgauge.metrics.completeness import in_words as found_in_words
 
     if results.protocol.order != 1:
         return ""
     more = with_metrics(results, IN_WORDS, workers)
-    return f"{felt(more)}; {causes(more).sentence()}"
+    sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
+    return f"{found_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -39,8 +39,8 @@ def short_switch_interval() -> Iterator[None]:
                 sys.setswitchinterval(interval)
 
 
-class Beside(Generic[Outcome]):
-    """A function without arguments that runs beside other work, and its outcome."""
+class Background(Generic[Outcome]):
+    """A function without arguments that runs at the same time as other work, and its outcome."""
 
     def __init__(self, function: Callable[[], Outcome]) -> None:
         """Keep the function."""
@@ -56,7 +56,7 @@ def in_threads(
     tasks: Sequence[Task],
     workers: int | None,
     progress: Progress | None = None,
-    beside: Sequence[Callable[[], None]] = (),
+    background: Sequence[Callable[[], None]] = (),
 ) -> list[Outcome]:
     """Return the outcome of each task, in the order of the tasks.
 
@@ -65,7 +65,7 @@ def in_threads(
         tasks: The tasks.
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished tasks and the number of all tasks.
-        beside: Functions that run before the tasks, or at the same time. If several fail, the first of them counts,
+        background: Functions that run before the tasks, or at the same time. If several fail, the first of them counts,
             and they come before the tasks.
     """
     threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
@@ -79,12 +79,12 @@ def in_threads(
         return done
 
     if threads < 2:
-        for other in beside:
+        for other in background:
             other()
         return gathered(map(work, tasks))
     pool = ThreadPoolExecutor(threads)
     with short_switch_interval():
-        others = [pool.submit(other) for other in beside]
+        others = [pool.submit(other) for other in background]
         try:
             return gathered(pool.map(work, tasks))
         finally:

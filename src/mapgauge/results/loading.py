@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.precision import LIMIT, Records, precisions
 from mapgauge.evaluation.prepare import Frames, prepare
 from mapgauge.evaluation.scores import Scores
@@ -19,7 +20,7 @@ from mapgauge.io.dataset import open_dataset
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.folder import Folder, records_of
 from mapgauge.results.results import Results
-from mapgauge.results.saving import Sides, read_results
+from mapgauge.results.saving import read_results
 from mapgauge.results.summary import Input, Summary
 
 
@@ -56,14 +57,14 @@ class FolderRows:
         return self._all[2]
 
 
-def read_sides(folder: Folder, hashes: Sequence[str]) -> Sides:
+def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     """Read both sides of the evaluation into memory, for assignments and figures.
 
     Args:
-        folder: The folder.
+        rows: The rows. The frames have their order.
         hashes: The content hash of each side; "" if it is not known, because chunks were skipped.
     """
-    about = folder.about
+    about = rows.folder.about
     both = []
     for k, path in enumerate(about.paths):
         side = open_dataset(path)
@@ -74,7 +75,9 @@ def read_sides(folder: Folder, hashes: Sequence[str]) -> Sides:
         if frames is None or not same:
             raise InvalidInput(f"{path}: changed since the evaluation")
         both.append(frames)
-    return prepare(both[0], both[1], about.settings, "ignore")
+    x, y = prepare(both[0], both[1], about.settings, "ignore")
+    places = [y.index[token] for token in rows.tokens]
+    return x.at(places), y.at(places)
 
 
 def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
@@ -138,9 +141,9 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         about.mapgauge,
         Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
     )
-    return Results(
-        summary, FolderRows(folder), partial(read_sides, folder, ["" if lost else read.hash for read in inputs])
-    )
+    rows = FolderRows(folder)
+    read = partial(read_sides, rows, ["" if lost else recorded.hash for recorded in inputs])
+    return Results(summary, rows, Data(read, settings))
 
 
 def _inputs(

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
 from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
-from mapgauge.evaluation.scoring import score
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
 from mapgauge.evaluation.streaming.work import (
     Job,
@@ -236,7 +237,7 @@ def _compile(job: Job, chunk: Chunk) -> None:
     except MapgaugeError:
         return  # the same error is raised when the chunk is scored
     x, y = x.between(slice(0, 1)), y.between(slice(0, 1))
-    score(*cropped(x, y, job.protocol), job.protocol, job.metrics, job.rings)
+    score_frames(Data.of(*cropped(x, y, job.protocol), job.protocol), job.metrics, job.rings)
 
 
 def _job(

@@ -55,7 +55,7 @@ def with_causes(methods: Sequence[Results], wanted: bool | None) -> tuple[list[R
 def has_causes(results: Results) -> bool:
     """Whether the causes of single instances can be computed: from the geometry, for PLD of order 1."""
     protocol = results.protocol
-    return PLD.name in results.metrics and protocol.order == 1 and results.unsorted is not None
+    return PLD.name in results.metrics and protocol.order == 1 and results.geometry is not None
 
 
 def is_pld_again(metric: Metric, metrics: Sequence[str]) -> bool:
@@ -73,10 +73,8 @@ def cause_columns(results: Results) -> Arrays:
 
     An instance has few causes, so the columns have the causes that cost something, and how many each instance has.
     """
-    if results.data is None:
-        return {}
-    found = instances_of(results)
-    sides = {"predictions": (results.data[0], found.predicted), "truth": (results.data[1], found.true)}
+    found, (x, y) = instances_of(results), results.need_data().sorted_sides
+    sides = {"predictions": (x, found.predicted), "truth": (y, found.true)}
     return {
         f"{name}.{key}": column
         for name, (side, costs) in sides.items()
