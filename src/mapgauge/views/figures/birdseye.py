@@ -21,7 +21,6 @@ from mapgauge.metrics.table import colours_of
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Forward
 from mapgauge.views.figures.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
-from mapgauge.views.figures.links import link_handles
 from mapgauge.views.figures.panel import (
     CAR,
     Paint,
@@ -30,6 +29,7 @@ from mapgauge.views.figures.panel import (
     View,
     draw_panel,
     hollow_points,
+    link_handles,
     prediction_line,
     sure,
     truth_line,
@@ -86,7 +86,7 @@ def frame(
         A figure as wide as a column of a paper, or as a page if there are several panels.
     """
     assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
-    instances = [line for found in _checked(assignments) for line in (*found.truth, *found.predictions)]
+    instances = [line for shown in _checked(assignments) for line in (*shown.truth, *shown.predictions)]
     colours = colours_of(line.class_name for line in instances)
     panels = _panels(assignments, colours, side_by_side, values, names)
     least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
@@ -116,14 +116,8 @@ def new_sheet(
 ) -> tuple[Canvas, View]:
     """Return a new figure with a legend and a title, its axes, and the view with the width of a panel.
 
-    Args:
-        panels: The panels.
-        places: Row and column of each panel.
-        view: The view. Its width does not matter.
-        handles: The entries of the legend.
-        title: The title.
-        narrowest: Smallest width of a panel, inches.
-        margin: Room on the left, inches.
+    ``places`` are the row and the column of each panel. ``narrowest`` is the smallest width of a panel and ``margin``
+    the room on the left, both in inches.
     """
     margin += 0 if view.ego else LONGER
     left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
@@ -177,10 +171,10 @@ def _checked(assignments: list[Assignment]) -> list[Assignment]:
     """Return assignments, after checking that they are such."""
     if not assignments:
         raise InvalidInput("assignment: expected at least one, got none")
-    for found in assignments:
-        if not isinstance(found, Assignment):
+    for item in assignments:
+        if not isinstance(item, Assignment):
             raise InvalidInput(
-                f"assignment: expected an Assignment from Results.assignment(), got {type(found).__name__}"
+                f"assignment: expected an Assignment from Results.assignment(), got {type(item).__name__}"
             )
     return assignments
 
@@ -193,7 +187,7 @@ def _panels(
     names: Sequence[str] | None,
 ) -> list[Panel]:
     """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
-    tokens = list(dict.fromkeys(found.token for found in assignments))
+    tokens = list(dict.fromkeys(shown.token for shown in assignments))
     if side_by_side and len(tokens) > 1:
         raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
     count, alone = len(assignments), len(assignments) == 1
@@ -212,14 +206,14 @@ def _panels(
     panels = [
         Panel(
             name,
-            found,
+            shown,
             truth=not side_by_side,
             predictions=True,
             marks=True,
             values=corner,
-            paint=Paint.by_class(found, colours),
+            paint=Paint.by_class(shown, colours),
         )
-        for name, found, corner in zip(names, assignments, values, strict=True)
+        for name, shown, corner in zip(names, assignments, values, strict=True)
     ]
     if side_by_side:  # matches differ between methods, so the truth shows none if there are several
         paint = panels[0].paint
@@ -231,18 +225,14 @@ def _panels(
 def view_of(assignments: list[Assignment], least: float, region: Region | None, forward: Forward | None) -> View:
     """Return the view of a region, or of everything if there is none or if no line is around the ego. Its width is 1.
 
-    Args:
-        assignments: What is drawn.
-        least: The smallest confidence that is drawn.
-        region: The region.
-        forward: The axis that points forward. If None, the axis that the data know. If they do not, x for lines around
-            the ego, and y for a map, so that north is up.
+    If neither the caller nor the data name the axis that points forward, it is x for lines around the ego, and y for a
+    map, so that north is up.
     """
     forward = check_forward(forward) or assignments[0].forward
     lines = [
         line.points[:, :2]
-        for found in assignments
-        for line in (*found.truth, *(line for line in found.predictions if sure(line) >= least))
+        for shown in assignments
+        for line in (*shown.truth, *(line for line in shown.predictions if sure(line) >= least))
         if len(line.points)
     ]
     low, high = (np.array([[*getattr(line, end)(axis=0)] for line in lines]) for end in ("min", "max"))
@@ -282,13 +272,13 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> l
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
-        *link_handles([(panel.assignment, panel.predictions, panel.truth) for panel in panels]),
+        *link_handles(panels),
         ("ego", car if view.ego else None),
         (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]
-    there: list[Artist] = []
+    handles: list[Artist] = []
     for label, handle in entries:
         if handle is not None:
             handle.set_label(label)
-            there.append(handle)
-    return there
+            handles.append(handle)
+    return handles

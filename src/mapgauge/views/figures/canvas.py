@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
@@ -78,9 +77,9 @@ class Canvas(NamedTuple):
             for text in artist.findobj(Text):
                 text.set_parse_math(False)
         if self.own and look().pen != 1:
-            legends = [*self.figure.legends, *(found for axes in self.axes if (found := axes.get_legend()))]
-            drawn = [artist for axes in self.axes for artist in (*axes.lines, *axes.patches)]
-            _thicken([*drawn, *(handle for legend in legends for handle in _handles(legend))])
+            legends = [*self.figure.legends, *(legend for axes in self.axes if (legend := axes.get_legend()))]
+            artists = [artist for axes in self.axes for artist in (*axes.lines, *axes.patches)]
+            _thicken([*artists, *(handle for legend in legends for handle in legend.legend_handles)])
         return self.figure
 
 
@@ -104,15 +103,9 @@ def list_below(axes: Axes, columns: Sequence[Sequence[Artist]]) -> None:
 def canvas(
     width: float, height: float, count: int = 1, *, rows: int = 1, ax: GivenAxes = None, share: bool = False
 ) -> Canvas:
-    """Return ``count`` axes side by side, in a new figure or as given.
+    """Return ``count`` axes in a new figure of ``width`` by ``height`` inches, or as given by ``ax``.
 
-    Args:
-        width: In inches, of a new figure.
-        height: In inches, of a new figure.
-        count: Number of axes.
-        rows: Number of rows of a new figure.
-        ax: Axes to draw into. None makes a new figure.
-        share: Whether all axes have the same values upwards.
+    With ``share``, all axes have the same values upwards.
     """
     if ax is not None:
         return given(ax, count)
@@ -124,9 +117,9 @@ def canvas(
 def given(ax: GivenAxes, count: int) -> Canvas:
     """Return axes that the caller gave, after checking their number."""
     axes = [ax] if isinstance(ax, Axes) else list(np.ravel(np.array(ax, dtype=object)))
-    for one in axes:
-        if not isinstance(one, Axes):
-            raise InvalidInput(f"ax: expected matplotlib Axes, got {type(one).__name__}")
+    wrong = [item for item in axes if not isinstance(item, Axes)]
+    if wrong:
+        raise InvalidInput(f"ax: expected matplotlib Axes, got {type(wrong[0]).__name__}")
     if len(axes) != count:
         raise InvalidInput(f"ax: this figure has {count} panels, got {len(axes)} axes")
     figure = axes[0].get_figure(root=True)
@@ -169,11 +162,7 @@ def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: b
     return columns
 
 
-def _handles(legend: Legend) -> list[Artist]:
-    return [handle for handle in legend.legend_handles if handle is not None]
-
-
-def _thicken(artists: Sequence[Artist]) -> None:
+def _thicken(artists: Sequence[Artist | None]) -> None:
     """Multiply line widths and markers by the pen of the style."""
     for artist in artists:
         if isinstance(artist, Line2D | Patch):
