@@ -24,8 +24,8 @@ from mapgauge.features.lanes.graph import (
     frames_from_graphs as frames_from_graphs,
     graphs_from_frames as graphs_from_frames,
 )
+from mapgauge.features.lanes.graph_sampling import GraphSettings as GraphSettings
 from mapgauge.features.lanes.graph_scores import GraphScores as GraphScores, graph_scores as graph_scores
-from mapgauge.features.lanes.graph_settings import GraphSettings as GraphSettings
 from mapgauge.features.lanes.lane_graph_pld import (
     LaneGraphPldResult as LaneGraphPldResult,
     lane_graph_pld as lane_graph_pld,
