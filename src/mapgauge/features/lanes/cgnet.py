@@ -8,7 +8,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes.graph import Edges, Graph
-from mapgauge.features.lanes.graph_sampling import Score, csr, score
+from mapgauge.features.lanes.graph_sampling import GraphScore, csr, score
 from mapgauge.typing import Floats, Indices, Points
 
 _UNITS = 10  # per metre
@@ -127,22 +127,22 @@ class CgnetPair:
         first, second = _match(*(side.points for side in self._points))
         return list(zip(first.tolist(), second.tolist(), strict=True))
 
-    def geo(self) -> Score | None:
+    def geo(self) -> GraphScore | None:
         """Return the share of points that are matched."""
         predicted, true = (len(side.points) for side in self._points)
         if not predicted:
             return score(0.0, 0.0)
         return score(len(self._pairs) / predicted, len(self._pairs) / true) if true else None
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Return the share of points that are matched around every tenth pair."""
         return self._around(self._pairs[::_EVERY])
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Return the same around pairs whose true point has more than one successor."""
         return self._around([pair for pair in self._pairs if len(self._points[1].after[pair[1]]) > 1])
 
-    def _around(self, pairs: list[tuple[int, int]]) -> Score | None:
+    def _around(self, pairs: list[tuple[int, int]]) -> GraphScore | None:
         geo = self.geo()
         if geo is None or not pairs:
             return None if len(self._points[0].points) else geo
@@ -161,7 +161,7 @@ class CgnetPair:
         forth, back = _similarity(self._true, self._predicted), _similarity(self._predicted, self._true)
         return 2 / (1 / forth + 1 / back) if forth > 0 and back > 0 else 0.0
 
-    def sda(self) -> Score | None:
+    def sda(self) -> GraphScore | None:
         """Compare the nodes with several edges to or from them; None without true ones."""
         x, y = _splits(self._predicted), _splits(self._true)
         if not len(y):

@@ -11,7 +11,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes import reach
 from mapgauge.features.lanes.cgnet import CgnetPair
 from mapgauge.features.lanes.graph import Graph, GraphLike
-from mapgauge.features.lanes.graph_sampling import GraphSettings, Near, Roads, Samples, Score, match, score, share
+from mapgauge.features.lanes.graph_sampling import GraphScore, GraphSettings, Near, Roads, Samples, match, score, share
 from mapgauge.typing import Floats, Indices, Pairs
 
 _ROUNDING = 1e-9  # metres: a point at the end of a walk belongs to it
@@ -43,16 +43,16 @@ class GraphPair:
         spacing, hops = self._settings.control_spacing, self._settings.hops
         return reach.Ways(self._sides[0], spacing, hops), reach.Ways(self._sides[1], spacing, hops)
 
-    def geo(self) -> Score | None:
+    def geo(self) -> GraphScore | None:
         """Return the share of points on edges that are matched."""
         predicted, true = (len(side.points) for side in self._samples)
         return share(len(self._near.accepted), predicted, true) if predicted or true else None
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Return the share of points that are matched around all matched points."""
         return self._around(self._near.pairs)
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Return the same around true splits and the predicted points nearest to them; None without true splits."""
         splits = self._samples[1].splits
         if not splits.any():
@@ -62,7 +62,7 @@ class GraphPair:
         nearest = nearest[splits[second[nearest]]]
         return self._around(np.stack([first[nearest], second[nearest]], axis=1))
 
-    def _around(self, pairs: Pairs) -> Score | None:
+    def _around(self, pairs: Pairs) -> GraphScore | None:
         """Return GEO times the mean shares of points that are matched around some pairs."""
         geo, near = self.geo(), self._near
         if geo is None or not len(pairs):
@@ -98,15 +98,15 @@ class GraphPair:
         forth, back = (side or 0.0 for side in sides)
         return 2 * (forth * back) / (forth + back) if forth + back > 0 else 0.0
 
-    def sda(self) -> Score | None:
+    def sda(self) -> GraphScore | None:
         """Compare the split points."""
         return reach.split_score(*self._sides, self._settings)
 
-    def landmark(self) -> Score | None:
+    def landmark(self) -> GraphScore | None:
         """Compare the nodes where lanes begin and end."""
         return reach.landmark_score(*self._ways, self._settings)
 
-    def reach(self) -> Score | None:
+    def reach(self) -> GraphScore | None:
         """Compare the ways between landmarks."""
         return reach.reach_score(*self._ways, self._settings)
 
@@ -165,14 +165,14 @@ Parity: TypeAlias = Literal["cgnet"]
 class GraphScores:
     """The graph scores of one frame. A score is None if there is nothing to score, and is then left out of means."""
 
-    geo: Score | None  # points on edges
-    topo: Score | None  # points around matched points
-    jtopo: Score | None  # the same around true splits
+    geo: GraphScore | None  # points on edges
+    topo: GraphScore | None  # points around matched points
+    jtopo: GraphScore | None  # the same around true splits
     apls: float | None  # lengths of paths, edges in both directions
     apls_directed: float | None  # lengths of paths along the edges
-    sda: Score | None  # split points
-    landmark: Score | None  # nodes where lanes begin and end
-    reach: Score | None  # ways between landmarks
+    sda: GraphScore | None  # split points
+    landmark: GraphScore | None  # nodes where lanes begin and end
+    reach: GraphScore | None  # ways between landmarks
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values with the keys of ``evaluate``: ``geo`` (F1), ``geo_precision``, ``geo_recall``, ..."""
