@@ -17,9 +17,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.frames.links import FrameLink
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups
 from mapgauge.protocols import AREAS, LANE, Protocol
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Indices
 
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "every track", "truth tracks", "poses", "links"]
@@ -31,6 +33,8 @@ Level: TypeAlias = Literal["frame", "scene"]
 # "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
 # full tables. "other": only in JSON, CSV and ``Results.classes``.
 Role: TypeAlias = Literal["main", "headline", "part", "other"]
+
+FrameLinks: TypeAlias = Callable[[MapFrames, MapFrames, Protocol, float, tuple[Indices, Indices]], list[FrameLink]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ class Metric:
     rows: SumRows | HitRows | CombinedRows
     setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
     requires: tuple[str, ...] = ()  # further fields of the protocol that must be set: neither None nor empty
+    repeats: str = ""  # name of the metric whose main value this one has again, only in other parts
     unit: str = ""  # unit of the value; "" for a number without unit
     level: Level = "frame"
     needs: frozenset[Need] = frozenset({"confidences"})
@@ -131,6 +136,9 @@ class Metric:
     of: Kind = "lines"
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None
+    # ``frame_links(predictions, truth, protocol, cutoff, index)``: the right and wrong links of a frame, to draw them.
+    # ``index`` has the index of each prediction and of each true instance in the lists of its side.
+    frame_links: FrameLinks | None = None
 
     def covers(self, class_name: str, protocol: Protocol) -> bool:
         """Whether the metric has values for a class."""

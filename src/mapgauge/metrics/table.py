@@ -7,6 +7,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.causes.metric import PLD_BY_CAUSE
 from mapgauge.features.lanes.graph_metrics import GRAPH_SCORES
 from mapgauge.features.lanes.lane_graph_pld import LANE_GRAPH_PLD
+from mapgauge.features.lanes.lane_parts import lanes_of_part
 from mapgauge.features.lanes.openlane import DET_A, DET_L, DET_L_CH, DET_LS, DET_T, F_LANE, OLS, OLS_L, OLUS
 from mapgauge.features.lanes.topology import TOP_LL, TOP_LT
 from mapgauge.features.network.network_pld import NETWORK_PLD
@@ -20,6 +21,8 @@ from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol, changes, full_name
 
+# Functions of aligned predictions, truth and protocol that leave out instances which the protocol does not compare.
+SELECTIONS = (lanes_of_part,)
 # Results, tables and files list the metrics in this order.
 METRICS: dict[str, Metric] = {
     row.name: row

@@ -135,6 +135,7 @@ PLD_BY_CAUSE = Metric(
     rows=SumRows((*CAUSES, "mass"), _score, _values, mass=len(CAUSES)),
     setting=Setting("cutoffs", "cutoff", option="--cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m",
+    repeats="pld",
     default=False,
     limits=(0.0, 1.0),
 )
