@@ -17,7 +17,8 @@ from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
 from mapgauge.metrics.metric import SumRows
-from mapgauge.metrics.table import METRICS, SELECTIONS
+from mapgauge.metrics.rows import selected
+from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Degenerate, Forward
 
@@ -147,9 +148,7 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
         check_axes(predictions.forward, truth.forward, protocol, names)
         region = check_region(protocol.region, truth.forward or predictions.forward)
         predictions, truth = predictions.crop(region), truth.crop(region)
-    for select in SELECTIONS:
-        predictions, truth = select(predictions, truth, protocol)
-    return predictions, truth
+    return selected(predictions, truth, protocol)
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:

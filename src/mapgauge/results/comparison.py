@@ -13,6 +13,7 @@ from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, setting_of, value_named
 from mapgauge.protocols import Protocol
+from mapgauge.protocols.protocol import flat
 from mapgauge.results.bootstrap import (
     LEVEL,
     SAMPLES,
@@ -70,8 +71,12 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any], **more: tuple[An
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
     'cutoffs: 1.5 and (0.5, 1.0)'
     """
+    one, other = flat(one), flat(other)
     pairs = {key: (one.get(key), other.get(key)) for key in dict.fromkeys((*one, *other)) if key != "about"} | more
-    texts = {"protocol" if key == "name" else key.replace("_", " "): list(map(_text, pairs[key])) for key in pairs}
+    texts = {
+        "protocol" if key == "name" else key if "." in key else key.replace("_", " "): list(map(_text, pairs[key]))
+        for key in pairs
+    }
     return "; ".join(f"{key}: {first} and {second}" for key, (first, second) in texts.items() if first != second)
 
 
