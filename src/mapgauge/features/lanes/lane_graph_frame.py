@@ -37,13 +37,7 @@ class GraphAssignment:
 
 
 def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -> tuple[Floats, GraphAssignment]:
-    """Return the numbers of ``COLUMNS`` of a frame, and the assignment.
-
-    Args:
-        frame: Both sides.
-        link_cost: The cost of a wrong link of weight 1.
-        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
-    """
+    """Return the numbers of ``COLUMNS`` of a frame, and the assignment: of 0 or 1, or that of the linear programme."""
     row = np.zeros(len(COLUMNS))
     without = _without_links(frame)
     row[:5], row[TRAFFIC_ELEMENTS] = frame.plain[:5], _traffic_cost(frame, *without)
@@ -116,14 +110,8 @@ def links_of_frame(
 ) -> list[FrameLink]:
     """Return the true links that are right, and the links of which at least one half is wrong.
 
-    There are none if the protocol has no link cost, a side has no links, or the solver is not installed.
-
-    Args:
-        predictions: One frame.
-        truth: The same frame.
-        protocol: All settings.
-        cutoff: Cutoff of SOSPA, metres.
-        index: For each prediction and each true instance, its index in the lists of its side.
+    There are none if the protocol has no link cost, a side has no links, or the solver is not installed. ``index`` has
+    the index of each prediction and each true instance in the lists of its side.
     """
     own = protocol.settings.get("lane_graph_pld")
     if own is None or LANE not in truth.classes or not (predictions.links and truth.links):

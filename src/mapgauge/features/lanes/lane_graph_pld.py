@@ -148,15 +148,7 @@ def result_of(
 def wrong_links(
     frame: FrameGraphs, found: GraphAssignment, x: Indices, y: Indices, link_cost: float
 ) -> tuple[WrongLink, ...]:
-    """Return all links that cost something, the most expensive first.
-
-    Args:
-        frame: Both sides.
-        found: The assignment.
-        x: The index of each predicted element in the list.
-        y: The index of each true element in the list.
-        link_cost: The cost of a wrong link of weight 1.
-    """
+    """Return all links that cost something, the most expensive first. ``x`` and ``y`` are indices into the input."""
     wrong = []
     for predicted, side, index, full, half in (
         (True, frame.x, x, found.links.false, found.links.false_half),
