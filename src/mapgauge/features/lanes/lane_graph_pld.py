@@ -17,6 +17,7 @@ from mapgauge.features.lanes.lane_graph_frame import (
     PARTS,
     PLAIN,
     GraphAssignment,
+    links_of_frame,
     solve_frame,
 )
 from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
@@ -354,4 +355,5 @@ LANE_GRAPH_PLD = Metric(
     stated=_stated,
     limits=(0.0, 1.0),
     of="lanes",
+    frame_links=links_of_frame,
 )
