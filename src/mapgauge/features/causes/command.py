@@ -74,7 +74,7 @@ def why(
     """
     from mapgauge.evaluation.more_metrics import with_metrics
     from mapgauge.features.causes.instances import check_settings
-    from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
+    from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD
 
     form = form_of(json=json, csv=csv)
     cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")  # tables have spaces
@@ -92,14 +92,14 @@ def why(
     if from_results:
         methods = load_methods(context, files, names)
         # Results with the metric have the causes already. Fixes need the geometry.
-        methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
+        methods = [one if CAUSES_OF_PLD.name in one.metrics and not fixes else one.with_data() for one in methods]
         for method in methods:
             check_settings(method.protocol)
-        methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
+        methods = methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], workers) for one in methods]
     else:
         settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
         # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-        metrics = None if fixes else ("pld", PLD_BY_CAUSE.name)
+        metrics = None if fixes else ("pld", CAUSES_OF_PLD.name)
         reading = Reading.of(context)
         methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
 
