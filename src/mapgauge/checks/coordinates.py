@@ -198,10 +198,10 @@ def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             f"the predictions measure {x} m and the truth {y} m: x and y seem to be swapped. MapTR's nuScenes files "
             "have x to the right, StreamMapNet's have x forward"
         )
-        name = context.predictions.name
+        name = context.predictions.name or "FILE"
         remedy = Remedy(
             "Try predictions.rotate(-90) or predictions.rotate(90)",
-            f"Try {f'{name},rotate=-90 or {name},rotate=90' if name else '--rotate -90 or --rotate 90'}",
+            f"Try {name},rotate=-90 or {name},rotate=90",
         )
         yield Finding("warning", "axes-exchanged", text, x.instances, remedy=remedy)
 

@@ -26,34 +26,31 @@ if TYPE_CHECKING:
 def compare(
     context: typer.Context,
     results: o.ResultsArgument,
-    classes: Annotated[
-        Texts,
-        typer.Option(
-            "--classes", metavar="NAME,...", help="Classes to show, or `all`. Default: mean.", show_default=False
-        ),
-    ] = None,
+    classes: Annotated[Texts, o.classes_option("the mean; `all` stands for all")] = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
     correction: Annotated[
         str,
-        typer.Option(
+        o.choice(
             "--correction",
-            metavar="NAME",
-            help="Correct the verdicts for the number of differences: `holm`, or `none`.",
+            o.COMPUTED,
+            "Correct the verdicts for the number of differences.",
+            "none",
+            "holm",
+            show_default=True,
         ),
     ] = "none",
     fail_if: Annotated[
         Texts,
-        typer.Option(
+        o.option(
             gate.OPTION,
-            metavar="CONDITION",
-            help=f"Exit with code {gate.FAILED} if a file after the first meets the condition: 'pld > +0.005' (worse "
-            "than the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
-            show_default=False,
+            "CONDITION",
+            o.WRITTEN,
+            f"Exit with code {gate.FAILED} if a file after the first meets the condition: 'pld > +0.005' (worse than "
+            "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
         ),
     ] = None,
-    name: o.NamesOption = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -69,10 +66,8 @@ def compare(
     if form in ("json", "csv"):
         without_effect(context, ["classes"], f"with --{form}, which has all classes")
     results = each_results(results)
-    names = file_names(results, name)
+    names = file_names(results)
     check_bootstrap(samples, level, seed)
-    if correction not in ("none", "holm"):
-        refuse("--correction", f"must be none or holm, got {correction!r}")
     if len(results) == 1:
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
     conditions = gate.conditions_of(fail_if, len(results))

@@ -13,6 +13,7 @@ from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.contents import tell_frames, tell_inputs
 from mapgauge.cli.documents import form_of
 from mapgauge.cli.failures import Attempts
+from mapgauge.cli.inputs import options_of
 from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn_of
 from mapgauge.cli.parsing import (
     check_settings_used,
@@ -26,9 +27,9 @@ from mapgauge.cli.parsing import (
     without_effect,
 )
 from mapgauge.cli.protocol_table import show_protocols
-from mapgauge.cli.reading import Reading, check_classes, read_scenes
+from mapgauge.cli.reading import Reading, check_classes, check_files, turned
 from mapgauge.cli.results_files import keep_order
-from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
+from mapgauge.cli.streaming import Streaming
 from mapgauge.cli.summary import in_words, metrics_in_words, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
@@ -41,86 +42,52 @@ def evaluate(
     context: typer.Context,
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
-    protocol: o.ProtocolsOption = None,
+    protocol: o.ProtocolOption = None,
     metrics: o.MetricsOption = None,
     cutoff: o.CutoffOption = None,
-    chamfer: o.ChamferOption = None,
-    frechet: o.FrechetOption = None,
-    sospa: o.SospaOption = None,
-    switch_cost: o.SwitchCostOption = None,
-    link_cost: o.LinkCostOption = None,
-    break_cost: o.BreakCostOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
     classes: o.ClassesOption = None,
+    changes: o.SetOption = None,
     ranges: o.RangesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    scenes: Annotated[
-        Path | None,
-        typer.Option(
-            "--scenes",
-            metavar="FILE",
-            help="JSON file with the scene of each token, if the truth has no scenes.",
-            show_default=False,
-        ),
-    ] = None,
-    name: o.NamesOption = None,
-    workers: o.WorkersOption = None,
-    engine: EngineOption = None,
-    scheduler: SchedulerOption = None,
-    work: WorkOption = None,
-    resume: ResumeOption = False,
-    on_error: OnErrorOption = "stop",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the results to this file (.mg). With several predictions or protocols, it is a folder.",
-            show_default=False,
-        ),
+        o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder."),
     ] = None,
-    with_geometry: Annotated[
-        bool,
-        typer.Option(
-            "--with-geometry",
-            help="Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
-        ),
-    ] = False,
     page: Annotated[
         Path | None,
-        typer.Option(
+        o.option(
             "--report",
-            metavar="FILE",
-            help="Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
-            show_default=False,
+            "FILE",
+            o.WRITTEN,
+            "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
         ),
     ] = None,
     frames: o.FramesOption = 200,
+    with_geometry: Annotated[
+        bool,
+        o.flag(
+            "--with-geometry",
+            o.WRITTEN,
+            "Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
+        ),
+    ] = False,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="With --latex, a column for each class instead of the means only.")
+        bool, o.flag("--by-class", o.WRITTEN, "With --latex, a column for each class instead of the means only.")
     ] = False,
     brief: Annotated[
-        bool, typer.Option("--brief", help="Leave out the lines after the tables that say what the values mean.")
+        bool, o.flag("--brief", o.WRITTEN, "Leave out the lines after the tables that say what the values mean.")
     ] = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
+    format: o.FormatOption = None,
+    ignore_unknown: o.IgnoreUnknownOption = False,
+    workers: o.WorkersOption = None,
+    engine: o.EngineOption = None,
+    work: o.WorkOption = None,
+    resume: o.ResumeOption = False,
+    on_error: o.OnErrorOption = "stop",
 ) -> None:
     """Compare predictions with truth.
 
@@ -133,35 +100,21 @@ def evaluate(
         refuse("--by-class", "needs --latex and one protocol")
     if len(set(given)) < len(given):
         refuse("--protocol", f"must be different names, got {', '.join(given)}")
-    thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-    protocols = [
-        settings_of(
-            one,
-            **thresholds,
-            switch_cost=switch_cost,
-            link_cost=link_cost,
-            break_cost=break_cost,
-            spacing=spacing,
-            count=count,
-            classes=classes,
-            crop=crop,
-        )
-        for one in given
-    ]
+    protocols = [settings_of(one, cutoff=cutoff, classes=classes, changes=changes) for one in given]
     chosen = metrics_of_each(protocols, metrics)
     check_settings_used(context, list(chain.from_iterable(chosen)))
     if page is None:
         without_effect(context, ["frames"], "without --report FILE")
     if quiet or form != "text":
         without_effect(context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines")
-    if scheduler is not None:
-        without_effect(context, ["workers"], "with --scheduler: the cluster has its own workers")
+    if engine is not None and "://" in engine:
+        without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
 
     from mapgauge.evaluation.prepare import check_rings, has_rings
 
     rings = valid("--ranges", check_rings, numbers("--ranges", ranges))
-    reading = Reading.of(context)
-    names = file_names(predictions, name)
+    reading = Reading(format, workers)
+    names = file_names(predictions)
     runs = list(product(names, given))
     labels = names if len(given) == 1 else [f"{called}-{one}" for called, one in runs]
     targets = result_files(output, labels)
@@ -169,19 +122,18 @@ def evaluate(
     pages = [page and page_of(page, one if len(given) > 1 else "") for one in given]
     check_targets(
         [*targets, *pages],
-        [*predictions, truth, scenes],
+        [*predictions, truth],
         folders=folders,
         new_folder=output if len(labels) > 1 else None,
     )
     check_page("--report", page, frames)
     if with_geometry:
         check_geometry(output)
-    scene_of = None if scenes is None else read_scenes(scenes)
     unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
     silent = quiet or form != "text"  # stdout then has the document only
-    reading.check(*predictions, truth)
-    streaming = Streaming.of(engine, scheduler, work, resume, on_error)
-    streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
+    check_files(*predictions, truth)
+    streaming = Streaming.of(engine, work, resume, on_error)
+    streamed = streaming.suit(format, [*predictions, truth], whole=page is not None)
 
     needed = ["read", *chain.from_iterable(chosen)]
     if "pld" in needed and not (silent or brief or streamed):
@@ -216,14 +168,14 @@ def evaluate(
             found = streaming.evaluate(
                 *(path, truth, label if len(labels) > 1 else "", folder, settings),
                 **common,
-                degenerate=degenerate,
+                degenerate=options_of(truth).get("degenerate", "strict"),
                 classes=classes,
             )
             if not silent and k == 0:
                 tell_inputs(found)
         else:
             if x is None or k == 0:
-                x = reading.beside(ahead() if ahead is not None else reading.predictions(path), y)
+                x = turned(path, ahead() if ahead is not None else reading.predictions(path), y)
                 ahead = None
                 check_classes(classes, x.name, y.classes, x.classes)
                 if not silent:
@@ -232,7 +184,7 @@ def evaluate(
             if not (silent or brief or first_run):
                 common["metrics"] += metrics_in_words(settings, chosen[k], len(x.polylines))
             with progress(f"evaluating {label}") as advance:
-                found = evaluate_frames(x, y, settings, **common, scenes=scene_of, progress=advance)
+                found = evaluate_frames(x, y, settings, **common, progress=advance)
         new = [finding for finding in found.findings if finding not in told]
         told.update(new)
         with outputs.attempt():

@@ -10,10 +10,9 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.contents import tell_frames
 from mapgauge.cli.documents import write_json
-from mapgauge.cli.inputs import check_unnamed, input_file
+from mapgauge.cli.inputs import check_unnamed
 from mapgauge.cli.output import distrust, exit_on, is_quiet, paint, printable, say, show_findings, warn, warn_of
-from mapgauge.cli.parsing import without_effect
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.reading import Reading, check_files
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
@@ -25,20 +24,8 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="One or more files of predictions, truth or results.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
+    files: Annotated[list[Path], o.files_argument("FILE", "One or more files of predictions, truth or results.")],
     format: o.FormatOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
     json: o.JsonOption = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
@@ -50,18 +37,15 @@ def inspect(
     from mapgauge import load_results
 
     check_unnamed(*files)
-    reading = Reading.of(context)
     are_results = [format is None and is_results(file) for file in files]
-    if all(are_results):
-        without_effect(context, ["degenerate", "unshrink", "properties"], "on results, which have been read already")
     with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
-        reading.check(*(file for file, there in zip(files, are_results, strict=True) if not there))
+        check_files(*(file for file, there in zip(files, are_results, strict=True) if not there))
     documents: list[dict[str, Any]] = []
     findings: list[Finding] = []
     read = 0
     for file, there in zip(files, are_results, strict=True):
         try:
-            found = load_results(file) if there else reading.predictions(file)
+            found = load_results(file) if there else Reading(format).alone(file)
         except MapgaugeError as error:
             if len(files) == 1:
                 raise

@@ -1,4 +1,4 @@
-"""``mapgauge formats`` and ``mapgauge protocols``: list what the package knows."""
+"""``mapgauge formats``, ``mapgauge protocols`` and ``mapgauge metrics``: list what the package knows."""
 
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,17 @@ def protocols(json: JsonOption = False) -> None:
     say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
     rows = [[protocol.name, protocol.sampling, _settings(protocol)] for protocol in PROTOCOLS.values()]
     show_table(Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3))
+
+
+def metrics(json: JsonOption = False) -> None:
+    """List the metrics."""
+    from mapgauge.metrics.table import METRICS
+
+    if json:
+        write_json([{"name": row.name, "title": row.title, "better": row.better} for row in METRICS.values()])
+        return
+    rows = [[row.name, row.title, row.better] for row in METRICS.values()]
+    show_table(Table("", ["metric", "title", "better"], rows, 3), gap=False)
 
 
 def _settings(protocol: "Protocol") -> str:

@@ -1,18 +1,15 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import form_of, write_csv, write_json
-from mapgauge.cli.inputs import input_file
-from mapgauge.cli.methods import evaluate_methods, load_methods, results_or_sides
+from mapgauge.cli.methods import Methods, with_data
 from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table
-from mapgauge.cli.parsing import file_names, refuse, settings_of, without_effect
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.parsing import refuse, without_effect
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
@@ -23,44 +20,16 @@ if TYPE_CHECKING:
 
 def why(
     context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Files of results. Or files of predictions and, as the last, the file of the truth.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
+    files: o.MethodsArgument,
     fixes: Annotated[
-        bool, typer.Option("--fixes", help="Also say what fixing one cause alone would bring. It evaluates ten times.")
+        bool,
+        o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
     ] = False,
     cause: Annotated[
-        str | None,
-        typer.Option(
-            "--cause", metavar="NAME", help="Also list the frames with most of this cause.", show_default=False
-        ),
+        str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
-    worst: Annotated[int, typer.Option("--worst", metavar="N", help="Number of frames that --cause lists.")] = 10,
-    protocol: o.ProtocolOption = "paper-60x30",
-    cutoff: o.CutoffOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
-    classes: o.ClassesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    name: o.NamesOption = None,
+    worst: Annotated[int, o.worst_option("the frames of --cause")] = 10,
+    protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -86,21 +55,19 @@ def why(
         without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
     if worst < 1:
         refuse("--worst", f"must be at least 1, got {worst}")
-    from_results, files = results_or_sides(files)
-    names = file_names(files if from_results else files[:-1], name)
-    if from_results:
-        methods = load_methods(context, files, names)
+    sides = Methods.of(context, files)
+    names = sides.names
+    # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
+    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", PLD_BY_CAUSE.name))
+    if sides.from_results:
         # Results with the metric have the causes already. Fixes need the geometry.
-        methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
+        methods = [
+            one if PLD_BY_CAUSE.name in one.metrics and not fixes else with_data(one, path)
+            for one, path in zip(methods, sides.files, strict=True)
+        ]
         for method in methods:
             check_settings(method.protocol)
         methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
-    else:
-        settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-        # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-        metrics = None if fixes else ("pld", PLD_BY_CAUSE.name)
-        reading = Reading.of(context)
-        methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
 
     from mapgauge import anatomy, compare_causes
 

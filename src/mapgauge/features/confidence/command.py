@@ -1,18 +1,16 @@
 """``mapgauge confidence``: says what confidences are worth, and at which threshold to operate."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.failures import Attempts
-from mapgauge.cli.inputs import input_file
-from mapgauge.cli.methods import evaluate_methods, load_with_data, results_or_sides
+from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of
-from mapgauge.cli.parsing import file_names, refuse, settings_of
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.parsing import refuse
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -21,64 +19,35 @@ if TYPE_CHECKING:
 
 def confidence(
     context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Files of results. Or files of predictions and, as the last, the file of the truth.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
+    files: o.MethodsArgument,
     hit: Annotated[
         float,
-        typer.Option("--hit", metavar="SHARE", help="Largest normalised SOSPA of a prediction that hits its truth."),
+        o.option(
+            "--hit",
+            "SHARE",
+            o.COMPUTED,
+            "Largest normalised SOSPA of a prediction that hits its truth.",
+            show_default=True,
+        ),
     ] = 0.5,
-    bins: Annotated[int, typer.Option("--bins", metavar="N", help="Number of bins of confidence.")] = 10,
-    thresholds: Annotated[
-        Path | None,
-        typer.Option(
-            "--thresholds",
-            metavar="FILE",
-            help="Also write the recommended thresholds of each class (.json). With one method only.",
-            show_default=False,
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            metavar="FILE",
-            help="Also draw PLD, precision, recall and AP over the threshold, and calibration (.png, .svg, .pdf).",
-            show_default=False,
-        ),
-    ] = None,
-    protocol: o.ProtocolOption = "paper-60x30",
-    cutoff: o.CutoffOption = None,
-    chamfer: o.ChamferOption = None,
-    frechet: o.FrechetOption = None,
-    sospa: o.SospaOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
-    classes: o.ClassesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
+    bins: Annotated[int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", show_default=True)] = 10,
+    protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
-    name: o.NamesOption = None,
     workers: o.WorkersOption = None,
+    thresholds: Annotated[
+        Path | None,
+        o.option(
+            "--thresholds",
+            "FILE",
+            o.WRITTEN,
+            "Also write the recommended thresholds of each class (.json). With one method only.",
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None, o.figure_option("PLD, precision, recall and AP over the threshold, and calibration")
+    ] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     fail_on: o.FailOnOption = None,
@@ -91,18 +60,13 @@ def confidence(
     """
     form = form_of(json=json, csv=csv)
     _check(hit, bins, samples, level, seed)
-    from_results, files = results_or_sides(files)
-    names = file_names(files if from_results else files[:-1], name)
+    sides = Methods.of(context, files)
+    names = sides.names
     if thresholds is not None and len(names) > 1:
         refuse("--thresholds", f"is the file of one method, got {len(names)} methods")
-    check_targets([thresholds, figure], files)
+    check_targets([thresholds, figure], sides.files)
     check_figure(figure)
-    if from_results:
-        methods = load_with_data(context, files, names)
-    else:
-        lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-        settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
-        methods = evaluate_methods(settings, Reading.of(context), files, names, classes, ignore_unknown, workers)
+    methods = sides.load(cutoff=True)
 
     from mapgauge.features.confidence.confidence import confidence as measure
 

@@ -304,7 +304,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
             f"truth has {len(scenes)} scenes, expected one",
             remedy=Remedy(
                 'Use mg.evaluate(predictions, truth, mg.protocol("paper-60x30", switch_cost=0.5)) for all scenes',
-                "Use mapgauge evaluate --switch-cost 0.5",
+                "Use mapgauge evaluate --set track_pld.switch_cost=0.5",
             ),
         )
     counts = {name: x.counts[name] + y.counts[name] for name in y.classes}
