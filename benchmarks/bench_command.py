@@ -21,10 +21,10 @@ from benchmarks.tables import at_least, at_most, heading, machine, race, row
 import mapgauge as mg
 from mapgauge.checks import check
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.groups import group
 from mapgauge.evaluation.prepare import prepare_to_score
 from mapgauge.evaluation.scoring import BLOCK, score_frames
 from mapgauge.frames.content import content_hash
+from mapgauge.metrics.groups import group
 from mapgauge.results.results import Results
 
 FRAMES = 6019  # nuScenes val

@@ -10,11 +10,11 @@ import numpy as np
 from benchmarks.tables import at_least, heading, machine, row
 
 import mapgauge as mg
-from mapgauge.evaluation.groups import group
 from mapgauge.features.lanes.lane_graph_frame import solve_frame
 from mapgauge.features.lanes.lane_graph_sides import frame_graphs
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.groups import group
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 FRAMES = 20

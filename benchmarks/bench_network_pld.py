@@ -18,9 +18,9 @@ from scipy.sparse import coo_matrix, csr_matrix, eye, hstack, vstack
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.groups import group
 from mapgauge.features.network.network_pld import NetworkSide, side_of, solve_network
 from mapgauge.frames.alignment import align
+from mapgauge.metrics.groups import group
 
 FRAMES = 12
 PROTOCOL = mg.protocol("paper-60x30")

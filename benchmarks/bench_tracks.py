@@ -18,7 +18,6 @@ from tests.metrics.stability_twin import slow_sums
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.groups import group
 from mapgauge.features.solver.problem import Problem, Sparse
 from mapgauge.features.solver.solver import solve
 from mapgauge.features.tracks import linked_time as over_time
@@ -26,6 +25,7 @@ from mapgauge.features.tracks.stability import MAS
 from mapgauge.features.tracks.track_scene import solve_scene
 from mapgauge.frames.alignment import join_frames
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.protocols import SWITCH_COST
 

@@ -87,7 +87,7 @@ def test_a_picture_is_what_the_code_draws_now(name: str) -> None:
 
 
 def test_the_picture_of_the_rooms_has_all_of_them_in_the_order_of_their_imports() -> None:
-    assert [name for row in PICTURED.values() for name in row] == ROOMS
+    assert [name for row in PICTURED.values() for name in row] == [room for room in ROOMS if "." not in room]
 
 
 def table(header: str, rows: list[str]) -> str:

@@ -20,34 +20,31 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "data": {
         "frames": ("MapFrames, alignment, joining,", "batches, findings"),
-        "files": ("bytes, pickles, URLs,", "atomic writing"),
         "io": ("one module per file format:", "the table FORMATS"),
     },
     "metrics": {
         "distances": ("of two polylines: SOSPA,", "Chamfer, Fréchet"),
-        "linked": ("assignments with", "links: HiGHS"),
-        "graphs": ("scores of two", "lane graphs"),
         "metrics": ("between two sets: PLD, AP;", "the table METRICS"),
         "checks": ("what may be wrong with the", "input: the table CHECKS"),
     },
     "scores": {
-        "scoring": ("rows of a range", "of frames, exact sums"),
-        "display": ("tables and colours",),
+        "evaluation": ("evaluate, engines, streaming,", "sweeps, exact sums"),
         "results": ("results, comparison,", "storage"),
-        "calibration": ("thresholds,", "calibration"),
-        "temporal": ("ids over time,", "consistency"),
     },
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),
-        "evaluation": ("evaluate, engines, streaming,", "sweeps, accumulator"),
-        "causes": ("PLD by cause, and", "fixes of one cause"),
         "demo": ("a synthetic world and", "two detectors"),
     },
-    "output": {
-        "plot": ("figures",),
-        "report": ("the HTML report",),
+    "views": {
+        "views": ("figures and the", "HTML report"),
+        "features": ("causes, confidence, tracks,", "lanes, network, solver"),
+        "plot": ("public figures",),
+        "report": ("public report",),
+    },
+    "training": {
+        "training": ("accumulator, torch,", "mmengine, loggers"),
         "loggers": ("W&B, MLflow,", "TensorBoard"),
-        "torch": ("torchmetrics",),
+        "torch": ("torchmetrics,", "losses"),
         "mmengine": ("mmengine",),
     },
     "entry points": {

@@ -12,10 +12,10 @@ from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.evaluation.groups import Groups
 from mapgauge.evaluation.more_metrics import felt, with_metrics
 from mapgauge.features.causes.metric import CAUSES, Thresholds
 from mapgauge.metrics.assigned import Matches
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Scored, assign_groups
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.evaluation.groups import group
 from mapgauge.frames.alignment import add_instances, align, join_frames
 from mapgauge.frames.boxes import is_box, without_boxes
 from mapgauge.frames.links import CONTROLLED_BY, Links
+from mapgauge.metrics.groups import group
 from mapgauge.protocols import Protocol
 
 BOX = [[900.0, 100.0], [950.0, 180.0]]

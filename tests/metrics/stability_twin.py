@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.tracks.stability import APPEARED, BETA, OMEGA, PLACES, _tracks, assigned
 from mapgauge.geometry.cropping import check_region
+from mapgauge.metrics.groups import Groups
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Floats, Points
 

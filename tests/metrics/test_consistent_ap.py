@@ -11,9 +11,9 @@ from tests.metrics.scenes import Line, scene
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
-from mapgauge.evaluation.groups import group
 from mapgauge.features.tracks.consistent_ap import keeps_owner, track_codes
 from mapgauge.frames.alignment import add_instances, join_frames
+from mapgauge.metrics.groups import group
 
 PROTOCOL = mg.protocol("maptracker-c-60x30", classes=["divider"])
 TRUE = [[("g", 0.0, 1.0)]] * 30

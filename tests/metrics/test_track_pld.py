@@ -20,10 +20,10 @@ from tests.metrics.track_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.evaluation.groups import group
 from mapgauge.features.tracks.track_pld import Change, Stretch, TrackMatch
 from mapgauge.features.tracks.track_scene import number_tracks
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.groups import group
 
 
 def as_frames(side: Side, *, truth: bool = False) -> mg.MapFrames:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mapgauge.evaluation.groups import Groups
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import in_time
 from mapgauge.metrics.assigned import Known, know_matches, matches_of
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.evaluation.groups import Groups
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import assign_groups, parts_of_matches, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices

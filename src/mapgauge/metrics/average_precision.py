@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.groups import Groups
 from mapgauge.geometry.measuring import buffers_meet
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices

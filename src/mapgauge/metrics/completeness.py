@@ -11,8 +11,8 @@ They are interpolated within a bin.
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.evaluation.groups import Groups
 from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats

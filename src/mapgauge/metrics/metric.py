@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.groups import Groups
+from mapgauge.metrics.groups import Groups
 from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Floats
 

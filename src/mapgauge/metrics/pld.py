@@ -11,9 +11,9 @@ from mapgauge import kernels
 from mapgauge.arguments import check_confidence
 from mapgauge.distances.packing import as_lines, check_sospa_arguments, pack_sets
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.groups import Groups
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.markup import facts
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Closed, Floats, Indices, Pairs, PolylinesLike

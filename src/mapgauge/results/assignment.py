@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.features.lanes.lane_graph_frame import FrameLink, links_of_frame
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.instances import Instance
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import Known, assigned, know_matches
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.results.notebook import assignment_html

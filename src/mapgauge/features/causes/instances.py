@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import group
 from mapgauge.evaluation.scoring import BLOCK
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.features.causes.metric import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import Known, assigned, know_matches
+from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results

@@ -10,8 +10,8 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.groups import Groups
 from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import added
 from mapgauge.protocols import Protocol

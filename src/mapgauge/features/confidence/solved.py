@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.evaluation.scoring import BLOCK
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.frames.boxes import is_box
 from mapgauge.metrics.assigned import Matches, truth_of_matches
 from mapgauge.metrics.average_precision import sospa_distances
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.results.saving import Sides

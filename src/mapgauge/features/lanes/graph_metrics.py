@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.lanes.graph import Graph, graph_of_lanes
 from mapgauge.features.lanes.graph_scores import GraphPair, pair_of
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats

@@ -8,11 +8,11 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import MissingDependency
-from mapgauge.evaluation.groups import group
 from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
 from mapgauge.features.lanes.linked_graphs import Broken, Linked, assign_with_links, broken
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import Parts, added
 from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats, Indices

@@ -9,7 +9,6 @@ import numpy as np
 from mapgauge.arguments import check_confidence, check_flag, check_link_floor, check_switch_cost
 from mapgauge.distances.packing import check_sospa_arguments
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.features.lanes.lane_graph_frame import (
     COLUMNS,
     COUNTS,
@@ -27,6 +26,7 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import link_findings
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.protocols import LANE, LINK_COST, Protocol

@@ -11,11 +11,11 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.lanes.linked_graphs import LinkGraph
 from mapgauge.frames.content import told_apart
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, links_between
 from mapgauge.geometry.polylines import ranges
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import score_groups
 from mapgauge.protocols import LANE
 from mapgauge.typing import Floats, Indices

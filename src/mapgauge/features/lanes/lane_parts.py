@@ -12,10 +12,10 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.features.lanes.openlane import lane_distances, of_frames
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Flags, Indices
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.average_precision import PairDistance, matches_by, prefiltered, range_factor
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, CombinedRows, HitRows, Kind, Metric, Need, Setting, SumRows, Value
 from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Flags, Floats, Indices

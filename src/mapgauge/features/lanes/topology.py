@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.lanes.openlane import Matches, at_lanes, element_matches, lane_matches
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices

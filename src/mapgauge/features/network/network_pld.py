@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from mapgauge.arguments import check_closed, check_confidence, check_flag, check_switch_cost, check_tolerance
 from mapgauge.distances.packing import check_sospa_arguments, pack_sets
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.network.points import Network, PointAssignment, assign_points
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import added, normalised_value, share_of
 from mapgauge.protocols import BREAK_COST, Protocol

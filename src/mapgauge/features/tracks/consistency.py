@@ -10,7 +10,6 @@ import numpy as np
 from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
 from mapgauge.checks.extent import extent_of
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import group
 from mapgauge.evaluation.prepare import Frames
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.evaluation.totals import exact_sums, rounded
@@ -19,6 +18,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.markup import text_table
+from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol

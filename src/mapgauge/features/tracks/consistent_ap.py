@@ -13,9 +13,9 @@ false positives. Two rules of the public code matter if an id occurs twice in a 
 
 import numpy as np
 
-from mapgauge.evaluation.groups import Groups
 from mapgauge.frames.tracks import codes_of
 from mapgauge.metrics.average_precision import chamfer_distances, matches_by
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Indices

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.evaluation.groups import Groups
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Flags, Floats, Indices, Points

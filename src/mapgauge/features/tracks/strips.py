@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.features.tracks.track_scene import SceneAssignment, partners, solve_scene
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import COLOURS
 from mapgauge.results.results import Results

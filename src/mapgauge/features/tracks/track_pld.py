@@ -10,7 +10,6 @@ import numpy as np
 from mapgauge.arguments import check_flag, check_switch_cost
 from mapgauge.distances.packing import check_sospa_arguments
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.groups import Groups, group
 from mapgauge.features.tracks.track_scene import (
     COLUMNS,
     COUNTS,
@@ -26,6 +25,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks, frames_from_tracks, in_time, track_findings
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import Parts, added, normalised_pld, normalised_value, share_of
 from mapgauge.protocols import SWITCH_COST, Protocol

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.evaluation.groups import Groups
 from mapgauge.features.tracks.linked_time import Candidates, assign_over_time
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Parts, score_groups
 from mapgauge.typing import Floats, Indices
 

@@ -224,7 +224,7 @@ def _page(heading: str, top: str, about: str, explorer: _Explorer) -> str:
 
 
 def _resource(name: str) -> str:
-    return files("mapgauge.report").joinpath(name).read_text(encoding="utf-8")
+    return files("mapgauge.views.report").joinpath(name).read_text(encoding="utf-8")
 
 
 __all__ = ["write_report"]
