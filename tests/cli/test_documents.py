@@ -57,7 +57,7 @@ def test_a_class_in_the_header_of_a_table_is_escaped(call: Run, tmp_path: Path) 
 
 
 def test_csv_has_no_formulas(call: Run, named: Path) -> None:
-    done = call("compare", "x.mg", "y.mg", "--csv", "--name", "=1+1,b", cwd=named)
+    done = call("compare", "x.mg,name==1+1", "y.mg,name=b", "--csv", cwd=named)
     rows = list(csv.DictReader(io.StringIO(done.stdout, newline="")))
     assert {row["name"] for row in rows} == {"'=1+1", "b"}
     found = {row["class"] for row in rows}

@@ -50,7 +50,7 @@ def test_an_interrupted_streamed_evaluation_says_what_is_finished(
 def test_scenes_from_a_damaged_data_set_are_refused(call: Run, tmp_path: Path) -> None:
     (tmp_path / "scenes").mkdir()
     (tmp_path / "scenes" / "a.parquet").write_bytes(b"PAR1")
-    done = call("evaluate", "good.json", "truth.geojson", "--scenes", tmp_path / "scenes")
+    done = call("evaluate", "good.json", f"truth.geojson,scenes={tmp_path / 'scenes'}")
     assert done.returncode == 1
     assert "a.parquet: " in done.stderr
     assert "expected a JSON object" not in done.stderr

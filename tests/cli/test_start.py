@@ -46,7 +46,7 @@ def test_the_version(run: Run) -> None:
         ("mapgauge co", {"compare", "compile", "confidence", "consistency", "convert"}),
         ("mapgauge evaluate --protocol ", set(PROTOCOLS)),
         ("mapgauge convert --to map", {"maptr", "maptr-truth"}),
-        ("mapgauge evaluate --ro", {"--rotate"}),
+        ("mapgauge evaluate --ra", {"--ranges"}),
     ],
 )
 def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:

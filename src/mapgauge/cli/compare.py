@@ -85,12 +85,7 @@ def compare(
         seed=seed,
         correction="holm" if correction == "holm" else "none",
     )
-    known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
-    shown = listed(classes) or ["mean"]
-    shown = known if shown == ["all"] else shown
-    unknown = [class_name for class_name in shown if class_name not in known]
-    if unknown:
-        raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
+    shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
     causes = _causes(comparison, methods, seed) if "causes" in methods[0].metrics else {}
@@ -103,6 +98,15 @@ def compare(
     units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
     if conditions and not gate.report(verdicts, names[0], units):
         raise typer.Exit(gate.FAILED)
+
+
+def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]:
+    """Return the classes to show: the given ones, all of them, or the mean."""
+    known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
+    unknown = [class_name for class_name in given if class_name not in known]
+    if unknown and given != ["all"]:
+        raise InvalidInput(f"{file}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
+    return known if given == ["all"] else given or ["mean"]
 
 
 def check_bootstrap(samples: int, level: float, seed: int) -> None:

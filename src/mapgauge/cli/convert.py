@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import check_unnamed
+from mapgauge.cli.inputs import check_unnamed, split_options
 from mapgauge.cli.output import exit_on, inform, progress, say, show_findings, warn, warn_of
 from mapgauge.cli.parsing import refuse
 from mapgauge.cli.reading import Reading, check_files
@@ -52,7 +52,7 @@ def convert(
 
     check_unnamed(*sources)
     reading = Reading(format, workers)
-    target, settings = _settings(target)
+    target, settings = split_options(target)
     folder = is_folder_target(target)
     if not folder:
         check_targets([Path(target)], sources)
@@ -83,14 +83,6 @@ def convert(
         write(frames, target, to, **settings)
     inform(f"written to {target}")
     exit_on(fail_on, [finding for written in done for finding in written.findings])
-
-
-def _settings(target: str) -> tuple[str, dict[str, str]]:
-    """Return the file to write, and the options of its format that follow its name."""
-    name, *items = [target] if Path(target).exists() else target.split(",")
-    while items and "=" not in items[0]:  # a comma in the name of the file
-        name = f"{name},{items.pop(0)}"
-    return name, {key: value for key, _, value in (item.partition("=") for item in items)}
 
 
 def _check_settings(settings: Mapping[str, str], row: "Format") -> None:

@@ -75,18 +75,23 @@ def demo(
     show_comparison("text", compare(results, names=names), ["mean"])
     write_report(results, output / "report.html", names=names, title="mapgauge demo")
     say()
+    _draw(results, sweeps, names, output)
+    say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
+    say(f"Open this in a browser: {output / 'report.html'}")
+
+
+def _draw(results: "list[Results]", sweeps: "list[Sweep]", names: list[str], output: Path) -> None:
+    """Write the figures, if matplotlib is installed."""
     try:
         figures = _figures(results, sweeps, names)
     except MissingDependency as error:
         say(f"No figures: {error.for_shell()}")
-    else:
-        from mapgauge.plot import save as save_figure
+        return
+    from mapgauge.plot import save as save_figure
 
-        for name, figure in figures.items():
-            save_figure(figure, output / name)
-        say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
-    say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
-    say(f"Open this in a browser: {output / 'report.html'}")
+    for name, figure in figures.items():
+        save_figure(figure, output / name)
+    say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
 
 
 def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":

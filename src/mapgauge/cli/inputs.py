@@ -72,6 +72,17 @@ def _split(text: str) -> tuple[str, list[str]]:
     return (hidden[: found.start()] if found else hidden).translate(_SHOWN), items
 
 
+def split_options(text: str) -> tuple[str, dict[str, str]]:
+    """Return the name of a file to write, and the options of its format.
+
+    >>> split_options('result.pkl,points=float16,authors="A, B"')
+    ('result.pkl', {'points': 'float16', 'authors': 'A, B'})
+    """
+    name, items = _split(text)
+    split = [item.translate(_SHOWN).partition("=") if "=" in item else (item, "", "") for item in items]
+    return name, {key: value for key, _, value in split}
+
+
 def options_of(path: Path) -> Mapping[str, Any]:
     """Return the options that were given with a file."""
     options: Mapping[str, Any] = getattr(path, "options", {})

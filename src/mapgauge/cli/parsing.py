@@ -138,6 +138,8 @@ def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, c
 
     changed = valid("--protocol", protocol_of, protocol)
     changed = valid("--set", with_settings, changed, changes or ())
+    if changed.crop and changed.region is None:
+        refuse("--set", f"the protocol {protocol} has no region to crop to. Choose a protocol with a region")
     if cutoff:
         changed = valid("--cutoff", changed.replace, cutoffs=tuple(numbers("--cutoff", cutoff)))
     return valid("--classes", changed.replace, classes=tuple(listed(classes))) if classes else changed
@@ -147,11 +149,13 @@ def with_settings(protocol: "Protocol", texts: Sequence[str]) -> "Protocol":
     """Return the protocol with some settings changed, each given as ``NAME=VALUE``."""
     from dataclasses import fields
 
-    known = {field.name: str(field.type) for field in fields(protocol)}
+    known = {field.name: getattr(field.type, "__name__", str(field.type)) for field in fields(protocol)}
     changes: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.partition("=")
-        name = name.rpartition(".")[2]
+        metric, _, name = name.rpartition(".")
+        if name == "thresholds":
+            name = {"ap_chamfer": "chamfer", "ap_frechet": "frechet", "ap_sospa": "sospa"}.get(metric, name)
         if name not in known or name in ("name", "about"):
             raise InvalidInput(f"no setting {name!r}; known: {', '.join(known)}")
         try:

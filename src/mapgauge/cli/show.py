@@ -15,6 +15,8 @@ from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
 
@@ -89,25 +91,14 @@ def show(
     methods, names = sides.load(cutoff=True, choose=_choose(frame, scene)), sides.names
 
     from mapgauge import plot
-    from mapgauge.metrics.table import setting_of, title_of
+    from mapgauge.metrics.table import setting_of
 
-    shared: dict[str, Any] = {
-        "region": methods[0].protocol.region,
-        "names": names,
-        "forward": forward,
-        "confidence": confidence,
-        "style": style,
-    }
+    shared: dict[str, Any] = {"names": names, "forward": forward, "confidence": confidence, "style": style}
+    shared |= {"region": methods[0].protocol.region}
     if scene is None:
         drawn = _chosen(methods, frame)
         values = corners_of(methods, drawn)
-        titled = [
-            {title_of(key, protocol=method.protocol): value for key, value in found.items()}
-            for method, found in zip(methods, values, strict=True)
-        ]
-        assignments = [method.assignment(drawn) for method in methods]
-        shared["title"] = drawn if title is None else title
-        figure = plot.frame(assignments, side_by_side=side_by_side, values=titled, **shared)
+        figure = _frame(methods, drawn, values, title=title, side_by_side=side_by_side, **shared)
     else:
         from mapgauge.results.scene_order import scene_frames
 
@@ -121,6 +112,21 @@ def show(
     plot.save(figure, output)
     inform(f"figure in {output}")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _frame(
+    methods: Sequence["Results"], token: str, values: Sequence[dict[str, float]], *, title: str | None, **shared: Any
+) -> "Figure":
+    """Draw a frame of all methods, with its values in the corners."""
+    from mapgauge import plot
+    from mapgauge.metrics.table import title_of
+
+    titled = [
+        {title_of(key, protocol=method.protocol): value for key, value in found.items()}
+        for method, found in zip(methods, values, strict=True)
+    ]
+    assignments = [method.assignment(token) for method in methods]
+    return plot.frame(assignments, values=titled, title=token if title is None else title, **shared)
 
 
 def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:

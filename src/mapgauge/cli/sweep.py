@@ -8,7 +8,7 @@ import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json
+from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of
 from mapgauge.cli.parsing import (
     Texts,
@@ -72,14 +72,12 @@ def sweep(
     check_settings_used(context, chosen)
     varied = _varied(settings, vary) | {"cutoffs": numbers("--cutoff", cutoff) or None}
     if varied.get("regions") and settings.crop:
-        refuse("--vary", "region crops both sides, so that crop=true has no effect")
+        refuse("--vary", "crop=true has no effect with region, which crops both sides")
     names = file_names(predictions)
     check_targets([figure], [*predictions, truth])
     check_figure(figure)
 
     from mapgauge import sweep as sweep_settings
-    from mapgauge.evaluation.sweeps import region_of
-    from mapgauge.protocols import full_name
 
     sweeps = []
     number_of_settings = max(sum(len(varied.get(f"{one}s") or ()) for one in ("spacing", "count")), 1)
@@ -93,16 +91,7 @@ def sweep(
     findings = [finding for one in sweeps for finding in one.results[0].findings]
     distrust(dict.fromkeys(findings))
     rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
-    if form == "json":
-        write_json(rows)
-    elif form == "csv":
-        write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
-    else:
-        table = _table(rows, full_name(settings, without=("cutoffs",)))
-        if form == "latex":
-            sys.stdout.write(_latex(table, rows))
-        else:
-            show_table(table, gap=False)
+    _print(form, rows, settings)
     if figure is not None:
         from mapgauge import plot
 
@@ -126,6 +115,24 @@ def _varied(settings: "Protocol", vary: Texts) -> dict[str, Any]:
             valid("--vary", settings.replace, **{name: value})
         varied.setdefault(f"{name}s", []).extend(found)
     return varied
+
+
+def _print(form: Form, rows: list[dict[str, Any]], settings: "Protocol") -> None:
+    """Print a row per method and setting."""
+    from mapgauge.evaluation.sweeps import region_of
+    from mapgauge.protocols import full_name
+
+    if form == "json":
+        write_json(rows)
+        return
+    if form == "csv":
+        write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
+        return
+    table = _table(rows, full_name(settings, without=("cutoffs",)))
+    if form == "latex":
+        sys.stdout.write(_latex(table, rows))
+    else:
+        show_table(table, gap=False)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

@@ -41,33 +41,10 @@ def why(
     The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
-    from mapgauge.evaluation.more_metrics import with_metrics
-    from mapgauge.features.causes.instances import check_settings
-    from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
-
     form = form_of(json=json, csv=csv)
-    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")  # tables have spaces
-    if cause is not None and cause not in CAUSES:
-        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
-    if cause is None:
-        without_effect(context, ["worst"], "without --cause NAME")
-    if form == "csv":
-        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
-    if worst < 1:
-        refuse("--worst", f"must be at least 1, got {worst}")
+    cause = _check(context, cause, worst, csv=csv)
     sides = Methods.of(context, files)
-    names = sides.names
-    # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", PLD_BY_CAUSE.name))
-    if sides.from_results:
-        # Results with the metric have the causes already. Fixes need the geometry.
-        methods = [
-            one if PLD_BY_CAUSE.name in one.metrics and not fixes else with_data(one, path)
-            for one, path in zip(methods, sides.files, strict=True)
-        ]
-        for method in methods:
-            check_settings(method.protocol)
-        methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
+    names, methods = sides.names, _load(sides, fixes=fixes)
 
     from mapgauge import anatomy, compare_causes
 
@@ -91,6 +68,41 @@ def why(
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) -> str | None:
+    """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
+    from mapgauge.features.causes.metric import CAUSES
+
+    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")
+    if cause is not None and cause not in CAUSES:
+        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
+    if cause is None:
+        without_effect(context, ["worst"], "without --cause NAME")
+    if csv:
+        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
+    if worst < 1:
+        refuse("--worst", f"must be at least 1, got {worst}")
+    return cause
+
+
+def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
+    """Return results with the causes of PLD, or for fixes with the geometry."""
+    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.features.causes.instances import check_settings
+    from mapgauge.features.causes.metric import PLD_BY_CAUSE
+
+    # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
+    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", PLD_BY_CAUSE.name))
+    if not sides.from_results:
+        return methods
+    methods = [
+        one if PLD_BY_CAUSE.name in one.metrics and not fixes else with_data(one, path)
+        for one, path in zip(methods, sides.files, strict=True)
+    ]
+    for method in methods:
+        check_settings(method.protocol)
+    return methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], sides.workers) for one in methods]
 
 
 def _frames(found: "Anatomy", cause: str | None, worst: int) -> dict[str, Any]:

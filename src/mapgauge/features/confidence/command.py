@@ -1,7 +1,7 @@
 """``mapgauge confidence``: says what confidences are worth, and at which threshold to operate."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -71,18 +71,10 @@ def confidence(
     from mapgauge.features.confidence.confidence import confidence as measure
 
     found: dict[str, Confidence] = {}
+    how: dict[str, Any] = {"hit": hit, "bins": bins, "samples": samples, "level": level, "seed": seed}
     for called, method in zip(names, methods, strict=True):
         with progress(f"assigning {called}", "blocks") as advance:
-            found[called] = measure(
-                *(method,),
-                hit=hit,
-                bins=bins,
-                samples=samples,
-                level=level,
-                seed=seed,
-                workers=workers,
-                progress=advance,
-            )
+            found[called] = measure(method, **how, workers=workers, progress=advance)
         warn_of(found[called].findings)
     outputs = Attempts()
     with outputs.attempt():

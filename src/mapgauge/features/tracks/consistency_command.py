@@ -74,24 +74,13 @@ def consistency(
     check_targets([figure], [*predictions, poses])
     check_figure(figure)
     check_files(*predictions, *([] if poses is None else [poses]))
-    frames_with_poses = None if poses is None else reading.truth(poses)
+    how: dict[str, Any] = {"classes": listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
+    how |= {"poses": None if poses is None else reading.truth(poses), "cutoff": most, "workers": workers}
     found: list[Consistency] = []
     for called, path in zip(names, predictions, strict=True):
         frames = reading.alone(path)
         with progress(f"comparing {called}", "blocks") as advance:
-            found.append(
-                measure(
-                    frames,
-                    poses=frames_with_poses,
-                    classes=listed(classes) or None,
-                    lags=chosen,
-                    region=box,
-                    margin=margin,
-                    cutoff=most,
-                    workers=workers,
-                    progress=advance,
-                )
-            )
+            found.append(measure(frames, **how, progress=advance))
         warn_of(found[-1].findings)
     methods = dict(zip(names, found, strict=True))
     if form == "json":
