@@ -133,7 +133,9 @@ def pld(predictions: list[Floats], confidence: Floats, truth: list[Floats], cuto
 
 def pld_from_matrix(predictions: list[Floats], confidence: Floats, truth: list[Floats], cutoff: float) -> float:
     """PLD of order 1 from all distances, computed by mapgauge, and SciPy's assignment; truths have confidence 1."""
-    return _best_assignment(confidence, mg.sospa_matrix(predictions, truth, cutoff=cutoff))
+    return _best_assignment(
+        confidence, mg.sospa_matrix(predictions, truth, cutoff=cutoff, directed=False, normalised=True)
+    )
 
 
 def _best_assignment(confidence: Floats, distance: Floats) -> float:

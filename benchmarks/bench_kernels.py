@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import mapgauge as mg
 from mapgauge.kernels.assignment import assign
 from mapgauge.kernels.lines import Lines, index_lines
-from mapgauge.kernels.sospa import gains_of_pairs, normalised_matrix
+from mapgauge.kernels.sospa import gains_of_pairs, values_of_matrix
 
 CUTOFF = 1.5  # metres
 REPETITIONS = 15  # at least
@@ -124,7 +124,7 @@ def values_from_matchings(work: Workload) -> Floats:
     for first in range(0, len(work.offsets) - 1, len(closed)):
         offsets = work.offsets[first : first + len(closed) + 1]
         lines = lines_of(work.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
-        groups.append(normalised_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0, None).ravel())
+        groups.append(values_of_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0, None)[1].ravel())
     return np.concatenate(groups)
 
 
@@ -254,8 +254,8 @@ def pld() -> None:
     if peer("scipy.optimize"):
         predictions, confidence, truth = workloads.frame(50, 6)
         plain = Job(partial(baseline.pld, predictions, confidence, truth, CUTOFF))
-        ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF))
-        agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, plain.run())
+        ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF, directed=False))
+        agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF, directed=False).value, plain.run())
         result("both directions", race(plain, ours))
 
 
@@ -276,9 +276,13 @@ def heaps() -> None:
             predictions, truth, confidence = lines[:count], lines[count:], np.linspace(0.01, 1, count)
             full = Job(partial(baseline.pld_from_matrix, predictions, confidence, truth, CUTOFF))
             plain = Job(partial(baseline.pld, predictions, confidence, truth, CUTOFF))
-            ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF))
+            ours = Job(partial(mg.pld, predictions, truth, confidence=confidence, cutoff=CUTOFF, directed=False))
             for other in (full, plain):
-                agree(mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF).value, other.run(), count)
+                agree(
+                    mg.pld(predictions, truth, confidence=confidence, cutoff=CUTOFF, directed=False).value,
+                    other.run(),
+                    count,
+                )
             result(f"{count} x {count} lines of {n} points", race(full, plain, ours), 2.0)
     comparison("Closed SOSPA, both directions, all points within the cutoff; per call", "all rotations")
     for n in (60, 120, 300):

@@ -99,10 +99,10 @@ def measure(queries: int, truths: int, points: int, closed: bool, rounds: int) -
     x, y = scene(queries, truths, points)
 
     def cost(a: Any) -> Any:
-        return sospa_cost(a, y, closed=closed)
+        return sospa_cost(a, y, closed=closed, directed=False, normalised=True)
 
     def slow(a: Any) -> Any:
-        return sospa_cost(a, y, closed=closed, backend="plain")
+        return sospa_cost(a, y, closed=closed, directed=False, normalised=True, backend="plain")
 
     def other(a: Any) -> Any:
         return permutation_l1(a, y, closed)

@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 from shapely.affinity import rotate, translate
 
-from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.cutting.shapes import as_geometries
 from mapgauge.truth.datasets import Frame
 from mapgauge.truth.rules import Rules
@@ -89,8 +89,9 @@ def _crossings(polygons: list[Any], box: Any, rules: Rules) -> list[Points]:
     found: list[Points] = []
     if not polygons:
         return found
-    merged, _ = MERGES[rules.crossing_merge](as_geometries(polygons), [()] * len(polygons))
-    for polygon in merged:
+    one_frame = np.zeros(len(polygons), np.int64)
+    merged = MERGES[rules.crossing_merge](Crossings(as_geometries(polygons), [()] * len(polygons), one_frame))
+    for polygon in merged.polygons:
         outline = shapely.reverse(polygon.exterior) if not polygon.exterior.is_ccw else polygon.exterior
         if rules.crossing_again == "no":
             found += [_points(ring) for ring in (outline, *(polygon.interiors if rules.crossing_holes else ()))]

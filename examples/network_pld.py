@@ -43,9 +43,10 @@ def main() -> None:
     titles = ("PLD", *(f"N-PLD {cost:g}" for cost in COSTS), "breaks", "false joins", "split", "merge")
     print(" " * 31 + "".join(f"{title:>12}" for title in titles))
     for name, (predictions, truth) in cases().items():
-        found = [mg.network_pld(predictions, truth, break_cost=cost) for cost in COSTS]
+        found = [mg.network_pld(predictions, truth, break_cost=cost, directed=False) for cost in COSTS]
         last = found[-1]
-        numbers = [f"{value:.3f}" for value in (mg.pld(predictions, truth).normalised, *(f.normalised for f in found))]
+        plain = mg.pld(predictions, truth, directed=False).normalised
+        numbers = [f"{value:.3f}" for value in (plain, *(f.normalised for f in found))]
         numbers += [f"{last.break_count}", f"{last.false_join_count}"]
         numbers += ["-" if bits is None else f"{bits:.2f}" for bits in (last.split_entropy, last.merge_entropy)]
         print(f"{name:31}" + "".join(f"{number:>12}" for number in numbers))

@@ -26,7 +26,8 @@ def true_ids(predictions: mg.MapFrames, truth: mg.MapFrames) -> np.ndarray:
         for label in range(len(truth.classes)):
             own, other = (np.flatnonzero((side.frame == k) & (side.label == label)) for side in (predictions, truth))
             lines = [[side.polylines[i] for i in rows.tolist()] for side, rows in ((predictions, own), (truth, other))]
-            found = mg.pld(*lines, confidence=predictions.confidence[own], cutoff=3.0)  # type: ignore[index]
+            sure = predictions.confidence[own]  # type: ignore[index]
+            found = mg.pld(*lines, confidence=sure, cutoff=3.0, closed="auto", directed=False)
             for i, j in found.assignment.tolist():  # type: ignore[union-attr]
                 ids[own[i]] = str(truth.track[other[j]])  # type: ignore[index]
     return ids

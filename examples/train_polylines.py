@@ -110,7 +110,7 @@ def train(method: str, frames: list[dict[str, Any]], steps: int, seed: int) -> A
         outputs, wanted = predict(network, images[some]), [targets[k] for k in some]
         cutoff = max(CUTOFF, FIRST_CUTOFF * (CUTOFF / FIRST_CUTOFF) ** (step / (0.7 * steps)))
         if method == "SOSPA":
-            pairs = SospaMatcher(cutoff, point_weight=SOSPA_WEIGHT)(outputs, wanted)
+            pairs = SospaMatcher(cutoff, directed=False, point_weight=SOSPA_WEIGHT)(outputs, wanted)
         else:
             pairs = [
                 _match(torch, points, logits, target)
@@ -123,7 +123,7 @@ def train(method: str, frames: list[dict[str, Any]], steps: int, seed: int) -> A
         if method == "SOSPA":
             true = torch.cat([wanted[k]["points"][line] for k, (_, line) in enumerate(pairs)])
             closed = torch.cat([wanted[k]["closed"][line] for k, (_, line) in enumerate(pairs)])
-            loss = SOSPA_WEIGHT * SospaLoss(cutoff)(chosen, true, closed=closed)
+            loss = SOSPA_WEIGHT * SospaLoss(cutoff, directed=False, normalised=True)(chosen, true, closed=closed)
         else:
             orders = torch.cat([wanted[k]["orders"][line] for k, (_, line) in enumerate(pairs)])
             loss = L1_WEIGHT * (chosen.flatten(1)[:, None] - orders).abs().mean(-1).min(-1).values.mean()

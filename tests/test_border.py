@@ -195,7 +195,7 @@ def test_empty_polylines_and_sets() -> None:
     assert mg.sospa_from_distances(np.empty((0, 0)), normalised=True) == 0
     assert mg.sospa_matrix([], []).shape == (0, 0)
     assert mg.sospa_matrix([], [LINE]).shape == (0, 1)
-    assert mg.sospa_matrix([[], LINE], [[], LINE]).tolist() == [[0, 1], [1, 0]]
+    assert mg.sospa_matrix([[], LINE], [[], LINE], normalised=True).tolist() == [[0, 1], [1, 0]]
 
 
 def test_pld_with_one_side_empty() -> None:

@@ -17,7 +17,7 @@ def test_all_names_what_is_public() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
-        mg.evaluat  # noqa: B018
+        mg.evaluat  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.parametrize("name", [name for name in mg.__all__ if name != "__version__"])
@@ -38,17 +38,17 @@ def test_every_function_has_an_example_and_names_its_arguments(name: str) -> Non
 CONTRACT = {
     "sospa": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
     "sospa_align": "cutoff=1.5 order=1.0 closed=False directed=True",
-    "sospa_matrix": "cutoff=1.5 order=1.0 closed=auto directed=False",
+    "sospa_matrix": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
     "sospa_from_distances": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
-    "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=auto directed=False",
-    "track_pld": "switch_cost=0.5 cutoff=1.5 confidence=None truth_confidence=None closed=auto directed=False "
+    "pld": "confidence=None truth_confidence=None cutoff=1.5 order=1.0 closed=False directed=True",
+    "track_pld": "switch_cost=0.5 cutoff=1.5 confidence=None truth_confidence=None closed=False directed=True "
     "binary=False",
     "lane_graph_pld": "links=None truth_links=None confidence=None truth_confidence=None link_cost=0.1 "
     "link_floor=0.0 cutoff=1.5 directed=True binary=False",
     "graph_scores": "parity=None settings=None",
     "frames_from_graphs": "name=",
     "graphs_from_frames": "",
-    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=auto directed=False "
+    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True "
     "binary=False",
     "chamfer": "",
     "frechet": "closed=False directed=True",
@@ -85,6 +85,5 @@ def test_keywords_and_their_defaults_are_a_contract(name: str) -> None:
 def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     stub = ast.parse(Path(str(mg.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
     stated = [alias for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    assert len(stub.body) == sum(isinstance(node, ast.ImportFrom) for node in stub.body)
     assert [alias.asname for alias in stated] == [alias.name for alias in stated]  # "as" exports a name of a stub
     assert sorted(alias.name for alias in stated) == dir(mg)

@@ -22,7 +22,7 @@ def draw_fragments() -> Drawing:
         ("half missing", [whole[:17] + shift], [whole]),
         ("two lines joined", [whole + shift], parts),
     ]
-    rows = [(mg.pld(x, y).normalised, mg.network_pld(x, y).normalised) for _, x, y in cases]
+    rows = [(mg.pld(x, y).normalised, mg.network_pld(x, y, directed=False).normalised) for _, x, y in cases]
     words = "; ".join(f"{case[0]}: PLD {a:.2f}, network PLD {b:.2f}" for case, (a, b) in zip(cases, rows, strict=True))
     drawing = Drawing(700, 400, "Fragments in PLD and in network PLD", f"Four predictions of a boundary. {words}.")
     for u, title in ((560.0, "PLD"), (640.0, "network PLD")):

@@ -50,3 +50,5 @@ from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
 from mapgauge.training.accumulator import Accumulator as Accumulator
 from mapgauge.version import __version__ as __version__
+
+__all__: list[str]

@@ -157,7 +157,7 @@ def test_another_region_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFra
     assert finding.level == "warning"
     assert "the predictions measure 36 x 18 m and the truth 60 x 30 m" in finding.message
     assert ".crop((36, 18))" in str(finding)
-    assert "sweep --region 36x18" in finding.for_shell()
+    assert "sweep --vary region=36x18" in finding.for_shell()
     assert codes(predictions.crop((36, 18)), truth.crop((36, 18))) == set()
 
 

@@ -177,5 +177,7 @@ def test_every_row_is_what_pld_says_of_that_frame_alone() -> None:
                 [mg.resample(line.points, spacing=0.5) for line in truth[token] if line.class_name == name],
                 confidence=np.array([line.confidence for line in found], np.float64),
                 cutoff=1.5,
+                closed="auto",
+                directed=False,
             )
             assert results.scores.sums["pld"][0, f, c].tolist() == [*alone.parts, alone.mass], (token, name)

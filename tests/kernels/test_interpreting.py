@@ -106,7 +106,7 @@ def align_matrix(rng: np.random.Generator) -> Arguments:
     return (distance, bool(rng.integers(2)), *settings(rng))
 
 
-def normalised_matrix(rng: np.random.Generator) -> Arguments:
+def values_of_matrix(rng: np.random.Generator) -> Arguments:
     return (indexed(some_lines(rng, 5)), flags(rng, 5), int(rng.integers(6)), *settings(rng))
 
 
@@ -194,7 +194,7 @@ CASES: dict[str, Callable[[np.random.Generator], Arguments]] = {
     "lines.index_lines": lambda rng: packed(some_lines(rng, 3)),
     "sospa.align_two": align_two,
     "sospa.align_matrix": align_matrix,
-    "sospa.normalised_matrix": normalised_matrix,
+    "sospa.values_of_matrix": values_of_matrix,
     "chamfer.chamfer_of_lines": chamfer_of_lines,
     "frechet.frechet_both_shifted": frechet_both_shifted,
     "pld.pld_of_lines": pld_of_lines,

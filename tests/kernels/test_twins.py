@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,7 +165,7 @@ def test_swapping_or_reversing_both_keeps_the_split(x: Points, y: Points, cutoff
 def test_the_matrix_holds_the_single_distances(
     xs: list[Points], ys: list[Points], cutoff: float, order: float, directed: bool
 ) -> None:
-    matrix = mg.sospa_matrix(xs, ys, cutoff=cutoff, order=order, directed=directed)
+    matrix = mg.sospa_matrix(xs, ys, cutoff=cutoff, order=order, closed="auto", directed=directed, normalised=True)
     assert matrix.shape == (len(xs), len(ys))
     for (i, x), (j, y) in itertools.product(enumerate(xs), enumerate(ys)):
         single = mg.sospa(x, y, cutoff=cutoff, order=order, closed="auto", directed=directed, normalised=True)
@@ -179,9 +180,10 @@ def test_pld_equals_enumeration_of_assignments(
     order: float,
 ) -> None:
     (xs, r), (ys, s) = predictions, truth
-    distance = mg.sospa_matrix(xs, ys, cutoff=cutoff, order=order)
+    how: dict[str, Any] = {"cutoff": cutoff, "order": order, "closed": "auto", "directed": False}
+    distance = mg.sospa_matrix(xs, ys, normalised=True, **how)
     expected = reference.pld_by_enumeration(distance, r, s, order)
-    result = mg.pld(xs, ys, confidence=r, truth_confidence=s, cutoff=cutoff, order=order)
+    result = mg.pld(xs, ys, confidence=r, truth_confidence=s, **how)
     mass = (sum(r) + sum(s)) / 2
     # PLD is a difference of sums of the size of the mass, so its error is relative to the mass.
     assert math.isclose(sum(result.parts), expected, rel_tol=RELATIVE, abs_tol=RELATIVE * mass)

@@ -55,12 +55,14 @@ class Map:
 def distance(x: Map, y: Map, **settings: Any) -> mg.NetworkPldResult:
     """Network PLD by the package."""
     return mg.network_pld(
-        *(x.given, y.given),
+        x.given,
+        y.given,
         confidence=x.confidence,
         truth_confidence=y.confidence,
         cutoff=CUTOFF,
+        closed="auto",
         closed_tolerance=0,
-        **settings,
+        **{"directed": False, **settings},
     )
 
 

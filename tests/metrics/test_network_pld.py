@@ -32,14 +32,14 @@ CLOSE = 1e-9
 def test_the_table_of_fragments() -> None:
     """A fragment more costs the break cost, and not an instance."""
     made = cases(0.3)
-    metres = {name: 1.5 * mg.network_pld(*both, break_cost=1 / 3).value for name, both in made.items()}
+    metres = {name: 1.5 * mg.network_pld(*both, break_cost=1 / 3, directed=False).value for name, both in made.items()}
     for name, expected in (("whole", 18.3), ("in 2 pieces", 18.8), ("in 3 pieces", 19.3), ("in 6 pieces", 20.8)):
         assert metres[name] == pytest.approx(expected, abs=CLOSE)
     assert metres["predicted twice"] == pytest.approx(18.3 + 61 * 0.75, abs=CLOSE)
     assert metres["10 m away"] == pytest.approx(91.5, abs=CLOSE)
     assert 60 < metres["points shuffled"] < 91.5
     made = cases(0.1)
-    results = {name: mg.network_pld(*both, break_cost=0.25) for name, both in made.items()}
+    results = {name: mg.network_pld(*both, break_cost=0.25, directed=False) for name, both in made.items()}
     for name, expected in (
         *(("whole", 0.125), ("in 2 pieces", 0.132), ("in 6 pieces", 0.160), ("half missing", 0.544)),
         *(("two boundaries, two predictions", 0.125), ("two boundaries joined", 0.129)),
@@ -218,7 +218,7 @@ def test_empty_sides_single_points_and_duplicates() -> None:
 
 
 def test_results_pool() -> None:
-    one, two = (mg.network_pld([LINE[:k], LINE[k:]], [LINE], break_cost=0.5) for k in (20, 30))
+    one, two = (mg.network_pld([LINE[:k], LINE[k:]], [LINE], break_cost=0.5, directed=False) for k in (20, 30))
     pooled = sum([one, two])
     assert isinstance(pooled, mg.NetworkPldResult)
     assert (pooled.value, pooled.break_count, pooled.overlaps) == (1.0, 2, ())

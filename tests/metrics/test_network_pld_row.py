@@ -33,7 +33,14 @@ def test_its_values_are_those_of_the_frames(some_frames: World) -> None:
         for token in y.tokens:
             sides = [side.at([side.tokens.index(token)]).select([name]) for side in (x, y)]
             frames.append(
-                mg.network_pld(sides[0].polylines, sides[1].polylines, confidence=sides[0].confidence, break_cost=0.5)
+                mg.network_pld(
+                    sides[0].polylines,
+                    sides[1].polylines,
+                    confidence=sides[0].confidence,
+                    break_cost=0.5,
+                    closed="auto",
+                    directed=False,
+                )
             )
         pooled = sum(frames)
         assert isinstance(pooled, mg.NetworkPldResult)

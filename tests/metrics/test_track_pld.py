@@ -180,7 +180,7 @@ def test_tracks_are_numbered_by_their_lines_and_not_by_their_names() -> None:
 
 def test_switches_are_counted_even_if_they_cost_nothing() -> None:
     x, y = one_prediction(str, 6), one_truth(6)
-    result = mg.track_pld(x[0], y, confidence=x[1], switch_cost=0, closed=False)
+    result = mg.track_pld(x[0], y, confidence=x[1], switch_cost=0)
     assert (result.switch_count, result.fragmentations, result.parts.switches) == (5, 0, 0.0)
 
 
@@ -195,11 +195,11 @@ def test_map_frames_and_lists_give_the_same(rng: np.random.Generator) -> None:
     ones = (y[0], [dict.fromkeys(frame, 1.0) for frame in y[0]])
     packed = as_frames(x), as_frames(y, truth=True)
     expected = distance(x, ones, switch_cost=0.5)
-    assert mg.track_pld(*packed, switch_cost=0.5, closed=False) == expected
+    assert mg.track_pld(*packed, switch_cost=0.5, directed=False) == expected
     # Frames are matched by token, and timestamps give their order.
     places = [3, 0, 4, 2, 1]
     timed = replace(packed[1], timestamps=np.arange(5))
-    result = mg.track_pld(packed[0].at(places), timed.at(places), switch_cost=0.5, closed=False)
+    result = mg.track_pld(packed[0].at(places), timed.at(places), switch_cost=0.5, directed=False)
     assert result == expected
     assert [finding.code for finding in result.findings] == ["scenes-order"]
 
@@ -245,9 +245,9 @@ def test_one_frame_has_the_pld_of_the_same_settings() -> None:
     chosen: list[dict[str, Any]] = [
         {},
         {"cutoff": 0.8},
-        {"directed": True},
+        {"directed": False},
         {"closed": True},
-        {"closed_tolerance": 0.5},
+        {"closed": "auto", "closed_tolerance": 0.5},
     ]
     for settings in chosen:
         expected = mg.pld(lines, truth, **settings).value

@@ -46,7 +46,8 @@ def test_its_values_are_those_of_the_scenes(tracked: World) -> None:
         scenes = []
         for scene in dict.fromkeys(y.scenes or ()):
             frames = [i for i, one in enumerate(y.scenes or ()) if one == scene]
-            scenes.append(mg.track_pld(*(side.at(frames).select([name]) for side in (x, y)), switch_cost=0.5))
+            sides = [side.at(frames).select([name]) for side in (x, y)]
+            scenes.append(mg.track_pld(*sides, switch_cost=0.5, closed="auto", directed=False))
         pooled = sum(scenes)
         assert isinstance(pooled, mg.TrackPldResult)
         values = results.classes[name]

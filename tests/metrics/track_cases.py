@@ -49,7 +49,7 @@ def random_side(rng: np.random.Generator, frames: int, tracks: int, prefix: str,
 
 
 def distance(x: Side, y: Side, **keywords: Any) -> mg.TrackPldResult:
-    return mg.track_pld(x[0], y[0], confidence=x[1], truth_confidence=y[1], closed=False, **keywords)
+    return mg.track_pld(x[0], y[0], confidence=x[1], truth_confidence=y[1], **{"directed": False, **keywords})
 
 
 def dense(x: Side, y: Side, cutoff: float = CUTOFF) -> tuple[Floats, Floats, Floats, Floats]:
@@ -63,7 +63,7 @@ def dense(x: Side, y: Side, cutoff: float = CUTOFF) -> tuple[Floats, Floats, Flo
     base = np.ones((frames, len(names[0]), len(names[1])))
     for k, (i, a), (j, b) in product(range(frames), enumerate(names[0]), enumerate(names[1])):
         if a in x[0][k] and b in y[0][k]:
-            base[k, i, j] = mg.sospa_matrix([x[0][k][a]], [y[0][k][b]], cutoff=cutoff, closed=False)[0, 0]
+            base[k, i, j] = mg.sospa(x[0][k][a], y[0][k][b], cutoff=cutoff, directed=False, normalised=True)
     low = np.minimum(r[:, :, None], s[:, None, :])
     return low * base + np.abs(r[:, :, None] - s[:, None, :]) / 2, r / 2, s / 2, base
 
@@ -128,7 +128,12 @@ def tracked_world(frames: int = 40, seed: int = 5, predictions: int = 25) -> tup
             own, other = (np.flatnonzero((side.frame == k) & (side.label == label)).tolist() for side in (x, y))
             assert x.confidence is not None
             found = mg.pld(
-                [x.polylines[i] for i in own], [y.polylines[j] for j in other], confidence=x.confidence[own], cutoff=4.0
+                [x.polylines[i] for i in own],
+                [y.polylines[j] for j in other],
+                confidence=x.confidence[own],
+                cutoff=4.0,
+                closed="auto",
+                directed=False,
             )
             assert found.assignment is not None
             for i, j in found.assignment.tolist():

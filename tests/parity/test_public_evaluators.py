@@ -133,7 +133,8 @@ def test_pld_of_single_frames_pools_to_the_authors_number(quality: str, name: st
         mine = [one for one in predictions[token] if one.class_name == name]
         true = [one.points for one in truth[token] if one.class_name == name]
         confidence = [one.confidence or 0.0 for one in mine]
-        frames.append(mg.pld([one.points for one in mine], true, confidence=confidence, cutoff=0.5))
+        lines = [one.points for one in mine]
+        frames.append(mg.pld(lines, true, confidence=confidence, cutoff=0.5, closed="auto", directed=False))
     pooled = sum(frames[1:], frames[0])
     assert pooled.normalised == pytest.approx(sospa(quality)[name]["PLD@0.5"], abs=1e-8)
 

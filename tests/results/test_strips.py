@@ -34,7 +34,7 @@ def test_strips_agree_with_track_pld_on_a_drive() -> None:
     switches = 0
     for strip in strips_of(results, "scene-0000", false=1000):
         sides = (side.select([strip.class_name]).resample(spacing=0.5) for side in (tracked, truth))
-        expected = mg.track_pld(*sides, switch_cost=0.5)
+        expected = mg.track_pld(*sides, switch_cost=0.5, closed="auto", directed=False)
         assert strip.value == pytest.approx(expected.normalised)
         assert sum(len(row.switches) for row in strip.truth) == expected.switch_count
         switches += expected.switch_count

@@ -53,8 +53,10 @@ def test_padded_and_ragged_lines_are_those_without_padding(form: str) -> None:
     x = lines(9, 3, 5, 2)
     given: Any = ragged if form == "ragged" else padded
     points = None if form == "ragged" else torch.tensor(counts)
-    cost = sospa_cost(x, given, closed=closed, directed=directed, truth_points=points)
-    swapped = sospa_cost(padded, x, closed=True, directed=False, prediction_points=torch.tensor(counts))
+    cost = sospa_cost(x, given, closed=closed, directed=directed, normalised=True, truth_points=points)
+    swapped = sospa_cost(
+        padded, x, closed=True, directed=False, normalised=True, prediction_points=torch.tensor(counts)
+    )
     for q, t in np.ndindex(3, 4):
         one = {"closed": bool(closed[t]), "directed": bool(directed[t])}
         expected = mg.sospa(x[q].numpy(), ragged[t].numpy(), normalised=True, **one)
@@ -66,10 +68,10 @@ def test_padded_and_ragged_lines_are_those_without_padding(form: str) -> None:
 def test_a_batch_of_ragged_truths_has_empty_lines_where_truths_are_missing() -> None:
     x = lines(1, 2, 3, 4, 2).requires_grad_()
     truth: Any = [[lines(2, 5, 2)], lines(3, 2, 3, 2)]
-    cost = sospa_cost(x, truth)
+    cost = sospa_cost(x, truth, normalised=True)
     assert cost.shape == (2, 3, 2)
     assert (cost[0, :, 1] == 1).all()
-    assert torch.equal(cost[1], sospa_cost(x[1], truth[1]))
+    assert torch.equal(cost[1], sospa_cost(x[1], truth[1], normalised=True))
     cost.sum().backward()
     assert torch.isfinite(x.grad).all()
 
@@ -80,7 +82,7 @@ def test_a_repeated_closing_point_of_a_closed_truth_is_dropped() -> None:
     x = lines(6, 2, 5, 2)
     assert torch.equal(sospa_cost(x, repeated, closed=True), sospa_cost(x, ring, closed=True))
     assert not torch.equal(sospa_cost(x, repeated), sospa_cost(x, ring))
-    assert sospa_cost(ring.roll(2, 1).flip(1), repeated, closed=True).item() == 0
+    assert sospa_cost(ring.roll(2, 1).flip(1), repeated, closed=True, directed=False).item() == 0
 
 
 def test_pairs_in_many_chunks_are_those_in_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_a_loss_without_pairs_is_zero_and_has_a_gradient(temperature: float) -> 
 @pytest.mark.parametrize("normalised", [False, True])
 def test_the_smooth_loss_is_zero_for_equal_lines_and_tends_to_the_exact_one(closed: bool, normalised: bool) -> None:
     x, y = lines(1, 3, 4, 2), lines(2, 3, 5, 2)
-    make = lambda t: SospaLoss(closed=closed, normalised=normalised, reduction="none", temperature=t)
+    make = lambda t: SospaLoss(closed=closed, directed=False, normalised=normalised, reduction="none", temperature=t)
     assert make(0.3)(x, x).abs().max() < 1e-12
     assert make(0.3)(x, x.flip(1)).abs().max() < 1e-12
     if closed:
@@ -69,29 +69,33 @@ def test_pld_loss_is_pld_with_its_gradient() -> None:
     y[0] = x[1, :1] + 0.1
     y[1] = x[2, [0, 1, 2, 3, 4, 4]] + 0.2
     confidence = torch.tensor([0.3, 0.9, 0.6, 0.2], dtype=torch.float64)
-    expected = mg.pld(list(x.numpy()), list(y.numpy()), confidence=confidence.numpy(), closed=False)
-    assert pld_loss(x, confidence, y).item() == pytest.approx(expected.normalised, abs=1e-12)
-    assert pld_loss(x, confidence, y, normalised=False).item() == pytest.approx(expected.value, abs=1e-12)
+    expected = mg.pld(list(x.numpy()), list(y.numpy()), confidence=confidence.numpy(), directed=False)
+    assert pld_loss(x, y, confidence, directed=False, normalised=True).item() == pytest.approx(
+        expected.normalised, abs=1e-12
+    )
+    assert pld_loss(x, y, confidence, directed=False).item() == pytest.approx(expected.value, abs=1e-12)
     arguments = x.requires_grad_(), confidence.requires_grad_()
-    assert torch.autograd.gradcheck(lambda a, b: pld_loss(a, b, y), arguments, fast_mode=True)
+    assert torch.autograd.gradcheck(
+        lambda a, b: pld_loss(a, y, b, directed=False, normalised=True), arguments, fast_mode=True
+    )
 
 
 def test_pld_loss_of_a_batch_with_padded_truths() -> None:
     x, y = lines(1, 2, 3, 4, 2), lines(2, 2, 2, 4, 2)
     confidence = torch.tensor([[0.5, 0.4, 0.3], [0.0, 0.0, 0.0]], dtype=torch.float64)
-    both = pld_loss(x, confidence, [y[0], []], closed=False)
-    assert both[0].item() == pytest.approx(pld_loss(x[0], confidence[0], y[0]).item())
+    both = pld_loss(x, [y[0], []], confidence)
+    assert both[0].item() == pytest.approx(pld_loss(x[0], y[0], confidence[0]).item())
     assert both[1].item() == 0  # nothing is predicted and nothing is true
     closed = torch.tensor([[True, False]] * 2)
-    assert pld_loss(x, confidence, y, closed=closed).shape == (2,)
+    assert pld_loss(x, y, confidence, closed=closed).shape == (2,)
 
 
 def test_pld_loss_refuses_nan_and_wrong_shapes() -> None:
     x = lines(1, 2, 3, 2)
     with pytest.raises(mg.InvalidInput, match="NaN"):
-        pld_loss(x * torch.nan, torch.ones(2), x)
+        pld_loss(x * torch.nan, x, torch.ones(2))
     with pytest.raises(mg.InvalidInput, match=r"confidence must be a tensor of shape \(2,\), got \(3,\)"):
-        pld_loss(x, torch.ones(3), x)
+        pld_loss(x, x, torch.ones(3))
 
 
 @pytest.mark.parametrize("class_cost", ["softmax", "focal"])
@@ -105,7 +109,7 @@ def test_the_matcher_finds_the_cheapest_assignment(class_cost: Any, queries: int
     matcher = SospaMatcher(3.0, class_cost=class_cost, point_weight=2.0)
     (query, line), nothing = matcher({"pred_logits": logits, "pred_points": points}, targets)
     assert [len(index) for index in nothing] == [0, 0]
-    cost = 2.0 * sospa_cost(points[0], targets[0]["points"], cutoff=3.0, closed=targets[0]["closed"])
+    cost = 2.0 * sospa_cost(points[0], targets[0]["points"], cutoff=3.0, closed=targets[0]["closed"], normalised=True)
     p = logits[0].softmax(-1) if class_cost == "softmax" else logits[0].sigmoid()
     if class_cost == "softmax":
         by_class = -p

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapgauge.truth.lane_graphs.nuscenes import ArclinePath, path_points
+from mapgauge.truth.from_nuscenes.lane_graph import ArclinePath, path_points
 
 Pose = tuple[float, float, float]
 NOWHERE: Pose = (0.0, 0.0, 0.0)

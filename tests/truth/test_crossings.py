@@ -5,17 +5,20 @@ import pytest
 import shapely
 from shapely.geometry import Polygon
 
-from mapgauge.truth.cutting.crossings import FRAME_MERGES, MERGES
-from mapgauge.truth.cutting.pieces import Crossings
+from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.rules import MergeName
 
 ALL: tuple[MergeName, ...] = ("parallel", "union", "parallel-compact")
 
 
+def in_one_frame(rule: MergeName, polygons: list[Polygon], ids: list[tuple[str, ...]]) -> Crossings:
+    """Return the merged polygons of one frame."""
+    return MERGES[rule](Crossings(np.array(polygons, object), ids, np.zeros(len(polygons), np.int64)))
+
+
 def merged(rule: MergeName, **polygons: Polygon) -> dict[str, float]:
     """Return the areas of merged polygons by the names of their parts."""
-    array = np.array(list(polygons.values()), object)
-    parts, members = MERGES[rule](array, [(name,) for name in polygons])
+    parts, members, _ = in_one_frame(rule, list(polygons.values()), [(name,) for name in polygons])
     return {"+".join(ids): round(float(part.area), 6) for part, ids in zip(parts, members, strict=True)}
 
 
@@ -56,7 +59,7 @@ def test_parallel_is_up_to_eight_degrees(degrees: float, joined: bool) -> None:
 
 def test_boxes_that_meet_are_not_enough_to_be_one_instance() -> None:
     bars = {"a": turned(shapely.box(0, 0, 20, 2), 45), "b": turned(shapely.box(0, -6, 20, -4), 45)}
-    parts, members = MERGES["parallel"](np.array(list(bars.values()), object), [("a",), ("b",)])
+    parts, members, _ = in_one_frame("parallel", list(bars.values()), [("a",), ("b",)])
     assert [part.area for part in parts] == pytest.approx([40, 40])
     assert members == [("a", "b"), ("a", "b")]
 
@@ -128,15 +131,15 @@ def test_the_crossings_of_many_frames_are_merged_frame_by_frame() -> None:
     halves = [shapely.box(0, -7, 4, 0), shapely.box(0, 0, 4, 7)]
     for rule in ALL:
         crossings = Crossings(np.array(halves * 2, object), [("b",), ("a",)] * 2, np.array([3, 3, 5, 5]))
-        merged_frames = FRAME_MERGES[rule](crossings)
+        merged_frames = MERGES[rule](crossings)
         assert merged_frames.frame.tolist() == [3, 5]
         assert merged_frames.ids == [("a", "b")] * 2
-        none = FRAME_MERGES[rule](crossings.take(np.array([], np.int64)))
+        none = MERGES[rule](crossings.take(np.array([], np.int64)))
         assert (len(none.polygons), none.ids) == (0, [])
 
 
 def test_union_leaves_holes() -> None:
     frame = [shapely.box(0, 0, 10, 2), shapely.box(0, 8, 10, 10), shapely.box(0, 0, 2, 10), shapely.box(8, 0, 10, 10)]
-    parts, members = MERGES["union"](np.array(frame, object), [("a",), ("b",), ("c",), ("d",)])
+    parts, members, _ = in_one_frame("union", frame, [("a",), ("b",), ("c",), ("d",)])
     assert [len(part.interiors) for part in parts] == [1]
     assert members == [("a", "b", "c", "d")]

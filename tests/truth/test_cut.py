@@ -8,9 +8,8 @@ from shapely.geometry import LineString, MultiPolygon, Polygon
 from shapely.ops import linemerge
 
 from mapgauge.geometry.poses import level
-from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
-from mapgauge.truth.cutting.pieces import cut_lines, cut_polygons
-from mapgauge.truth.cutting.shapes import Patches
+from mapgauge.truth.cutting.fragments import cut_lines, cut_polygons
+from mapgauge.truth.cutting.layers import Layer, Patches, repair_polygons, union_boundaries
 from mapgauge.typing import Points
 
 REGION = (60.0, 30.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from mapgauge.truth.from_argoverse2.dividers import LaneSide, join_ends, make_dividers
+from mapgauge.truth.from_argoverse2.maps import LaneSide, join_ends, make_dividers
 from mapgauge.truth.rules import RULES, Rules
 
 MARKS = RULES["argoverse2", "mapgauge"]

@@ -24,8 +24,9 @@ from tests.truth.nuscenes_city import MINI, City
 import mapgauge as mg
 from mapgauge.cli import main
 from mapgauge.frames.links import Links
-from mapgauge.truth.lane_graphs import argoverse2, nuscenes
-from mapgauge.truth.lane_graphs.centrelines import Lane, LaneGraph, cut_graph
+from mapgauge.truth.from_argoverse2 import lane_graph as argoverse2
+from mapgauge.truth.from_nuscenes import lane_graph as nuscenes
+from mapgauge.truth.lane_graphs import Lane, LaneGraph, cut_graph
 from mapgauge.typing import Points
 
 LinkNames = set[tuple[str, str, str]]
@@ -175,7 +176,7 @@ def nuscenes_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_nuscenes_gives_every_lane_and_link(nuscenes_root: Path) -> None:
-    graph = nuscenes.SceneGraphs(nuscenes_root, MINI)("scene-0103")
+    graph = nuscenes.read_lane_graph(nuscenes_root, "singapore-onenorth")
     assert graph.ids == ("1", "4", "5", "6", "9", "2", "3")
     assert names(graph) == {(a, b, "successor") for a, b in SUCCESSORS}
     assert [graph.ids[i] for i in np.flatnonzero(graph.intersection)] == ["2", "3"]

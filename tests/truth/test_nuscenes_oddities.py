@@ -16,8 +16,9 @@ from mapgauge import truth
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import rotations
 from mapgauge.truth.cutting.crossings import rectangle_sides
-from mapgauge.truth.cutting.outlines import PlacedBoxes, cut_to_one_line
+from mapgauge.truth.cutting.shapes import cut_to_one_line
 from mapgauge.truth.datasets import Frame
+from mapgauge.truth.from_nuscenes.frame_by_frame import PlacedBoxes
 from mapgauge.truth.from_nuscenes.scenes import NuScenes, matrices_of, quaternion_of
 from mapgauge.truth.rules import rules_named
 from mapgauge.truth.selection import Selection
@@ -194,7 +195,7 @@ def test_boxes_are_placed_and_points_turned_about_their_centres(forward: Literal
     assert shapely.bounds(boxes.in_map()).round(9).tolist() == [[85, 170, 115, 230]]
     line, first = np.array([shapely.LineString([(90, 220), (95, 220)])], object), np.array([0])
     local = boxes.to_local(line, first)
-    np.testing.assert_allclose(boxes.ahead(shapely.get_coordinates(local)), [(20, 10), (20, 5)], atol=1e-9)
+    np.testing.assert_allclose(boxes.facing_x(shapely.get_coordinates(local)), [(20, 10), (20, 5)], atol=1e-9)
     back = shapely.get_coordinates(boxes.to_map(local, first))
     np.testing.assert_allclose(back, [(90, 220), (95, 220)], atol=1e-9)
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from mapgauge.truth.build import Tracker
-from mapgauge.truth.cutting.pieces import Fragment
+from mapgauge.truth.cutting.fragments import Fragment, Tracker
 
 NO_POINTS = np.empty((0, 2))
 

@@ -240,8 +240,8 @@ def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         remedy = Remedy(
             f"Crop both sides to the smaller region, for example with .crop(({less[0]:.0f}, {less[1]:.0f}))",
-            f"Crop both sides to the smaller region, for example with mapgauge sweep --region "
-            f"{less[0]:.0f}x{less[1]:.0f}",
+            f"Crop both sides to the smaller region, for example with mapgauge sweep --vary "
+            f"region={less[0]:.0f}x{less[1]:.0f}",
         )
         yield Finding("warning", "region-differs", text, x.instances, remedy=remedy)
 

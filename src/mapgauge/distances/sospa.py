@@ -177,11 +177,12 @@ def sospa_matrix(
     *,
     cutoff: float = 1.5,
     order: float = 1.0,
-    closed: Closed = "auto",
-    directed: bool = False,
+    closed: Closed = False,
+    directed: bool = True,
+    normalised: bool = False,
     closed_tolerance: float = CLOSED_TOLERANCE,
 ) -> NDArray[np.float64]:
-    """Normalised SOSPA between every polyline of one set and every polyline of another.
+    """SOSPA between every polyline of one set and every polyline of another.
 
     Args:
         xs: Polylines: an iterable of ``(n, dimension)`` arrays or shapely geometries, or a ``Polylines``.
@@ -190,23 +191,26 @@ def sospa_matrix(
         order: ``p``, from 1 to 32.
         closed: As in ``sospa``. "auto" decides for each polyline, and a pair is compared as polygons if either is
             closed.
-        directed: As in ``sospa``, but False by default.
+        directed: As in ``sospa``.
+        normalised: As in ``sospa``.
         closed_tolerance: Metres; used by "auto" only.
 
     Returns:
-        ``(len(xs), len(ys))`` numbers in [0, 1].
+        ``(len(xs), len(ys))`` distances, the same as those of ``sospa``.
 
-    >>> sospa_matrix([[[0, 0], [1, 0]]], [[[1, 0], [0, 0]], [[50, 0], [51, 0]]])
-    array([[0., 1.]])
+    >>> sospa_matrix([[[0, 0], [1, 0]]], [[[0, 0.5], [1, 0.5]], [[50, 0], [51, 0]]])
+    array([[1., 3.]])
     """
+    normalised = check_flag("normalised", normalised)
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
     pairs = kernels.interpreting.Pairs(lines, cutoff, order, [(0, rows, len(flags))])
-    matrix: NDArray[np.float64] = kernels.interpreting.call(
-        *(kernels.sospa.normalised_matrix, pairs.visits),
+    total, share = kernels.interpreting.call(
+        *(kernels.sospa.values_of_matrix, pairs.visits),
         *(lines, flags, rows, directed, cutoff, order, kernels.sospa.is_long(lines, flags)),
     )
+    matrix: NDArray[np.float64] = share if normalised else _metres(total, cutoff, order)
     return matrix
 
 
@@ -217,9 +221,8 @@ def _alignment(
     pairs, backward, cost, total, normalised = found
     walked = m - 1 - pairs[:, 1] if backward else pairs[:, 1]
     wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
-    # Kernels compute in units of cutoff**order, except for order 1, where metres keep every digit.
     return Alignment(
-        value=float(total if order == 1 else cutoff * total ** (1 / order)),
+        value=float(_metres(np.array(total), cutoff, order)),
         normalised=float(normalised),
         pairs=pairs,
         matched_points=float(cost if order == 1 else cost * cutoff**order),
@@ -228,6 +231,15 @@ def _alignment(
         shift=int(walked[0]) if wraps else 0,
         reversed=bool(backward),
     )
+
+
+def _metres(total: NDArray[np.float64], cutoff: float, order: float) -> NDArray[np.float64]:
+    """Return SOSPA from the totals of kernels, in units of cutoff**order. Order 1 has metres, which keep all digits."""
+    if order == 1:
+        return total
+    # Python uses the C library. The last bit of numpy's power differs between processors.
+    roots = [cutoff * value ** (1 / order) for value in total.ravel().tolist()]
+    return np.array(roots, np.float64).reshape(total.shape)
 
 
 def _others(indices: NDArray[np.int64], count: int) -> NDArray[np.int64]:

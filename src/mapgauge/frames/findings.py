@@ -1,6 +1,6 @@
 """Findings: what a reader or a check noticed about the data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -52,6 +52,13 @@ class Finding:
         shown = examples[:_SHOWN]
         more = ", ..." if self.count > len(shown) else ""
         return self.message + (f" ({', '.join(shown)}{more})" if shown else "")
+
+
+def findings_about(
+    names: Sequence[str], level: Level, code: str, text: str, remedy: Remedy | None = None
+) -> list[Finding]:
+    """Return the finding about some elements, scenes or records, given their names. There is none without names."""
+    return [Finding(level, code, text, len(names), tuple(names[:_SHOWN]), remedy)] if names else []
 
 
 def shortened(text: str) -> str:

@@ -226,10 +226,15 @@ def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
 
 
 @jit_allocating
-def normalised_matrix(lines, closed, rows, directed, cutoff, order, long):
-    """Normalised SOSPA of each of the first ``rows`` lines to each of the others."""
-    columns = len(closed) - rows
-    out = np.empty((rows, columns))
-    pairs = all_pairs(np.arange(rows), np.arange(rows, rows + columns))
-    normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out.reshape(rows * columns))
-    return out
+def values_of_matrix(lines, closed, rows, directed, cutoff, order, long):
+    """``sospa^p`` and normalised SOSPA of each of the first ``rows`` lines to each of the others."""
+    total, normalised = np.empty((rows, len(closed) - rows)), np.empty((rows, len(closed) - rows))
+    pairs = all_pairs(np.arange(rows), np.arange(rows, len(closed)))
+    band = make_band(lines, closed, pairs, cutoff, long)
+    for i in range(rows):
+        for j in range(len(closed) - rows):
+            x, y = U(i), U(rows + j)
+            matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
+            points = length_of(lines, x) + length_of(lines, y)
+            total[i, j], normalised[i, j] = value_of(cost, matched, points, cutoff, order)
+    return total, normalised

@@ -286,8 +286,8 @@ def pld(
     truth_confidence: ArrayLike | None = None,
     cutoff: float = 1.5,
     order: float = 1.0,
-    closed: Closed = "auto",
-    directed: bool = False,
+    closed: Closed = False,
+    directed: bool = True,
     closed_tolerance: float = CLOSED_TOLERANCE,
 ) -> PldResult:
     """PLD between predicted and true polylines of one class in one frame (eq. 9).

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from mapgauge.arguments import check_length, check_workers
 from mapgauge.errors import InvalidInput
@@ -66,13 +66,8 @@ def nuscenes(
 
     chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
     dataset = NuScenes(Path(dataroot), version, selection, chosen)
-    frames = _build(dataset, chosen, region, workers, progress, parts, restart)
-    if not centerlines:
-        return frames
-    from mapgauge.truth.lane_graphs.centrelines import add_centerlines
-    from mapgauge.truth.lane_graphs.nuscenes import SceneGraphs
-
-    return add_centerlines(frames, SceneGraphs(Path(dataroot), version), check_size(region), chosen.forward)
+    running = _Running(workers, progress, parts, restart)
+    return _build(dataset, chosen, region, centerlines, running)
 
 
 def argoverse2(
@@ -122,31 +117,29 @@ def argoverse2(
     chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
     selection = Selection.of(split, scenes, tokens, every, every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
-    frames = _build(dataset, chosen, region, workers, progress, parts, restart)
-    if not centerlines:
-        return frames
-    from mapgauge.truth.lane_graphs.argoverse2 import read_lane_graph
-    from mapgauge.truth.lane_graphs.centrelines import add_centerlines
+    running = _Running(workers, progress, parts, restart)
+    return _build(dataset, chosen, region, centerlines, running)
 
-    return add_centerlines(frames, lambda log: read_lane_graph(dataset.logs[log]), check_size(region), chosen.forward)
+
+class _Running(NamedTuple):
+    """How truth is cut, which does not change the result."""
+
+    workers: int | None
+    progress: Callable[[int, int], None] | None
+    parts: PathLike | None
+    restart: bool
 
 
 def _build(
-    dataset: "Dataset",
-    rules: Rules,
-    region: tuple[float, float],
-    workers: int | None,
-    progress: Callable[[int, int], None] | None,
-    parts: PathLike | None,
-    restart: bool,
+    dataset: "Dataset", rules: Rules, region: tuple[float, float], centerlines: bool, running: _Running
 ) -> MapFrames:
-    from mapgauge.truth.build import build
-    from mapgauge.truth.scene_store import SceneStore
+    from mapgauge.truth.build import SceneStore, build
+    from mapgauge.truth.lane_graphs import add_centerlines
 
     size = check_size(region)
-    check_workers(workers)
+    check_workers(running.workers)
     store = None
-    if parts is not None:
+    if running.parts is not None:
         settings: Mapping[str, Any] = {
             "mapgauge": __version__,
             "dataset": dataset.name,
@@ -154,8 +147,9 @@ def _build(
             "region": "x".join(f"{side:g}" for side in size),
             **asdict(rules),
         }
-        store = SceneStore(parts, settings, restart=restart)
-    return build(dataset, rules, size, workers=workers, progress=progress, store=store)
+        store = SceneStore(running.parts, settings, restart=running.restart)
+    frames = build(dataset, rules, size, workers=running.workers, progress=running.progress, store=store)
+    return add_centerlines(frames, dataset.lane_graph, size, rules.forward) if centerlines else frames
 
 
 def check_size(region: object) -> tuple[float, float]:

@@ -4,65 +4,40 @@ Scenes are cut on several threads. Finished scenes can be kept in a folder, so t
 """
 
 import os
-from collections.abc import Callable, Sequence
+import shutil
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
+import msgspec
 import numpy as np
 
-from mapgauge.errors import InvalidInput
+from mapgauge.decoding import decode_json
+from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.frames.alignment import join_frames
-from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.findings import findings_about, summed
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.truth.cutting.pieces import Fragment
-from mapgauge.truth.cutting.shapes import Patches, shapely_module
-from mapgauge.truth.datasets import EXAMPLES, Cutter, Dataset, Scene
+from mapgauge.io import read
+from mapgauge.io.files.source import Content
+from mapgauge.io.files.writing import save
+from mapgauge.io.parquet import write
+from mapgauge.truth.cutting.fragments import Tracker
+from mapgauge.truth.cutting.layers import Patches
+from mapgauge.truth.cutting.shapes import shapely_module
+from mapgauge.truth.datasets import Cutter, Dataset, Scene
 from mapgauge.truth.rules import CLASSES, Rules
-from mapgauge.truth.scene_store import SceneStore
 
-
-class Tracker:
-    """Names the fragments of one class, one frame of a scene after the other."""
-
-    def __init__(self) -> None:
-        """Start a scene."""
-        self._seen: dict[str, dict[str, tuple[float, float]]] = {}  # element -> name -> where it was last seen
-        self._names: set[str] = set()
-
-    def names(self, fragments: Sequence[Fragment]) -> list[str]:
-        """Return a name for each fragment of the next frame."""
-        claims: dict[tuple[int, str], float] = {}  # over all elements that a fragment and a name have in common
-        for k, fragment in enumerate(fragments):
-            for element in fragment.elements:
-                for name, along in self._seen.get(element, {}).items():
-                    claims[k, name] = claims.get((k, name), 0.0) + _overlap(fragment, along)
-        found: dict[int, str] = {}
-        for (k, name), overlap in sorted(claims.items(), key=lambda claim: (-claim[1], claim[0])):
-            if overlap > 0 and k not in found and name not in found.values():
-                found[k] = name
-        names = [found[k] if k in found else self._new(one.elements[0]) for k, one in enumerate(fragments)]
-        for name, fragment in zip(names, fragments, strict=True):
-            for element in fragment.elements:
-                self._seen.setdefault(element, {})[name] = fragment.along
-        return names
-
-    def _new(self, element: str) -> str:
-        name, number = element, 0
-        while name in self._names:
-            number += 1
-            name = f"{element}#{number}"
-        self._names.add(name)
-        return name
-
-
-def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
-    """Metres that a fragment and an interval have in common, also across the start of a closed element."""
-    start, stop = fragment.along
-    if not fragment.period:
-        return max(0.0, min(stop, along[1]) - max(start, along[0]))
-    laps = (-fragment.period, 0.0, fragment.period)
-    return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)
+_SETTINGS = "settings.json"
+_MOST = 1 << 28  # bytes of the settings
+_RESTART = Remedy(
+    "Use the same settings as before, or pass restart=True to cut all scenes again",
+    "Use the same options as before, or pass --restart to cut all scenes again",
+)
 
 
 def build(
@@ -72,7 +47,7 @@ def build(
     *,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    store: SceneStore | None = None,
+    store: "SceneStore | None" = None,
 ) -> MapFrames:
     """Return the truth of all frames of all scenes.
 
@@ -87,15 +62,15 @@ def build(
     shapely_module()
     scenes = list(dataset.scenes())
     total = sum(len(scene.frames) for scene in scenes)
-    done = 0
     finished: dict[int, MapFrames] = {}
     for k, scene in enumerate(scenes):
         kept = store.load(scene.name, [frame.token for frame in scene.frames]) if store else None
         if kept is not None:
             finished[k] = kept
-            done += len(kept)
-    if progress:
-        progress(done, total)
+
+    def report() -> None:
+        if progress:
+            progress(sum(map(len, finished.values())), total)
 
     def work(scene: Scene) -> MapFrames:
         frames = cut_scene(scene, dataset.cutter(scene, rules), rules, region)
@@ -103,22 +78,23 @@ def build(
             store.save(scene.name, frames)
         return frames
 
+    report()
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         jobs = {pool.submit(work, scene): k for k, scene in enumerate(scenes) if k not in finished}
         try:
             for job in as_completed(jobs):
-                frames = job.result()
-                finished[jobs[job]] = frames
-                done += len(frames)
-                if progress:
-                    progress(done, total)
+                finished[jobs[job]] = job.result()
+                report()
         except BaseException:  # also after Ctrl-C: scenes that were begun are finished and kept
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     if not scenes:
         raise InvalidInput(f"{dataset.name}: no scenes were selected, expected at least one")
     frames = join_frames([finished[k] for k in range(len(scenes))])
-    findings = (*dataset.findings, *summed(frames.findings, "maps"), *_empty_frames(frames))
+    empty = [frames.tokens[k] for k in np.flatnonzero(np.diff(frames.offsets) == 0).tolist()]
+    text = f"{len(empty)} of {len(frames)} frames have no map elements in their region; they are kept without instances"
+    about_empty = findings_about(empty, "note", "empty-frames", text)
+    findings = (*dataset.findings, *summed(frames.findings, "maps"), *about_empty)
     if rules.forward == "y":
         frames = frames.rotate(90)
     return replace(frames, name=f"{dataset.name} ({rules.name})", format="", findings=findings)
@@ -128,38 +104,118 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
     """Return the frames of one scene, with x forward."""
     patches = Patches.of([frame.pose for frame in scene.frames], region)
     trackers = [Tracker() for _ in CLASSES]
-    shown = []
+    points = []
     track: list[str] = []
     label: list[int] = []
     frame: list[int] = []
     for index, by_class in enumerate(zip(*cutter.cut(scene.frames, rules, region), strict=True)):
         for k, fragments in enumerate(by_class):
-            shown += fragments
+            points += [fragment.points for fragment in fragments]
             track += trackers[k].names(fragments)
             label += [k] * len(fragments)
             frame += [index] * len(fragments)
-    points = [fragment.points for fragment in shown]
     sizes = [len(line) for line in points]
     dimension = 3 if rules.height else 2
     return MapFrames(
-        tuple(one.token for one in scene.frames),
+        tuple(step.token for step in scene.frames),
         CLASSES,
         np.array(frame, np.int64),
         np.array(label, np.int64),
         Polylines(np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()),
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
-        timestamps=np.array([one.timestamp for one in scene.frames], np.int64),
-        poses=np.array([one.pose for one in scene.frames]).reshape(-1, 4, 4) if rules.tilt else patches.poses,
+        timestamps=np.array([step.timestamp for step in scene.frames], np.int64),
+        poses=np.array([step.pose for step in scene.frames]).reshape(-1, 4, 4) if rules.tilt else patches.poses,
         name=scene.name,
         forward="x",
         findings=cutter.findings,
     )
 
 
-def _empty_frames(frames: MapFrames) -> list[Finding]:
-    empty = np.flatnonzero(np.diff(frames.offsets) == 0).tolist()
-    if not empty:
-        return []
-    text = f"{len(empty)} of {len(frames)} frames have no map elements in their region; they are kept without instances"
-    return [Finding("note", "empty-frames", text, len(empty), tuple(frames.tokens[i] for i in empty[:EXAMPLES]))]
+class SceneStore:
+    """A folder with one Parquet file for each finished scene, and the settings that the scenes were cut with.
+
+    The folder is made when the first scene is saved.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any], *, restart: bool = False) -> None:
+        """Open a folder, which need not exist yet.
+
+        Args:
+            folder: Where finished scenes are kept.
+            settings: Everything that decides how a scene is cut, as plain values. A folder with other settings is
+                refused.
+            restart: Delete the scenes in the folder.
+        """
+        self.folder = Path(folder)
+        self._making = threading.Lock()
+        self._settings = msgspec.json.encode(settings, order="deterministic")
+        if not self.folder.exists():
+            return
+        try:
+            foreign = not (self.folder / _SETTINGS).is_file() and any(self.folder.iterdir())
+        except OSError as error:
+            raise self._error(error) from error
+        if foreign:
+            raise MapgaugeError(
+                f"{self.folder}: expected an empty folder or one with finished scenes, found other files",
+                remedy=Remedy("Pass another folder as parts=", "Move this folder, or write to another file with -o"),
+            )
+        if restart:
+            self.remove()
+        elif (self.folder / _SETTINGS).is_file():
+            self._compare(msgspec.json.decode(self._settings))
+
+    def _compare(self, wanted: Mapping[str, Any]) -> None:
+        path = self.folder / _SETTINGS
+        try:
+            stored = decode_json(Content(path, _MOST).data, dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UnreadableFile(
+                f"{path}: not the settings of finished scenes: {error}",
+                remedy=Remedy("Pass restart=True to cut all scenes again", "Pass --restart to cut all scenes again"),
+            ) from error
+        other = [name for name in {**wanted, **stored} if stored.get(name) != wanted.get(name)]
+        if other:
+            differs = [f"{name} was {_short(stored.get(name))}, is {_short(wanted.get(name))}" for name in other]
+            raise InvalidInput(
+                f"{self.folder}: the finished scenes were cut with other settings ({'; '.join(differs)})",
+                remedy=_RESTART,
+            )
+
+    def _path(self, scene: str) -> Path:
+        return self.folder / f"{quote(scene, safe='')}.parquet"
+
+    def save(self, scene: str, frames: MapFrames) -> None:
+        """Save a finished scene."""
+        with self._making:
+            try:
+                self.folder.mkdir(exist_ok=True)
+            except OSError as error:
+                raise self._error(error) from error
+            if not (self.folder / _SETTINGS).is_file():
+                save(self.folder / _SETTINGS, self._settings)
+        save(self._path(scene), write(frames))
+
+    def load(self, scene: str, tokens: Sequence[str]) -> MapFrames | None:
+        """Return a finished scene, or None if it is not there with exactly these frames."""
+        path = self._path(scene)
+        if not path.is_file():
+            return None
+        try:
+            frames = read(path, "parquet")
+        except UnreadableFile:
+            return None  # a damaged scene is cut again
+        return frames if list(frames.tokens) == list(tokens) else None
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _error(self, error: OSError) -> MapgaugeError:
+        return MapgaugeError(f"{self.folder}: finished scenes cannot be kept here: {error.strerror or error}")
+
+
+def _short(value: object) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -13,51 +13,16 @@ from numpy.typing import NDArray
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import Remedy, UnreadableFile
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.io.files.json_documents import gc_paused, refuse_doubled_keys
 from mapgauge.io.files.source import Content
-from mapgauge.truth.cutting.crossings import FRAME_MERGES
-from mapgauge.truth.cutting.layers import Layer
-from mapgauge.truth.cutting.pieces import Fragment, cut_lines, cut_polygons, simplify_fragments
-from mapgauge.truth.cutting.shapes import Patches
+from mapgauge.truth.cutting.crossings import MERGES
+from mapgauge.truth.cutting.fragments import Fragment, cut_lines, cut_polygons, simplify_fragments
+from mapgauge.truth.cutting.layers import Layer, Patches
+from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 
 T = TypeVar("T")
-
-
-def read_json(path: Path, schema: type[T], kind: str) -> T:
-    """Read a JSON file. Only the fields of the schema are decoded.
-
-    Args:
-        path: The file.
-        schema: A ``msgspec`` type.
-        kind: What the file should be, for the error message: ``"a table of nuScenes"``.
-
-    Raises:
-        FileNotFoundError: The file is missing. Only the caller can say where to get it.
-        UnreadableFile: The file cannot be read, is not JSON, does not follow the schema, or has a key twice.
-    """
-    if not os.path.lexists(path):
-        raise FileNotFoundError(path)
-    data = Content(path).data
-    with gc_paused():
-        try:
-            content = decode_json(data, schema)
-        except msgspec.ValidationError as error:
-            raise UnreadableFile(f"{path}: not {kind}: {error}") from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UnreadableFile(
-                f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
-            ) from error
-
-    def error_of(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
-        return UnreadableFile(f"{path}: {message}", remedy=remedy)
-
-    refuse_doubled_keys(data, error_of)
-    return content
-
-
-EXAMPLES = 3  # names that a finding or an error lists
 
 
 class Frame(NamedTuple):
@@ -100,7 +65,7 @@ class MapLayers:
         crossings = cut_polygons(
             self.crossings,
             patches,
-            merge=FRAME_MERGES[rules.crossing_merge],
+            merge=MERGES[rules.crossing_merge],
             clockwise=rules.crossing_clockwise,
             holes=rules.crossing_holes,
             open_at=rules.crossing_cut,
@@ -136,24 +101,55 @@ class Dataset(Protocol):
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
         """Return what cuts the map of a scene. Several threads may call this at the same time."""
 
+    def lane_graph(self, scene: str) -> LaneGraph:
+        """Return the lane graph of the map of a scene, given its name. ``scenes`` must have been called."""
 
-def skipped_polygons(map_name: str, ids: Sequence[str]) -> list[Finding]:
-    """Return the finding about invalid polygons that were left out, given their ids."""
-    text = (
-        f"{map_name}: {len(ids)} invalid polygons (they cross or touch themselves) were left out, as in the public "
+
+def read_json(path: Path, schema: type[T], kind: str) -> T:
+    """Read a JSON file. Only the fields of the schema are decoded.
+
+    Args:
+        path: The file.
+        schema: A ``msgspec`` type.
+        kind: What the file should be, for the error message: ``"a table of nuScenes"``.
+
+    Raises:
+        FileNotFoundError: The file is missing. Only the caller can say where to get it.
+        UnreadableFile: The file cannot be read, is not JSON, does not follow the schema, or has a key twice.
+    """
+    if not os.path.lexists(path):
+        raise FileNotFoundError(path)
+    data = Content(path).data
+    with gc_paused():
+        try:
+            content = decode_json(data, schema)
+        except msgspec.ValidationError as error:
+            raise UnreadableFile(f"{path}: not {kind}: {error}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise UnreadableFile(
+                f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
+            ) from error
+
+    def error_of(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+        return UnreadableFile(f"{path}: {message}", remedy=remedy)
+
+    refuse_doubled_keys(data, error_of)
+    return content
+
+
+def map_findings(
+    map_name: str, *, skipped: Sequence[str] = (), repaired: Sequence[str], left_out: Sequence[str]
+) -> tuple[Finding, ...]:
+    """Return the findings about elements of a map that were skipped, repaired or left out, given their ids."""
+    skipping = (
+        f"{map_name}: {len(skipped)} invalid polygons (they cross or touch themselves) were left out, as in the public "
         "converters"
     )
+    repairing = f"{map_name}: {len(repaired)} invalid polygons (they cross or touch themselves) were repaired"
+    leaving = f"{map_name}: {len(left_out)} elements with too few points for a line or a polygon were left out"
     remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
-    return [Finding("note", "polygons-skipped", text, len(ids), tuple(ids[:EXAMPLES]), remedy)] if ids else []
-
-
-def map_findings(map_name: str, repaired: Sequence[str], left_out: Sequence[str]) -> list[Finding]:
-    """Return the findings about map elements that were repaired or left out, given their ids."""
-    return [
-        Finding("note", code, f"{map_name}: {len(ids)} {text}", len(ids), tuple(ids[:EXAMPLES]))
-        for code, ids, text in (
-            ("polygons-repaired", repaired, "invalid polygons (they cross or touch themselves) were repaired"),
-            ("elements-left-out", left_out, "elements with too few points for a line or a polygon were left out"),
-        )
-        if ids
-    ]
+    return (
+        *findings_about(skipped, "note", "polygons-skipped", skipping, remedy),
+        *findings_about(repaired, "note", "polygons-repaired", repairing),
+        *findings_about(left_out, "note", "elements-left-out", leaving),
+    )

@@ -11,7 +11,6 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.io.files.source import Content
-from mapgauge.truth.datasets import EXAMPLES
 
 # nuScenes: the localisation of these scenes is wrong. The public converters leave them out of every split.
 MISLOCATED = ("scene-0499", "scene-0502", "scene-0515", "scene-0517")
@@ -37,15 +36,15 @@ def splits(dataset: str) -> Mapping[str, tuple[str, ...]]:
     ('scene-0103', 'scene-0916')
     """
     text = files("mapgauge.truth").joinpath("split_lists", f"{dataset}.txt").read_text("utf-8")
-    found: dict[str, list[str]] = {}
+    by_split: dict[str, list[str]] = {}
     scenes: list[str] = []
     for line in text.splitlines():
         if not line.startswith(" "):
-            scenes = found[line] = []
+            scenes = by_split[line] = []
             continue
         for item in line.split():
             scenes += _scenes(item) if dataset == "nuscenes" else [item]
-    return {split: tuple(scenes) for split, scenes in found.items()}
+    return {split: tuple(scenes) for split, scenes in by_split.items()}
 
 
 def _scenes(item: str) -> list[str]:
@@ -127,9 +126,9 @@ class Selection:
         first = -before % self.every if self.every_counts == "all" else 0
         return tuple(frames[first :: self.every])
 
-    def check_tokens(self, found: Iterable[str], where: str) -> None:
-        """Raise an error if a selected token is not among those found."""
-        lacking = sorted((self.tokens or frozenset()).difference(found))
+    def check_tokens(self, known: Iterable[str], where: str) -> None:
+        """Raise an error if a selected token is not among the known tokens."""
+        lacking = sorted((self.tokens or frozenset()).difference(known))
         if lacking:
             raise InvalidInput(
                 f"{where}: {len(lacking)} of {len(self.tokens or ())} tokens not found ({_listed(lacking)})",
@@ -141,8 +140,8 @@ def check_scenes(
     wanted: Sequence[str], known: Iterable[str], what: str, where: str, remedy: Remedy | str | None = None
 ) -> None:
     """Raise an error if a data set lacks scenes. ``what`` says what asks for them, such as ``"the split val"``."""
-    there = set(known)
-    lacking = [name for name in wanted if name not in there]
+    known = set(known)
+    lacking = [name for name in wanted if name not in known]
     if lacking:
         raise InvalidInput(
             f"{where}: {len(lacking)} of {len(wanted)} scenes of {what} not found ({_listed(lacking)})", remedy=remedy
@@ -174,4 +173,4 @@ def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

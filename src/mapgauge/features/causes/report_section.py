@@ -46,7 +46,7 @@ def with_causes(methods: Sequence[Results], wanted: bool | None) -> tuple[list[R
     if count > LIMIT:
         return found, (
             f"The causes of PLD are not computed for all frames, because there are {count:,} instances. To compute "
-            "them, pass causes=True to write_report, or --causes to mapgauge report."
+            "them, pass causes=True to write_report, or use mapgauge report --causes."
         )
     return [with_metrics(method, [PLD_BY_CAUSE.name]) for method in found], ""
 

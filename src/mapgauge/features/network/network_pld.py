@@ -306,8 +306,8 @@ def network_pld(
     truth_confidence: ArrayLike | None = None,
     break_cost: float = BREAK_COST,
     cutoff: float = 1.5,
-    closed: Closed = "auto",
-    directed: bool = False,
+    closed: Closed = False,
+    directed: bool = True,
     closed_tolerance: float = CLOSED_TOLERANCE,
     binary: bool = False,
 ) -> NetworkPldResult:
@@ -326,7 +326,7 @@ def network_pld(
         break_cost: The cost of a link. A missed or false point of confidence 1 costs 1/2.
         cutoff: The distance in metres from which two points do not match.
         closed: True, False or "auto", as in ``sospa_matrix``. The ends of a closed polyline are linked.
-        directed: Whether the direction of polylines matters.
+        directed: Whether the direction of polylines matters. If true, a link costs half as much: one way of two.
         closed_tolerance: Largest gap of a closed polyline in metres, for "auto".
         binary: If true, a pair is assigned or not. If false, an assignment may be divided. The value can then be
             smaller, and takes less time. Both are metrics.
@@ -337,7 +337,7 @@ def network_pld(
 
     >>> line = [[0.5 * k, 0] for k in range(61)]
     >>> whole = network_pld([line], [line])
-    >>> pieces = network_pld([line[:20], line[20:40], line[40:]], [line], break_cost=0.25)
+    >>> pieces = network_pld([line[:20], line[20:40], line[40:]], [line], break_cost=0.25, directed=False)
     >>> whole.value, pieces.value, pieces.break_count
     (0.0, 0.5, 2)
     """

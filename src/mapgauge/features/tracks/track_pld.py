@@ -233,8 +233,8 @@ def track_pld(
     cutoff: float = 1.5,
     confidence: Any = None,
     truth_confidence: Any = None,
-    closed: Closed = "auto",
-    directed: bool = False,
+    closed: Closed = False,
+    directed: bool = True,
     closed_tolerance: float = CLOSED_TOLERANCE,
     binary: bool = False,
 ) -> TrackPldResult:

@@ -266,10 +266,13 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
             return number
         earlier = _moved(drives, lines, frame, seen, last)
         found = pld(
-            *(lines.pick(rows), earlier),
+            lines.pick(rows),
+            earlier,
             confidence=sure[rows],
             truth_confidence=sure[seen.rows[last]],
             cutoff=cutoff,
+            closed="auto",
+            directed=False,
         )
         assert found.assignment is not None
         number[found.assignment[:, 0]] = seen.number[last][found.assignment[:, 1]]

@@ -130,8 +130,8 @@ def sospa_cost(
     *,
     cutoff: float = 1.5,
     closed: Any = False,
-    directed: Any = False,
-    normalised: bool = True,
+    directed: Any = True,
+    normalised: bool = False,
     prediction_points: Any = None,
     truth_points: Any = None,
     backend: Backend = "auto",
@@ -166,7 +166,7 @@ def sospa_cost(
         A line with NaN or an infinite coordinate has NaN costs, and its points have NaN gradients.
 
     >>> predictions = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]], requires_grad=True)
-    >>> cost = sospa_cost(predictions, [torch.tensor([[1.0, 0.5], [0.0, 0.5]])], normalised=False)
+    >>> cost = sospa_cost(predictions, [torch.tensor([[0.0, 0.5], [1.0, 0.5]])])
     >>> round(cost.item(), 6)
     1.0
     >>> cost.sum().backward()
@@ -185,8 +185,8 @@ def sospa_matching(
     *,
     cutoff: float = 1.5,
     closed: Any = False,
-    directed: Any = False,
-    normalised: bool = True,
+    directed: Any = True,
+    normalised: bool = False,
     prediction_points: Any = None,
     truth_points: Any = None,
     backend: Backend = "auto",
@@ -196,7 +196,7 @@ def sospa_matching(
     The arguments are those of ``sospa_cost``.
 
     >>> line = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]])
-    >>> found = sospa_matching(line, line.flip(1))
+    >>> found = sospa_matching(line, line.flip(1), directed=False)
     >>> found.partner.tolist(), found.reversed.tolist()
     ([[[1, 0]]], [[True]])
     """

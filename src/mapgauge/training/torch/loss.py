@@ -80,7 +80,7 @@ class SospaLoss(torch.nn.Module):
         reduction: ``"mean"`` is the weighted mean over pairs (0 without pairs), ``"sum"`` the weighted sum, and
             ``"none"`` returns a loss per pair.
 
-    >>> loss = SospaLoss(cutoff=1.5, normalised=False)
+    >>> loss = SospaLoss(cutoff=1.5)
     >>> loss(torch.zeros(1, 2, 2), torch.tensor([[[0.0, 0.5], [0.0, 9.0]]])).item()
     2.0
     """
@@ -90,8 +90,8 @@ class SospaLoss(torch.nn.Module):
         cutoff: float = 1.5,
         *,
         closed: bool = False,
-        directed: bool = False,
-        normalised: bool = True,
+        directed: bool = True,
+        normalised: bool = False,
         class_weights: Any = None,
         temperature: float = 0.0,
         reduction: Literal["mean", "sum", "none"] = "mean",
@@ -173,13 +173,13 @@ class SospaLoss(torch.nn.Module):
 
 def pld_loss(
     predictions: Any,
-    confidence: Any,
     truth: Any,
+    confidence: Any,
     *,
     cutoff: float = 1.5,
     closed: Any = False,
-    directed: Any = False,
-    normalised: bool = True,
+    directed: Any = True,
+    normalised: bool = False,
     prediction_points: Any = None,
     truth_points: Any = None,
     backend: Backend = "auto",
@@ -192,8 +192,8 @@ def pld_loss(
 
     Args:
         predictions: ``(queries, points, 2 or 3)`` or ``(batch, queries, points, 2 or 3)`` in metres.
-        confidence: ``(queries,)`` or ``(batch, queries)`` in [0, 1].
         truth: As in ``sospa_cost``. Padded true lines without points do not count.
+        confidence: ``(queries,)`` or ``(batch, queries)`` in [0, 1].
         cutoff: Metres.
         closed: As in ``sospa_cost``.
         directed: As in ``sospa_cost``.
@@ -207,7 +207,7 @@ def pld_loss(
 
     >>> line = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]])
     >>> confidence = torch.tensor([0.8], requires_grad=True)
-    >>> loss = pld_loss(line, confidence, line, normalised=False)
+    >>> loss = pld_loss(line, line, confidence)
     >>> loss.backward()
     >>> round(loss.item(), 3), confidence.grad.item()
     (0.1, -0.5)
@@ -223,6 +223,7 @@ def pld_loss(
             truth,
             closed=closed,
             directed=directed,
+            normalised=True,
             prediction_points=prediction_points,
             truth_points=truth_points,
             **settings,

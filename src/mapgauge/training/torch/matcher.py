@@ -42,7 +42,7 @@ class SospaMatcher(torch.nn.Module):
         class_weight: float = 1.0,
         class_cost: Literal["softmax", "focal"] = "softmax",
         closed: bool = False,
-        directed: bool = False,
+        directed: bool = True,
     ) -> None:
         """Keep the settings."""
         super().__init__()
@@ -91,7 +91,15 @@ class SospaMatcher(torch.nn.Module):
         """Return the costs of all queries and true lines, ``(batch, queries, truths)``."""
         truth, counts = pad_lines([list(target["points"]) for target in targets], points, False)
         closed, directed = (self._flags(name, targets, truth) for name in ("closed", "directed"))
-        cost = sospa_cost(points, truth, cutoff=self.cutoff, closed=closed, directed=directed, truth_points=counts)
+        cost = sospa_cost(
+            points,
+            truth,
+            cutoff=self.cutoff,
+            closed=closed,
+            directed=directed,
+            normalised=True,
+            truth_points=counts,
+        )
         labels = torch.zeros(truth.shape[:2], dtype=torch.int64, device=points.device)
         for number, target in enumerate(targets):
             labels[number, : len(target["labels"])] = target["labels"]

@@ -5,18 +5,53 @@ bounding boxes are aligned with the frame, and the long side is that of the visi
 merge the polygons of many frames in one call, because a frame has few of them. Polygons are sorted by frame.
 """
 
-from collections.abc import Mapping
-from functools import partial, reduce
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.truth.cutting.pieces import Crossings, ElementIds, FrameMerge, Merge
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
 from mapgauge.truth.rules import MergeName
 from mapgauge.typing import Flags, Indices
+
+PARALLEL = 0.01  # largest 1 - |cos| of two parallel sides: about 8 degrees
+ALIGNED = 0.001  # the same for the rectangles around a polygon and around its union with another: about 2.6 degrees
+COMPACT = 0.8  # smallest share of the convex hull that a merged crossing fills
+SMALL = 20.0  # square metres; a smaller crossing is dropped if another covers it
+LEAST = 1.0  # square metres; a smaller crossing is always dropped
+
+
+class Crossings(NamedTuple):
+    """The crossings of many frames, or other polygons."""
+
+    polygons: Geometries  # (n,)
+    ids: list[tuple[str, ...]]  # (n,): the sorted ids of the map elements of each polygon
+    frame: Indices  # (n,), sorted
+
+    def take(self, chosen: Indices) -> "Crossings":
+        """Return some of the crossings, in the given order."""
+        return Crossings(self.polygons[chosen], [self.ids[k] for k in chosen.tolist()], self.frame[chosen])
+
+    def parts(self) -> "Crossings":
+        """Return the single polygons of multipolygons."""
+        parts, owner = polygons_in(self.polygons)
+        return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
+
+
+Merge: TypeAlias = Callable[[Crossings], Crossings]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of crossings of the same frame, sorted by the first."""
+
+    first: Indices
+    second: Indices
+
+    def where(self, chosen: Flags) -> "_Pairs":
+        return _Pairs(self.first[chosen], self.second[chosen])
 
 
 def rectangle_sides(polygons: Geometries) -> NDArray[np.float64]:
@@ -52,23 +87,6 @@ def rectangle_sides(polygons: Geometries) -> NDArray[np.float64]:
     return np.where((width > length)[:, None, None], sides[:, ::-1], sides)
 
 
-PARALLEL = 0.01  # largest 1 - |cos| of two parallel sides: about 8 degrees
-ALIGNED = 0.001  # the same for the rectangles around a polygon and around its union with another: about 2.6 degrees
-COMPACT = 0.8  # smallest share of the convex hull that a merged crossing fills
-SMALL = 20.0  # square metres; a smaller crossing is dropped if another covers it
-LEAST = 1.0  # square metres; a smaller crossing is always dropped
-
-
-class _Pairs(NamedTuple):
-    """Pairs of crossings of the same frame, sorted by the first."""
-
-    first: Indices
-    second: Indices
-
-    def where(self, chosen: Flags) -> "_Pairs":
-        return _Pairs(self.first[chosen], self.second[chosen])
-
-
 def merge_parallel(crossings: Crossings) -> Crossings:
     """Merge each polygon with all later ones that are parallel to it and whose bounding boxes meet its own."""
     pairs = _meeting(crossings)
@@ -88,8 +106,8 @@ def merge_touching(crossings: Crossings) -> Crossings:
     part, source = np.repeat(np.arange(len(parts)), end - begin), ranges(begin, end - begin)
     touch = shapely.intersects(parts[part], crossings.polygons[source])
     members: list[set[str]] = [set() for _ in parts]
-    for k, one in zip(part[touch].tolist(), source[touch].tolist(), strict=True):
-        members[k].update(crossings.ids[one])
+    for k, crossing in zip(part[touch].tolist(), source[touch].tolist(), strict=True):
+        members[k].update(crossings.ids[crossing])
     return Crossings(parts, [tuple(sorted(names)) for names in members], frame)
 
 
@@ -148,9 +166,9 @@ def _parallel(polygons: Geometries, pairs: _Pairs) -> _Pairs:
     return pairs.where(_off_parallel(first, second)[:, 0, 0] < PARALLEL)
 
 
-def _off_parallel(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _off_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 - |cos| of directions ``(..., k, 2)`` and ``(..., l, 2)`` as ``(..., k, l)``; 0 if parallel."""
-    off: NDArray[np.float64] = 1 - np.abs(one @ np.swapaxes(other, -1, -2))
+    off: NDArray[np.float64] = 1 - np.abs(a @ np.swapaxes(b, -1, -2))
     return off
 
 
@@ -188,14 +206,8 @@ def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
     return Crossings(united, ids, crossings.frame).take(np.array(heads, np.int64))
 
 
-def _in_one_frame(merge: FrameMerge, polygons: Geometries, ids: ElementIds) -> tuple[Geometries, ElementIds]:
-    merged = merge(Crossings(polygons, ids, np.zeros(len(polygons), np.int64)))
-    return merged.polygons, merged.ids
-
-
-FRAME_MERGES: Mapping[MergeName, FrameMerge] = {
+MERGES: Mapping[MergeName, Merge] = {
     "parallel": merge_parallel,
     "union": merge_touching,
     "parallel-compact": merge_compact,
 }
-MERGES: Mapping[MergeName, Merge] = {name: partial(_in_one_frame, merge) for name, merge in FRAME_MERGES.items()}

@@ -1,4 +1,4 @@
-"""Layers: the elements of a map, prepared once and cut for many frames.
+"""Layers are the elements of a map, prepared once for many frames. Patches are the regions of frames in a map.
 
 A frame sees a few hundred square metres of a map of many square kilometres, and a map is cut thousands of times. So a
 layer keeps its elements with a spatial index, and a frame only clips the elements near it.
@@ -13,18 +13,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.truth.cutting.shapes import (
-    Geometries,
-    Patches,
-    as_geometries,
-    polygons_in,
-    query_index,
-    shapely_module,
-    spatial_index,
-)
-from mapgauge.typing import Flags, Indices, Points
+from mapgauge.geometry.poses import level
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, rings_in, shapely_module
+from mapgauge.typing import Bounds, Flags, Indices, Points
 
 _RUN = 32  # segments of a line that share one entry of the index
+
+
+def spatial_index(geometries: Geometries) -> Any:
+    """Return a spatial index that is already built.
+
+    shapely builds an index on its first query. Several threads query the same index, so it is built here.
+    """
+    shapely = shapely_module()
+    tree = shapely.STRtree(geometries)
+    tree.query(shapely.Point(0, 0))
+    return tree
+
+
+def query_index(tree: Any, rectangles: Geometries) -> tuple[Indices, Indices]:
+    """Return the pairs of a rectangle and an index entry that intersect, sorted.
+
+    They are sorted because shapely returns them in the order of its tree.
+    """
+    rectangle, entry = tree.query(rectangles, predicate="intersects").astype(np.int64)
+    order = np.lexsort((entry, rectangle))
+    return rectangle[order], entry[order]
+
+
+@dataclass(frozen=True, eq=False)
+class Patches:
+    """The same region at many poses. A pose is at the centre of its patch, and the length is along its x axis."""
+
+    poses: NDArray[np.float64]  # (patches, 4, 4), level: from the coordinates of a patch to those of the map
+    length: float
+    width: float
+
+    @classmethod
+    def of(cls, poses: Sequence[NDArray[np.float64]], region: tuple[float, float]) -> "Patches":
+        """Place a region ``(length, width)`` at poses. Only their position and yaw count (see ``level``)."""
+        flat = np.array([level(pose) for pose in poses], np.float64).reshape(-1, 4, 4)
+        return cls(flat, float(region[0]), float(region[1]))
+
+    def __len__(self) -> int:
+        """Number of patches."""
+        return len(self.poses)
+
+    def bounds(self, grow: float = 0.0) -> Bounds:
+        """Return the bounds in the coordinates of a patch, with each side moved outwards by ``grow`` metres."""
+        x, y = self.length / 2 + grow, self.width / 2 + grow
+        return -x, -y, x, y
+
+    def rectangles(self, grow: float = 0.0) -> Geometries:
+        """Return the patches as polygons in the map, with each side moved outwards by ``grow`` metres."""
+        x_min, y_min, x_max, y_max = self.bounds(grow)
+        corners = np.array([(x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max)])
+        placed = corners @ self.poses[:, :2, :2].transpose(0, 2, 1) + self.poses[:, None, :2, 3]
+        rectangles: Geometries = shapely_module().polygons(placed)
+        return rectangles
+
+    def to_local(self, coords: Points, patch: Indices) -> Points:
+        """Transform map points ``(n, 2)`` to patch coordinates: x forward, y to the left, in metres.
+
+        ``patch`` has the index of the patch for each point.
+        """
+        x, y = (coords - self.poses[patch, :2, 3]).T
+        cos, sin = self.poses[patch, 0, 0], self.poses[patch, 1, 0]
+        return np.column_stack([cos * x + sin * y, cos * y - sin * x])
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +214,7 @@ def union_boundaries(polygons: Geometries, name: str = "boundary") -> Layer:
     """
     shapely = shapely_module()
     union, _ = polygons_in(np.array([shapely.union_all(polygons)], object))
-    rings = [
-        ring if shapely.is_ccw(ring) == hole else shapely.reverse(ring)
-        for polygon in union
-        for hole, group in ((False, [polygon.exterior]), (True, polygon.interiors))
-        for ring in group
-    ]
-    corners = shapely.bounds(np.array(rings, object)) if rings else np.empty((0, 4))
-    order = np.lexsort(corners.T[::-1])  # so that names do not depend on the order of the union
-    return Layer.of([rings[i] for i in order.tolist()], [f"{name}-{k}" for k in range(len(rings))])
+    rings, polygon = rings_in(union, clockwise=True, holes=True)
+    # Sorted by their corners, so that names do not depend on the order of the union.
+    rings = rings[np.lexsort((polygon, *shapely.bounds(rings).T[::-1]))]
+    return Layer.of(rings, [f"{name}-{k}" for k in range(len(rings))])

@@ -1,194 +1,211 @@
-"""Prepares the map of an Argoverse 2 log for cutting: once for all frames, or frame by frame."""
+"""Prepares the map of an Argoverse 2 log for cutting.
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+The rules of the public converters cut frame by frame. Other rules prepare layers once for all frames. Maps of Argoverse
+2 have no layer of dividers, so dividers are made from lane segments.
+
+A lane segment describes the line on its left and the line on its right. So a line between two lanes occurs twice, in
+parts as long as a segment. There are two public rules to make dividers from these lines:
+
+- ``lane-marks`` uses every painted line, except those along the edge of the road. Lines are widened to strips. If two
+  strips overlap by more than 0.2 m, averaged over the length of the shorter line, the shorter line is dropped.
+- ``lane-graph`` uses every line between two lanes outside intersections, painted or not. If the overlap of two strips
+  is at least 0.9 of their union, the shorter line is dropped.
+
+The remaining lines are joined where their ends meet. The public code does most of this for each frame, after cutting.
+There, a divider may disappear and reappear, or be one line in a frame and two in the next. Here it is done once for the
+whole map. So a divider is the same in all frames, and a frame only costs a cut. Where several ends meet, the public
+code joins those that come first in a list, or repeats the common part in each branch. Here the straightest pair is
+joined, and no line turns back.
+"""
+
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
-from mapgauge.truth.cutting.outlines import cut_rings, cut_to_one_line, rings_in
-from mapgauge.truth.cutting.pieces import Fragment, RingPlaces, simplify_fragments
-from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module, simplify
-from mapgauge.truth.cutting.views import Views
-from mapgauge.truth.datasets import Cutter, Frame, MapLayers, map_findings, skipped_polygons
-from mapgauge.truth.from_argoverse2.dividers import LaneSide, make_dividers
-from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, points_of
-from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, read_vector_map
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module, simplify
+from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
+from mapgauge.truth.from_argoverse2.frame_by_frame import FrameByFrame
+from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, distinct, read_vector_map
 from mapgauge.truth.rules import Rules
-from mapgauge.typing import Flags, Indices, Points
+from mapgauge.typing import Points
+
+SideId: TypeAlias = tuple[int, str]  # id of a lane segment, and "left" or "right"
+Lines: TypeAlias = tuple[Geometries, list[SideId]]
 
 
-class Outlines:
-    """Outlines of crossings or of drivable areas, in the order of the file."""
+class LaneSide(NamedTuple):
+    """The line on one side of a lane segment."""
 
-    def __init__(self, outlines: Sequence[Outline], rules: Rules) -> None:
-        """Choose the outlines that are polygons, and that are valid if the rules skip others."""
-        shapely = shapely_module()
-        enough = [one for one in outlines if len(np.unique(one.points[:, :2], axis=0)) > 2]
-        self.left_out = [f"{one.id}" for one in outlines if all(one is not other for other in enough)]
-        polygons = as_geometries([shapely.Polygon(one.points) for one in enough])
-        self.valid: Flags = shapely.is_valid(polygons)
-        self.skipped: list[str] = []
-        self.repaired = [f"{one.id}" for one, valid in zip(enough, self.valid.tolist(), strict=True) if not valid]
-        if rules.invalid_polygons == "skip":
-            self.skipped, self.repaired = self.repaired, []
-            enough = [one for one, valid in zip(enough, self.valid.tolist(), strict=True) if valid]
-            polygons, self.valid = polygons[self.valid], self.valid[self.valid]
-        self.in_map = polygons
-        self.ids = [f"{one.id}" for one in enough]
-        self.points = Polylines.of([one.points for one in enough], dimension=3)
-
-
-class FrameByFrame:
-    """The elements of a map, which are cut, merged and joined in each frame."""
-
-    def __init__(self, content: VectorMap, rules: Rules) -> None:
-        """Prepare the elements that the rules need."""
-        self.crossings = Outlines(content.crossings, rules)
-        self.areas = Outlines(content.areas, rules)
-        self.dividers: PaintedDividers | LanePathDividers = (
-            PaintedDividers(content.lanes)
-            if rules.divider_source == "lane-marks"
-            else LanePathDividers(content.lanes, rules)
-        )
-        areas, _ = repair_polygons(self.areas.in_map, self.areas.ids)
-        self.edges = RingPlaces(union_boundaries(areas.geometries, f"{content.log}-boundary"))
-        short = [
-            f"{lane.id}-{name}"
-            for lane in content.lanes
-            for name, side in (("left", lane.left), ("right", lane.right))
-            if len(np.unique(side.line[:, :2], axis=0)) < 2
-        ]
-        repaired = self.areas.repaired  # the outlines of crossings are cut as lines, so they need no repair
-        left_out = self.areas.left_out + short + self.crossings.left_out
-        skipped = self.areas.skipped + self.crossings.skipped
-        self.findings = (*skipped_polygons(content.log, skipped), *map_findings(content.log, repaired, left_out))
-
-    def cut(
-        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
-    ) -> Sequence[Sequence[Sequence[Fragment]]]:
-        """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
-        views = Views(np.array([frame.pose for frame in frames]).reshape(-1, 4, 4), region)
-        edges, frame = self._boundaries(views, rules)
-        starts = np.searchsorted(frame, np.arange(len(views) + 1)).tolist()
-        in_frames = [edges[a:b] for a, b in pairwise(starts)]
-        dividers = [[Fragment(*line) for line in lines] for lines in self.dividers.cut(views, rules, in_frames)]
-        named = self.edges.fragments([points_of(line) for line in edges], views.lines_to_map(edges, frame))
-        boundaries = [named[a:b] for a, b in pairwise(starts)]
-        cut_crossings = self._merged_crossings if rules.crossing_again == "no" else self._single_crossings
-        crossings: list[list[Fragment]] = [[] for _ in frames]
-        for k, fragment in cut_crossings(views, rules):
-            crossings[k].append(fragment)
-        shown = [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
-        if rules.height:
-            return shown
-        return [[[one._replace(points=one.points[:, :2]) for one in group] for group in each] for each in shown]
-
-    def _boundaries(self, views: Views, rules: Rules) -> tuple[Geometries, Indices]:
-        """Return the edges of the union of drivable areas, in the coordinates of the vehicle, and their frames."""
-        shapely = shapely_module()
-        near = views.near(self.areas.points, rules.cut_in)
-        areas = near.polygons()
-        invalid = ~self.areas.valid[near.row]
-        areas[invalid] = shapely.make_valid(areas[invalid])
-        pieces, of = polygons_in(shapely.intersection(areas, views.edges(near.frame, rules.cut_in)))
-        frame = near.frame[of]
-        pieces = views.pieces_to_vehicle(pieces, frame, rules.cut_in)
-        starts = np.searchsorted(frame, np.arange(len(views) + 1)).tolist()
-        unions, frame = polygons_in(as_geometries([shapely.union_all(pieces[a:b]) for a, b in pairwise(starts)]))
-        rings, of = rings_in(unions, clockwise=True, holes=True)
-        lines, ring = cut_rings(rings, views.box(rules.boundary_grow))
-        frame = frame[of[ring]]
-        order = np.argsort(frame, kind="stable")  # in each frame: all outlines, then all holes
-        return lines[order], frame[order]
-
-    def _single_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
-        """Yield the outline of each crossing, cut as a line, with its frame."""
-        near = views.near(self.crossings.points, "vehicle")
-        rings, _ = rings_in(near.polygons(), clockwise=rules.crossing_clockwise, holes=False)
-        lines = cut_to_one_line(rings, views.box(), close=rules.crossing_again == "closed")
-        for points, frame, row in zip(lines, near.frame.tolist(), near.row.tolist(), strict=True):
-            if points is not None and not (rules.crossing_least and _area(points) < rules.crossing_least):
-                yield frame, Fragment(points, (self.crossings.ids[row],))
-
-    def _merged_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
-        """Yield the outlines of crossings that were cut and merged. The parts of an outline are one line."""
-        shapely = shapely_module()
-        near = views.near(self.crossings.points, "map")
-        pieces, of = polygons_in(shapely.intersection(near.polygons(), views.rectangles[near.frame]))
-        frame = near.frame[of]
-        pieces = views.pieces_to_vehicle(pieces, frame, "map")
-        elements: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in near.row[of].tolist()]
-        merged, frames = [pieces[:0]], []
-        ids: list[tuple[str, ...]] = []
-        for k, (a, b) in enumerate(pairwise(np.searchsorted(frame, np.arange(len(views) + 1)).tolist())):
-            if b > a:
-                polygons, names = MERGES[rules.crossing_merge](pieces[a:b], elements[a:b])
-                merged.append(polygons)
-                ids += names
-                frames += [k] * len(names)
-        rings, _ = rings_in(np.concatenate(merged), clockwise=rules.crossing_clockwise, holes=False)
-        arcs, ring = cut_rings(rings, views.box(rules.crossing_cut or 0.0))
-        for i, group in groupby(range(len(arcs)), key=lambda k: int(ring[k])):
-            yield frames[i], Fragment(np.concatenate([points_of(arcs[k]) for k in group]), ids[i])
-
-
-def _area(points: Points) -> float:
-    """Return the area inside a closed line."""
-    return float(shapely_module().area(shapely_module().Polygon(points))) if len(points) > 3 else 0.0
+    lane: int  # id of the lane segment
+    side: str  # "left" or "right"
+    points: Points  # (n, 2), in the map; at least two, and none equals the one before
+    painted: bool
+    neighbour: bool  # whether there is a lane on the other side of the line
+    intersection: bool  # whether the lane segment is inside an intersection
 
 
 def read_map(log: Path, rules: Rules) -> Cutter:
     """Return what cuts the map of a log."""
     content = read_vector_map(log)
-    return FrameByFrame(content, rules) if rules.per_frame else _MapReader(content).layers(rules)
+    return FrameByFrame(content, rules) if rules.per_frame else make_layers(content, rules)
 
 
-class _MapReader:
-    """Makes layers of one map, and collects what was repaired or left out."""
+def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
+    """Return the layers by the rules. Dividers and boundaries are made once, so they are the same in all frames."""
+    repaired: list[str] = []
+    left_out: list[str] = []
 
-    def __init__(self, content: VectorMap) -> None:
-        self.content = content
-        self.repaired: list[str] = []
-        self.left_out: list[str] = []
-
-    def layers(self, rules: Rules) -> MapLayers:
-        """Return the layers by the rules. Dividers and boundaries are made once, so they are the same in all frames."""
-        log = self.content.log
-        edges = union_boundaries(self.polygons(self.content.areas).geometries, f"{log}-boundary")
-        lines, ids = make_dividers(self.lane_sides(), rules, edges.geometries)
-        dividers = Layer.of(simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids])
-        boundaries = Layer.of(simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
-        crossings = self.polygons(self.content.crossings)
-        findings = map_findings(log, self.repaired, self.left_out)
-        return MapLayers(crossings, dividers, boundaries, tuple(findings))
-
-    def lane_sides(self) -> list[LaneSide]:
-        """Return the lines on both sides of all lane segments."""
-        found = []
-        for lane in sorted(self.content.lanes, key=lambda one: one.id):
-            for name, side in (("left", lane.left), ("right", lane.right)):
-                points = side.line[:, :2]
-                points = points[np.append(True, (points[1:] != points[:-1]).any(axis=1))[: len(points)]]
-                if len(points) < 2:
-                    self.left_out.append(f"{lane.id}-{name}")
-                    continue
-                inner = side.neighbour is not None
-                found.append(LaneSide(lane.id, name, points, side.painted, inner, lane.intersection))
-        return found
-
-    def polygons(self, outlines: tuple[Outline, ...]) -> Layer:
+    def polygons(outlines: Sequence[Outline]) -> Layer:
         """Return a layer of polygons, sorted by id. Invalid polygons are repaired."""
-        enough = []
-        for one in sorted(outlines, key=lambda one: one.id):
-            if len(np.unique(one.points[:, :2], axis=0)) > 2:
-                enough.append(one)
-            else:
-                self.left_out.append(f"{one.id}")
-        polygons = as_geometries([shapely_module().Polygon(one.points[:, :2]) for one in enough])
-        layer, repaired = repair_polygons(polygons, [f"{one.id}" for one in enough])
-        self.repaired += repaired
+        ordered = sorted(outlines, key=lambda outline: outline.id)
+        left_out.extend(f"{outline.id}" for outline in ordered if not outline.is_polygon())
+        chosen = [outline for outline in ordered if outline.is_polygon()]
+        shapes = as_geometries([shapely_module().Polygon(outline.points[:, :2]) for outline in chosen])
+        layer, invalid = repair_polygons(shapes, [f"{outline.id}" for outline in chosen])
+        repaired.extend(invalid)
         return layer
+
+    edges = union_boundaries(polygons(content.areas).geometries, f"{content.log}-boundary")
+    sides = []
+    for lane in sorted(content.lanes, key=lambda lane: lane.id):
+        for name, side in (("left", lane.left), ("right", lane.right)):
+            points = distinct(side.line[:, :2])
+            if len(points) > 1:
+                inner = side.neighbour is not None
+                sides.append(LaneSide(lane.id, name, points, side.painted, inner, lane.intersection))
+            else:
+                left_out.append(f"{lane.id}-{name}")
+    lines, ids = make_dividers(sides, rules, edges.geometries)
+    dividers = Layer.of(simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids])
+    boundaries = Layer.of(simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
+    crossings = polygons(content.crossings)
+    return MapLayers(crossings, dividers, boundaries, map_findings(content.log, repaired=repaired, left_out=left_out))
+
+
+def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometries) -> Lines:
+    """Return the dividers of a map, each with the smallest id of the lines that it was made from.
+
+    Args:
+        sides: Lines of all lane segments.
+        rules: Which lines are dividers, and which of them are duplicates.
+        road_edges: The edges of the road, as shapely lines.
+    """
+    if rules.divider_source == "lane-marks":
+        lines = _drop_duplicates(_lines(side for side in sides if side.painted), rules)
+        if rules.drop_on_boundary:
+            lines = _drop_along_edges(lines, road_edges, rules)
+        return join_ends(lines, rules.join_distance)
+    lines = _lines(side for side in sides if side.neighbour and not side.intersection)
+    lines = join_ends(_drop_duplicates(lines, rules), rules.join_distance)
+    return _drop_duplicates(lines, rules)  # again: the lanes on the two sides of a line may end at different places
+
+
+def join_ends(lines: Lines, distance: float) -> Lines:
+    """Join lines whose ends are at most ``distance`` apart, the straightest pair first.
+
+    Lines that would turn by a right angle or more are not joined. A joined line has the id and the direction of its
+    part with the smallest id.
+    """
+    geometries, ids = lines
+    points = [shapely_module().get_coordinates(line) for line in geometries]
+    partner = _partners(points, ids, distance)
+    joined: list[tuple[SideId, Points]] = []
+    done = [False] * len(points)
+    # Start at free ends. The lines that are left after that have no free ends; they form closed loops.
+    for start in sorted(range(2 * len(points)), key=lambda end: (partner[end] >= 0, ids[end // 2], end)):
+        parts, end = [], start
+        while end >= 0 and not done[end // 2]:
+            done[end // 2] = True
+            parts.append(end)
+            end = partner[end ^ 1]
+        if parts:
+            runs = [points[end // 2][:: -1 if end % 2 else 1] for end in parts]
+            whole = np.concatenate([runs[0], *(run[1:] for run in runs[1:])])
+            first = min(parts, key=lambda end: ids[end // 2])
+            joined.append((ids[first // 2], whole[::-1] if first % 2 else whole))
+    joined.sort(key=lambda line: line[0])
+    return _linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
+
+
+def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) -> list[int]:
+    """Return the end that each end is joined to, or -1. Line ``i`` has the ends ``2 i`` (first) and ``2 i + 1``."""
+    partner = [-1] * (2 * len(points))
+    if not points:
+        return partner
+    shapely = shapely_module()
+    outward = np.array([step for line in points for step in (line[0] - line[1], line[-1] - line[-2])])
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+    ends = shapely.points(np.array([point for line in points for point in (line[0], line[-1])]))
+    a, b = shapely.STRtree(ends).query(ends, predicate="dwithin", distance=distance)
+    straight = -(outward[a] * outward[b]).sum(axis=1)  # cosine of the turn from one line into the other
+    meeting = (a // 2 < b // 2) & (straight > 0)
+    pairs = zip(np.round(-straight[meeting], 9).tolist(), a[meeting].tolist(), b[meeting].tolist(), strict=True)
+    for _, i, j in sorted(pairs, key=lambda pair: (pair[0], ids[pair[1] // 2], ids[pair[2] // 2], pair[1:])):
+        if partner[i] < 0 and partner[j] < 0:
+            partner[i], partner[j] = j, i
+    return partner
+
+
+def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
+    """Drop duplicates of longer lines. If two are equally long, to the millimetre, the smaller id is kept."""
+    geometries, ids = lines
+    if not ids:
+        return lines
+    shapely = shapely_module()
+    strips = _strips(geometries, rules.duplicate_buffer)
+    area, length = shapely.area(strips), shapely.length(geometries)
+    a, b = shapely.STRtree(strips).query(strips, predicate="intersects")
+    a, b = a[a < b], b[a < b]
+    overlap = shapely.area(shapely.intersection(strips[a], strips[b]))
+    if rules.divider_source == "lane-marks":
+        same = overlap > rules.duplicate_overlap * np.minimum(length[a], length[b])
+    else:
+        same = overlap >= rules.duplicate_overlap * (area[a] + area[b] - overlap)
+    others: list[list[int]] = [[] for _ in ids]
+    for i, j in zip(a[same].tolist(), b[same].tolist(), strict=True):
+        others[i].append(j)
+        others[j].append(i)
+    kept: set[int] = set()
+    for i in sorted(range(len(ids)), key=lambda i: (-round(float(length[i]), 3), ids[i])):
+        if kept.isdisjoint(others[i]):
+            kept.add(i)
+    return _pick(lines, sorted(kept))
+
+
+def _drop_along_edges(lines: Lines, road_edges: Geometries, rules: Rules) -> Lines:
+    """Drop lines along the edge of the road. The test is the same as for duplicates."""
+    geometries, ids = lines
+    shapely = shapely_module()
+    coords, owner = shapely.get_coordinates(road_edges, return_index=True)
+    inner = np.flatnonzero(owner[1:] == owner[:-1])
+    edges = shapely.linestrings(np.stack([coords[inner], coords[inner + 1]], axis=1))
+    width = rules.duplicate_buffer
+    line, edge = shapely.STRtree(edges).query(geometries, predicate="dwithin", distance=2 * width)
+    near = shapely.buffer(edges[edge], width)  # round caps leave no gaps where the edge turns
+    along = np.array([shapely.union_all(near[line == i]) for i in range(len(ids))], object)
+    strips = _strips(geometries, width)
+    overlap = shapely.area(shapely.intersection(strips, along))
+    return _pick(lines, np.flatnonzero(overlap <= rules.duplicate_overlap * shapely.length(geometries)).tolist())
+
+
+def _strips(geometries: Geometries, width: float) -> Geometries:
+    """Widen lines by ``width`` to each side, without making them longer."""
+    strips: Geometries = shapely_module().buffer(geometries, width, cap_style="flat", join_style="mitre")
+    return strips
+
+
+def _pick(lines: Lines, rows: list[int]) -> Lines:
+    geometries, ids = lines
+    return geometries[rows], [ids[i] for i in rows]
+
+
+def _lines(sides: Iterable[LaneSide]) -> Lines:
+    chosen = sorted(sides, key=lambda side: (side.lane, side.side))
+    return _linestrings([side.points for side in chosen]), [(side.lane, side.side) for side in chosen]
+
+
+def _linestrings(lines: Sequence[Points]) -> Geometries:
+    return as_geometries([shapely_module().LineString(line) for line in lines])

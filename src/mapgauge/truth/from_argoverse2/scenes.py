@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.frames.findings import Finding, Level
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.geometry.poses import motions
 from mapgauge.io.files.places import open_file
-from mapgauge.truth.datasets import EXAMPLES, Cutter, Frame, Scene
+from mapgauge.truth.datasets import Cutter, Frame, Scene
+from mapgauge.truth.from_argoverse2.lane_graph import read_lane_graph
 from mapgauge.truth.from_argoverse2.maps import read_map
 from mapgauge.truth.from_argoverse2.vector_map import find_map
+from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import FAILED_LOGS, Selection, check_scenes, choose_split, split_named
 
+SENSOR = "sensor"  # the folder of this data set, beside those of the other data sets of Argoverse 2
+FOLDERS = ("train", "val", "test")  # of the data set: its official splits
 POSES = "city_SE3_egovehicle.feather"
 SWEEPS = Path("sensors", "lidar")
 COLUMNS = ("timestamp_ns", "qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m")
@@ -26,6 +30,129 @@ INTERVAL = 100_000_000  # ns from one sweep to the next
 TOLERANCE = 50_000_000  # ns, at most, from a sweep to the nearest pose
 
 Times: TypeAlias = NDArray[np.int64]  # ns
+
+
+class Argoverse2:
+    """The selected logs of Argoverse 2, and their maps."""
+
+    name = "argoverse2"
+
+    def __init__(self, root: Path, selection: Selection, rules: Rules) -> None:
+        """Find the folders of all logs. Nothing is read yet."""
+        if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
+            root = root / SENSOR
+        self.root, self.selection, self.rules = root, selection, rules
+        self.about = {"root": str(root.absolute())}
+        self.findings: tuple[Finding, ...] = ()
+        if not root.is_dir():
+            raise UnreadableFile(
+                f"{root}: no such folder, expected the folder of Argoverse 2, with {', '.join(FOLDERS)}"
+            )
+        if (root / POSES).is_file():
+            raise UnreadableFile(
+                f"{root}: expected a folder of logs, found a single log", remedy="Pass the folder that contains the log"
+            )
+        self.folders = {name: root / name for name in FOLDERS if (root / name).is_dir()}
+        self.logs: dict[str, Path] = {}
+        for log in (log for folder in self.folders.values() or (root,) for log in _logs(folder, bool(self.folders))):
+            first = self.logs.setdefault(log.name, log)
+            if first != log:
+                raise UnreadableFile(
+                    f"{root}: log {log.name} is in {first.parent.name} and in {log.parent.name}, expected it once",
+                    remedy="Remove the folder of the wrong split",
+                )
+        if not self.logs:
+            raise UnreadableFile(
+                f"{root}: no logs found. Expected folders {', '.join(FOLDERS)} with logs, or logs. A log is a folder "
+                f"with {POSES} and a folder map"
+            )
+        tokens = selection.tokens
+        self.log_in_token = rules.log_in_token if tokens is None else any("_" in token for token in tokens)
+
+    def scenes(self) -> Sequence[Scene]:
+        """Return the selected logs, with the poses of their sweeps."""
+        scenes: list[Scene] = []
+        tokens: list[str] = []
+        without: list[str] = []  # names of logs without sweeps
+        for name in self._wanted():
+            frames, on_disk = self._frames(name)
+            chosen = self.selection.frames(frames, len(tokens))
+            tokens += [frame.token for frame in frames]
+            without += [] if on_disk else [name]
+            if frames or self.selection.tokens is None:
+                scenes.append(Scene(name, chosen, name))
+        self.selection.check_tokens(tokens, str(self.root))
+        if self.selection.tokens is None:
+            text = (
+                f"{len(without)} of {len(scenes)} logs have no LiDAR sweeps ({SWEEPS.as_posix()}), whose times define "
+                "the frames. Poses at ten per second are used instead, so the tokens are not those of the data set"
+            )
+            remedy = Remedy(
+                "Download the sweeps, or pass the tokens of the predictions as tokens=",
+                "Download the sweeps, or pass the tokens of the predictions with --tokens",
+            )
+            self.findings += tuple(findings_about(without, "warning", "sweeps-missing", text, remedy))
+        return scenes
+
+    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
+        """Return the map of a log. Every log has a map of its own."""
+        return read_map(self.logs[scene.map], rules)
+
+    def lane_graph(self, scene: str) -> LaneGraph:
+        """Return the lane graph of a log."""
+        return read_lane_graph(self.logs[scene])
+
+    def _frames(self, name: str) -> tuple[list[Frame], bool]:
+        """Return the frames of a log with a selected token, or all, and whether its sweeps are on disk."""
+        log, wanted = self.logs[name], self.selection.tokens
+        poses = read_poses(log)
+        times = sweeps = sweep_times(log)
+        if times is None:  # there is a pose at the time of every sweep, so a token selects a pose
+            times = regular_times(poses) if wanted is None else poses.times
+        named = [(f"{name}_{time}" if self.log_in_token else f"{time}", time) for time in times.tolist()]
+        if wanted is not None:
+            named = [(token, time) for token, time in named if token in wanted]
+        motions = poses_at(poses, np.array([time for _, time in named], np.int64), log)
+        frames = [Frame(token, time, pose) for (token, time), pose in zip(named, motions, strict=True)]
+        return frames, sweeps is not None
+
+    def _wanted(self) -> list[str]:
+        """Return the ids of the selected logs, in order."""
+        if self.selection.tokens is not None:
+            named = {token.partition("_")[0] for token in self.selection.tokens}
+            return sorted(name for name in self.logs if name in named or not self.log_in_token)
+        if self.selection.scenes is not None:
+            check_scenes(self.selection.scenes, self.logs, "the selection", str(self.root))
+            return list(self.selection.scenes)
+        split = self.selection.split
+        names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
+        skipped = [name for name in names if name in FAILED_LOGS]
+        names = [name for name in names if name not in FAILED_LOGS]
+        text = f"{len(skipped)} logs of the split {split} are left out because their poses are wrong"
+        self.findings += tuple(findings_about(skipped, "note", "scenes-left-out", text))
+        remedy = f"Download all of {', '.join(FOLDERS)}. The scenes of a split may be in any of these folders"
+        check_scenes(names, self.logs, f"the split {split}", str(self.root), remedy)
+        return names
+
+    def _official(self, split: str) -> list[str]:
+        if split in self.folders:
+            return sorted(name for name, log in self.logs.items() if log.parent.name == split)
+        if self.folders or (self.root.name in FOLDERS and self.root.name != split):
+            splits = list(self.folders) or [self.root.name]
+            raise InvalidInput(
+                f"{self.root}: no folder for the split {split}, found {', '.join(splits)}",
+                remedy=choose_split(splits[0]),
+            )
+        if self.root.name != split:
+            text = f"{self.root} has no folder {split}; all of its {len(self.logs)} logs are used as that split"
+            self.findings += tuple(findings_about(sorted(self.logs), "note", "split-not-checked", text))
+        return sorted(self.logs)
+
+
+def _logs(folder: Path, is_split: bool) -> list[Path]:
+    """Return the folders of logs. Every folder in a split is a log; elsewhere, a log must have poses or a map."""
+    folders = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [path for path in folders if is_split or (path / POSES).is_file() or find_map(path) is not None]
 
 
 class Poses(NamedTuple):
@@ -133,132 +260,3 @@ def _nearest(times: Times, wanted: Times) -> Times:
     before = (after - 1).clip(min=0)
     nearest: Times = np.where(wanted - times[before] <= np.abs(times[after] - wanted), before, after)
     return nearest
-
-
-SENSOR = "sensor"  # the folder of this data set, beside those of the other data sets of Argoverse 2
-FOLDERS = ("train", "val", "test")  # of the data set: its official splits
-
-
-class Argoverse2:
-    """The selected logs of Argoverse 2, and their maps."""
-
-    name = "argoverse2"
-
-    def __init__(self, root: Path, selection: Selection, rules: Rules) -> None:
-        """Find the folders of all logs. Nothing is read yet."""
-        if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
-            root = root / SENSOR
-        self.root, self.selection, self.rules = root, selection, rules
-        self.about = {"root": str(root.absolute())}
-        self.findings: tuple[Finding, ...] = ()
-        if not root.is_dir():
-            raise UnreadableFile(
-                f"{root}: no such folder, expected the folder of Argoverse 2, with {', '.join(FOLDERS)}"
-            )
-        if (root / POSES).is_file():
-            raise UnreadableFile(
-                f"{root}: expected a folder of logs, found a single log", remedy="Pass the folder that contains the log"
-            )
-        self.folders = {name: root / name for name in FOLDERS if (root / name).is_dir()}
-        self.logs: dict[str, Path] = {}
-        for log in (log for folder in self.folders.values() or (root,) for log in _logs(folder, bool(self.folders))):
-            first = self.logs.setdefault(log.name, log)
-            if first != log:
-                raise UnreadableFile(
-                    f"{root}: log {log.name} is in {first.parent.name} and in {log.parent.name}, expected it once",
-                    remedy="Remove the folder of the wrong split",
-                )
-        if not self.logs:
-            raise UnreadableFile(
-                f"{root}: no logs found. Expected folders {', '.join(FOLDERS)} with logs, or logs. A log is a folder "
-                f"with {POSES} and a folder map"
-            )
-        tokens = selection.tokens
-        self.log_in_token = rules.log_in_token if tokens is None else any("_" in token for token in tokens)
-
-    def scenes(self) -> Sequence[Scene]:
-        """Return the selected logs, with the poses of their sweeps."""
-        scenes: list[Scene] = []
-        found: list[str] = []
-        without: list[str] = []
-        for name in self._wanted():
-            frames, on_disk = self._frames(name)
-            chosen = self.selection.frames(frames, len(found))
-            found += [frame.token for frame in frames]
-            without += [] if on_disk else [name]
-            if frames or self.selection.tokens is None:
-                scenes.append(Scene(name, chosen, name))
-        self.selection.check_tokens(found, str(self.root))
-        if without and self.selection.tokens is None:
-            text = (
-                f"{len(without)} of {len(scenes)} logs have no LiDAR sweeps ({SWEEPS.as_posix()}), whose times define "
-                "the frames. Poses at ten per second are used instead, so the tokens are not those of the data set"
-            )
-            remedy = Remedy(
-                "Download the sweeps, or pass the tokens of the predictions as tokens=",
-                "Download the sweeps, or pass the tokens of the predictions with --tokens",
-            )
-            self._add_finding("warning", "sweeps-missing", text, without, remedy)
-        return scenes
-
-    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
-        """Return the map of a log. Every log has a map of its own."""
-        return read_map(self.logs[scene.map], rules)
-
-    def _frames(self, name: str) -> tuple[list[Frame], bool]:
-        """Return the frames of a log with a selected token, or all, and whether its sweeps are on disk."""
-        log, wanted = self.logs[name], self.selection.tokens
-        poses = read_poses(log)
-        times = sweeps = sweep_times(log)
-        if times is None:  # there is a pose at the time of every sweep, so a token selects a pose
-            times = regular_times(poses) if wanted is None else poses.times
-        named = [(f"{name}_{time}" if self.log_in_token else f"{time}", time) for time in times.tolist()]
-        if wanted is not None:
-            named = [(token, time) for token, time in named if token in wanted]
-        motions = poses_at(poses, np.array([time for _, time in named], np.int64), log)
-        frames = [Frame(token, time, pose) for (token, time), pose in zip(named, motions, strict=True)]
-        return frames, sweeps is not None
-
-    def _wanted(self) -> list[str]:
-        """Return the ids of the selected logs, in order."""
-        if self.selection.tokens is not None:
-            named = {token.partition("_")[0] for token in self.selection.tokens}
-            return sorted(name for name in self.logs if name in named or not self.log_in_token)
-        if self.selection.scenes is not None:
-            check_scenes(self.selection.scenes, self.logs, "the selection", str(self.root))
-            return list(self.selection.scenes)
-        split = self.selection.split
-        names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
-        skipped = [name for name in names if name in FAILED_LOGS]
-        names = [name for name in names if name not in FAILED_LOGS]
-        if skipped:
-            text = f"{len(skipped)} logs of the split {split} are left out because their poses are wrong"
-            self._add_finding("note", "scenes-left-out", text, skipped)
-        remedy = f"Download all of {', '.join(FOLDERS)}. The scenes of a split may be in any of these folders"
-        check_scenes(names, self.logs, f"the split {split}", str(self.root), remedy)
-        return names
-
-    def _official(self, split: str) -> list[str]:
-        if split in self.folders:
-            return sorted(name for name, log in self.logs.items() if log.parent.name == split)
-        if self.folders or (self.root.name in FOLDERS and self.root.name != split):
-            there = list(self.folders) or [self.root.name]
-            raise InvalidInput(
-                f"{self.root}: no folder for the split {split}, found {', '.join(there)}",
-                remedy=choose_split(there[0]),
-            )
-        if self.root.name != split:
-            text = f"{self.root} has no folder {split}; all of its {len(self.logs)} logs are used as that split"
-            self._add_finding("note", "split-not-checked", text, sorted(self.logs))
-        return sorted(self.logs)
-
-    def _add_finding(
-        self, level: Level, code: str, text: str, logs: Sequence[str], remedy: Remedy | None = None
-    ) -> None:
-        self.findings += (Finding(level, code, text, len(logs), tuple(logs[:EXAMPLES]), remedy),)
-
-
-def _logs(folder: Path, is_split: bool) -> list[Path]:
-    """Return the folders of logs. Every folder in a split is a log; elsewhere, a log must have poses or a map."""
-    folders = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [path for path in folders if is_split or (path / POSES).is_file() or find_map(path) is not None]

@@ -88,6 +88,10 @@ class Outline(NamedTuple):
     id: int
     points: Points  # (n, 3)
 
+    def is_polygon(self) -> bool:
+        """Whether the outline has three different points, seen from above."""
+        return len(np.unique(self.points[:, :2], axis=0)) > 2
+
 
 class VectorMap(NamedTuple):
     """The map of a log. Its elements are in the order of the file."""
@@ -99,11 +103,11 @@ class VectorMap(NamedTuple):
 
 
 def find_map(log: Path) -> Path | None:
-    """Return the map file of a log, or None if it is missing. It is in the folder ``map`` or in that of the log."""
-    found = sorted((log / "map").glob(ARCHIVE)) or sorted(log.glob(ARCHIVE))
-    if len(found) > 1:
-        raise UnreadableFile(f"{log}: expected one map, found {len(found)}: {', '.join(path.name for path in found)}")
-    return found[0] if found else None
+    """Return the map file of a log, or None if it is missing. It is in the log or in its folder ``map``."""
+    maps = sorted((log / "map").glob(ARCHIVE)) or sorted(log.glob(ARCHIVE))
+    if len(maps) > 1:
+        raise UnreadableFile(f"{log}: expected one map, found {len(maps)}: {', '.join(path.name for path in maps)}")
+    return maps[0] if maps else None
 
 
 def map_of(log: Path) -> Path:
@@ -119,10 +123,10 @@ def map_of(log: Path) -> Path:
 
 def elements_of(layer: Mapping[str, E], path: Path, kind: str) -> list[E]:
     """Return the elements of a layer of a map, whose ids must differ."""
-    ids = Counter(one.id for one in layer.values())
+    ids = Counter(element.id for element in layer.values())
     twice = [name for name, count in ids.items() if count > 1]
     if twice:
-        keys = " and ".join(key for key, one in layer.items() if one.id == twice[0])
+        keys = " and ".join(key for key, element in layer.items() if element.id == twice[0])
         raise UnreadableFile(f"{path}: {kind} {twice[0]} occurs twice, under the keys {keys}")
     return list(layer.values())
 
@@ -131,36 +135,37 @@ def read_vector_map(log: Path) -> VectorMap:
     """Read the map of a log."""
     path = map_of(log)
     content = read_json(path, _Map, "a vector map of Argoverse 2")
+    lanes = elements_of(content.lane_segments, path, "lane segment")
+    crossings = elements_of(content.pedestrian_crossings, path, "pedestrian crossing")
+    areas = elements_of(content.drivable_areas, path, "drivable area")
     return VectorMap(
         log.name,
-        tuple(_lane(one, path) for one in elements_of(content.lane_segments, path, "lane segment")),
-        tuple(_crossing(one, path) for one in elements_of(content.pedestrian_crossings, path, "pedestrian crossing")),
-        tuple(
-            Outline(one.id, points_of(one.area_boundary, path, f"drivable area {one.id}"))
-            for one in elements_of(content.drivable_areas, path, "drivable area")
-        ),
+        tuple(_lane(lane, path) for lane in lanes),
+        tuple(_crossing(crossing, path) for crossing in crossings),
+        tuple(Outline(area.id, points_of(area.area_boundary, path, f"drivable area {area.id}")) for area in areas),
     )
 
 
-def _lane(one: _LaneSegment, path: Path) -> Lane:
+def _lane(segment: _LaneSegment, path: Path) -> Lane:
     def side(name: str, line: list[Point], mark: str, neighbour: int | None) -> Side:
-        points = points_of(line, path, f"{name} boundary of lane segment {one.id}")
+        points = points_of(line, path, f"{name} boundary of lane segment {segment.id}")
         return Side(points, mark not in UNPAINTED, neighbour)
 
     return Lane(
-        one.id,
-        side("left", one.left_lane_boundary, one.left_lane_mark_type, one.left_neighbor_id),
-        side("right", one.right_lane_boundary, one.right_lane_mark_type, one.right_neighbor_id),
-        one.is_intersection,
-        tuple(one.predecessors),
-        tuple(one.successors),
+        segment.id,
+        side("left", segment.left_lane_boundary, segment.left_lane_mark_type, segment.left_neighbor_id),
+        side("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
+        segment.is_intersection,
+        tuple(segment.predecessors),
+        tuple(segment.successors),
     )
 
 
-def _crossing(one: _Crossing, path: Path) -> Outline:
+def _crossing(crossing: _Crossing, path: Path) -> Outline:
     """Return the outline of a crossing. It follows one edge, and the other edge back."""
-    edges = [points_of(edge, path, f"pedestrian crossing {one.id}") for edge in (one.edge1, one.edge2)]
-    return Outline(one.id, np.concatenate([edges[0], edges[1][::-1]]))
+    where = f"pedestrian crossing {crossing.id}"
+    first, second = points_of(crossing.edge1, path, where), points_of(crossing.edge2, path, where)
+    return Outline(crossing.id, np.concatenate([first, second[::-1]]))
 
 
 def points_of(line: list[Point], path: Path, where: str) -> Points:
@@ -169,3 +174,10 @@ def points_of(line: list[Point], path: Path, where: str) -> Points:
     if not np.isfinite(points).all():
         raise UnreadableFile(f"{path}: {where}: expected finite coordinates, found NaN or infinity")
     return points
+
+
+def distinct(points: Points) -> Points:
+    """Return the points without those that are at the place of the point before, seen from above."""
+    moved = (np.diff(points[:, :2], axis=0) != 0).any(axis=1)
+    kept: Points = points[np.append(True, moved)[: len(points)]]
+    return kept

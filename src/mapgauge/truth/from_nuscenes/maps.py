@@ -3,8 +3,7 @@
 A map has nodes, lines and polygons that refer to nodes, and layers whose elements refer to a line or a polygon.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,57 +12,14 @@ import numpy as np
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.cutting.crossings import FRAME_MERGES
+from mapgauge.truth.cutting.fragments import RingPlaces
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
-from mapgauge.truth.cutting.outlines import PlacedBoxes
-from mapgauge.truth.cutting.per_frame import cut_boundaries, cut_crossings, cut_lines_apart
-from mapgauge.truth.cutting.pieces import Fragment, RingPlaces, cut_lines, simplify_fragments
-from mapgauge.truth.cutting.shapes import Patches, as_geometries, shapely_module
-from mapgauge.truth.datasets import Cutter, Frame, MapLayers, map_findings, read_json, skipped_polygons
-from mapgauge.truth.from_nuscenes.tables import by_token, repeated_records
+from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
+from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, read_json
+from mapgauge.truth.from_nuscenes.frame_by_frame import FrameByFrame
+from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
-
-
-@dataclass(frozen=True, eq=False)
-class MapElements:
-    """The elements of a map that the rules need, as they are in the file."""
-
-    crossings: Layer  # polygons
-    dividers: Layer  # lines
-    areas: tuple[Layer, ...]  # polygons; the edge of their union is the boundary
-    edges: RingPlaces  # names boundaries
-    findings: tuple[Finding, ...] = ()  # about this map; the same map always has the same findings
-
-    def __post_init__(self) -> None:
-        """Build the spatial indices before several threads use them."""
-        for layer in (self.crossings, self.dividers, *self.areas, self.edges.rings):
-            _ = layer.tree
-        _ = self.dividers.lines if len(self.dividers) else None
-
-    def cut(
-        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
-    ) -> Sequence[Sequence[Sequence[Fragment]]]:
-        """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
-        poses = [frame.pose for frame in frames]
-        centres, headings = np.array([pose[:2, 3] for pose in poses]), [frame.heading for frame in frames]
-        # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
-        boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
-        crossings = cut_crossings(
-            self.crossings,
-            boxes,
-            FRAME_MERGES[rules.crossing_merge],
-            clockwise=rules.crossing_clockwise,
-            holes=rules.crossing_holes,
-            again=rules.crossing_again,
-        )
-        if rules.split_lines:
-            dividers = cut_lines_apart(self.dividers, boxes)
-        else:
-            dividers = cut_lines(self.dividers, Patches.of(poses, region))
-        boundaries = cut_boundaries(self.areas, boxes, self.edges, rules.boundary_grow)
-        return [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
-
 
 VERSION = "1.3"  # of the map expansion that the public repositories use
 FOLDER = Path("maps", "expansion")
@@ -133,9 +89,9 @@ class _MapReader:
     def __init__(self, path: Path, location: str, content: _Map) -> None:
         self.path, self.location, self.content = path, location, content
         self.repeated: list[str] = []
-        self.nodes = by_token(content.node, path, "node", self.repeated)
-        self.lines = by_token(content.line, path, "line", self.repeated)
-        self.polygons = by_token(content.polygon, path, "polygon", self.repeated)
+        self.nodes = records_by_token(content.node, path, "node", self.repeated)
+        self.lines = records_by_token(content.line, path, "line", self.repeated)
+        self.polygons = records_by_token(content.polygon, path, "polygon", self.repeated)
         self.left_out: list[str] = []
         self.repaired: list[str] = []
         self.skipped: list[str] = []
@@ -157,8 +113,8 @@ class _MapReader:
         polygons = np.concatenate([layer.geometries for layer in areas])
         edges = union_boundaries(polygons, f"{self.location}-boundary")
         if rules.per_frame:
-            return MapElements(crossings, dividers, areas, RingPlaces(edges), tuple(self.findings()))
-        return MapLayers(crossings, dividers, edges, tuple(self.findings()))
+            return FrameByFrame(crossings, dividers, areas, RingPlaces(edges), self.findings())
+        return MapLayers(crossings, dividers, edges, self.findings())
 
     def line_layer(self, names: tuple[str, ...]) -> Layer:
         """Return the lines of some map layers, one layer after the other."""
@@ -201,7 +157,7 @@ class _MapReader:
     def shapes(self, names: tuple[str, ...], kind: str, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
         """Yield the token of each element of some map layers, and the line or polygon that it refers to."""
         for name in names:
-            for element in by_token(getattr(self.content, name), self.path, name, self.repeated).values():
+            for element in records_by_token(getattr(self.content, name), self.path, name, self.repeated).values():
                 token = getattr(element, f"{kind}_token")
                 if token not in known:
                     raise self.error(f"{name} {element.token} refers to a missing {kind}, {token}")
@@ -217,9 +173,9 @@ class _MapReader:
             raise self.error(f"{where}: expected finite coordinates, found NaN or infinity")
         return points
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> tuple[Finding, ...]:
         """Return the findings about this map."""
-        found = []
+        about_version = []
         version = self.content.version
         if str(version) != VERSION:
             text = (
@@ -227,10 +183,12 @@ class _MapReader:
                 f"from version {VERSION}, whose geometry differs"
             )
             remedy = Remedy.of(f"Download version {VERSION} of the map expansion")
-            found.append(Finding("warning", "map-version", text, remedy=remedy))
-        found += repeated_records(self.location, self.repeated)
-        skipped = skipped_polygons(self.location, self.skipped)
-        return [*found, *skipped, *map_findings(self.location, self.repaired, self.left_out)]
+            about_version = [Finding("warning", "map-version", text, remedy=remedy)]
+        return (
+            *about_version,
+            *repeated_records(self.location, self.repeated),
+            *map_findings(self.location, skipped=self.skipped, repaired=self.repaired, left_out=self.left_out),
+        )
 
     def error(self, text: str, *, remedy: str | None = None) -> UnreadableFile:
         """Return an error about this file."""

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -10,57 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.geometry.poses import level, motions
-from mapgauge.truth.datasets import EXAMPLES, Cutter, Frame, Scene
+from mapgauge.truth.datasets import Cutter, Frame, Scene
+from mapgauge.truth.from_nuscenes.lane_graph import read_lane_graph
 from mapgauge.truth.from_nuscenes.maps import read_map
-from mapgauge.truth.from_nuscenes.tables import R, by_token, find_records, read_table, repeated_records
+from mapgauge.truth.from_nuscenes.tables import R, find_records, read_table, records_by_token, repeated_records
+from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import MISLOCATED, Selection, check_scenes, choose_split, split_named
 from mapgauge.typing import Points
 
+LIDAR = "LIDAR_TOP"
 _UNIT = 1e-14  # quaternions whose squared norm is this close to 1 are not normalised
 _LEFT = np.array([(0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0)])  # which component of a quaternion
 _LEFT_SIGN = np.array([(1, -1, -1, -1), (1, 1, -1, 1), (1, 1, 1, -1), (1, -1, 1, 1)])
 _RIGHT_SIGN = np.array([(1, -1, -1, -1), (1, 1, 1, -1), (1, -1, 1, 1), (1, 1, -1, 1)])
-
-
-def matrices_of(quaternions: Points) -> NDArray[np.float64]:
-    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
-
-    A rotated point is the product of the quaternion, the point and the conjugate. The two products are matrices.
-    """
-    square = np.array([one @ one for one in quaternions]).reshape(-1, 1)
-    unit = np.where(np.abs(1.0 - square) < _UNIT, quaternions, quaternions / np.sqrt(square))
-    left, right = unit[:, _LEFT] * _LEFT_SIGN, unit[:, _LEFT] * _RIGHT_SIGN
-    # One product at a time: numpy rounds a product of stacks in another order.
-    both = np.array([one @ other.T for one, other in zip(left, right, strict=True)]).reshape(-1, 4, 4)
-    return np.ascontiguousarray(both[:, 1:, 1:])
-
-
-def quaternion_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quaternion ``w, x, y, z`` of a rotation matrix ``(3, 3)``. Its largest component is positive."""
-    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
-    if i < 0 and a > e:
-        square, rest = 1 + a - e - i, (h - f, None, b + d, c + g)
-    elif i < 0:
-        square, rest = 1 - a + e - i, (c - g, b + d, None, f + h)
-    elif a < -e:
-        square, rest = 1 - a - e + i, (d - b, c + g, f + h, None)
-    else:
-        square, rest = 1 + a + e + i, (None, h - f, c - g, d - b)
-    parts = np.array([square if part is None else part for part in rest], np.float64)
-    parts *= 0.5
-    parts /= math.sqrt(square)
-    return parts
-
-
-def heading(pose: NDArray[np.float64]) -> float:
-    """Return the direction of the x axis of a pose, seen from above, in degrees from the x axis of the map."""
-    return float(np.arctan2(pose[1, 0], pose[0, 0]) / np.pi * 180)
-
-
-LIDAR = "LIDAR_TOP"
 
 
 class _Scene(msgspec.Struct):
@@ -117,15 +83,17 @@ class NuScenes:
         self.about = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
         self._repeated: list[str] = []  # names of records that occur more than once
+        self._scenes: dict[str, Scene] = {}
         self._maps: dict[str, Cutter] = {}
+        self._lane_graphs = cache(partial(read_lane_graph, root))
         self._reading = threading.Lock()
         if not self.tables.is_dir():
-            there = sorted(path.parent.name for path in root.glob("*/scene.json"))
+            versions = sorted(path.parent.name for path in root.glob("*/scene.json"))
             raise UnreadableFile(
                 f"{self.tables}: no such folder, expected the tables of nuScenes {version}, "
-                f"found {', '.join(there) or 'no tables'}",
-                remedy=Remedy(f'Pass version="{there[0]}"', f"Pass --tables {there[0]}")
-                if there
+                f"found {', '.join(versions) or 'no tables'}",
+                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --tables {versions[0]}")
+                if versions
                 else "Check that the data root is the folder that contains v1.0-trainval and maps",
             )
 
@@ -144,25 +112,23 @@ class NuScenes:
         for sample in sorted(self._table("sample", _Sample), key=lambda sample: sample.timestamp):
             if sample.scene_token in samples:
                 samples[sample.scene_token].append(sample)
-        self.selection.check_tokens((one.token for group in samples.values() for one in group), str(self.tables))
+        known = (sample.token for group in samples.values() for sample in group)
+        self.selection.check_tokens(known, str(self.tables))
         chosen = {token: self.selection.frames(group) for token, group in samples.items()}
         poses = self._poses([sample.token for group in chosen.values() for sample in group])
-        found = {}
         for token, record in by_token.items():
             if record.log_token not in location:
                 raise UnreadableFile(f"{self._path('log')}: log {record.log_token} of {record.name} not found")
-            frames = tuple(Frame(one.token, one.timestamp, *poses[one.token]) for one in chosen[token])
-            found[record.name] = Scene(record.name, frames, location[record.log_token])
+            frames = tuple(Frame(sample.token, sample.timestamp, *poses[sample.token]) for sample in chosen[token])
+            self._scenes[record.name] = Scene(record.name, frames, location[record.log_token])
         self.findings += tuple(repeated_records(str(self.tables), self._repeated))
-        scenes = [found[name] for name in names]
+        scenes = [self._scenes[name] for name in names]
         if self.selection.tokens is not None:
             return [scene for scene in scenes if scene.frames]
         empty = [scene.name for scene in scenes if not scene.frames]
-        if empty:
-            text = f"{self._path('sample')}: {len(empty)} of {len(scenes)} selected scenes have no samples"
-            remedy = Remedy.of("Check that the file was copied completely and belongs to this version")
-            found_empty = Finding("warning", "scenes-empty", text, len(empty), tuple(empty[:EXAMPLES]), remedy)
-            self.findings += (found_empty,)
+        text = f"{self._path('sample')}: {len(empty)} of {len(scenes)} selected scenes have no samples"
+        remedy = Remedy.of("Check that the file was copied completely and belongs to this version")
+        self.findings += tuple(findings_about(empty, "warning", "scenes-empty", text, remedy))
         return scenes
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
@@ -171,6 +137,10 @@ class NuScenes:
             if scene.map not in self._maps:
                 self._maps[scene.map] = read_map(self.root, scene.map, rules)
             return self._maps[scene.map]
+
+    def lane_graph(self, scene: str) -> LaneGraph:
+        """Return the lane graph of the map of a scene. ``scenes`` must have been called."""
+        return self._lane_graphs(self._scenes[scene].map)
 
     def _wanted(self, known: Sequence[str]) -> list[str]:
         """Return the names of the selected scenes, in order."""
@@ -189,7 +159,7 @@ class NuScenes:
         )
         check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
-        if skipped:
+        if skipped:  # there are at most four, and all are named
             text = f"{len(skipped)} scenes of the split {split} are left out because their localisation is wrong"
             self.findings += (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
         return [name for name in names if name not in MISLOCATED]
@@ -210,20 +180,19 @@ class NuScenes:
                 f"{self._path('calibrated_sensor')}: sensor {LIDAR} not found; its keyframes are the frames"
             )
         wanted = set(samples)
-
         path = self._path("sample_data")
 
         def keyframes(sweeps: Iterable[_Sweep]) -> dict[str, _Sweep]:
-            found: dict[str, _Sweep] = {}
+            by_sample: dict[str, _Sweep] = {}
             for sweep in sweeps:
                 if sweep.is_key_frame and sweep.calibrated_sensor_token in mounted and sweep.sample_token in wanted:
-                    first = found.setdefault(sweep.sample_token, sweep)
+                    first = by_sample.setdefault(sweep.sample_token, sweep)
                     if first != sweep:
                         poses = f"{first.ego_pose_token} and {sweep.ego_pose_token}"
                         raise UnreadableFile(
                             f"{path}: sample {sweep.sample_token} has two keyframes of {LIDAR}, with the poses {poses}"
                         )
-            return found
+            return by_sample
 
         # The files of keyframes are in a folder of their own, so the search need not decode other records.
         pattern = rb'"filename"\s*:\s*"samples/' + LIDAR.encode() + b"/"
@@ -249,8 +218,8 @@ class NuScenes:
         """Return ego poses by token."""
         path = self._path("ego_pose")
         names = {token.encode() for token in tokens}
-        found = find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, lambda some: len(some) >= len(tokens))
-        at = by_token(found, path, "ego_pose", self._repeated)
+        poses = find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, lambda some: len(some) >= len(tokens))
+        at = records_by_token(poses, path, "ego_pose", self._repeated)
         lacking = sorted(tokens - at.keys())
         if lacking:
             raise UnreadableFile(f"{path}: {len(lacking)} poses of frames not found ({lacking[0]}, ...)")
@@ -261,7 +230,7 @@ class NuScenes:
 
     def _table(self, table: str, record: type[R]) -> list[R]:
         path = self._path(table)
-        return list(by_token(read_table(path, record), path, table, self._repeated).values())
+        return list(records_by_token(read_table(path, record), path, table, self._repeated).values())
 
 
 def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.float64]:
@@ -271,3 +240,38 @@ def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.
     made = motions(rotations, translations, where)
     made[:, :3, :3] = matrices_of(rotations)
     return made
+
+
+def matrices_of(quaternions: Points) -> NDArray[np.float64]:
+    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
+
+    A rotated point is the product of the quaternion, the point and the conjugate. The two products are matrices.
+    """
+    square = np.array([quaternion @ quaternion for quaternion in quaternions]).reshape(-1, 1)
+    unit = np.where(np.abs(1.0 - square) < _UNIT, quaternions, quaternions / np.sqrt(square))
+    left, right = unit[:, _LEFT] * _LEFT_SIGN, unit[:, _LEFT] * _RIGHT_SIGN
+    # One product at a time: numpy rounds a product of stacks in another order.
+    products = np.array([a @ b.T for a, b in zip(left, right, strict=True)]).reshape(-1, 4, 4)
+    return np.ascontiguousarray(products[:, 1:, 1:])
+
+
+def quaternion_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quaternion ``w, x, y, z`` of a rotation matrix ``(3, 3)``. Its largest component is positive."""
+    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
+    if i < 0 and a > e:
+        square, rest = 1 + a - e - i, (h - f, None, b + d, c + g)
+    elif i < 0:
+        square, rest = 1 - a + e - i, (c - g, b + d, None, f + h)
+    elif a < -e:
+        square, rest = 1 - a - e + i, (d - b, c + g, f + h, None)
+    else:
+        square, rest = 1 + a + e + i, (None, h - f, c - g, d - b)
+    parts = np.array([square if part is None else part for part in rest], np.float64)
+    parts *= 0.5
+    parts /= math.sqrt(square)
+    return parts
+
+
+def heading(pose: NDArray[np.float64]) -> float:
+    """Return the direction of the x axis of a pose, seen from above, in degrees from the x axis of the map."""
+    return float(np.arctan2(pose[1, 0], pose[0, 0]) / np.pi * 180)

@@ -17,10 +17,10 @@ import msgspec
 
 from mapgauge.decoding import decoder_of
 from mapgauge.errors import UnreadableFile
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.io.files.json_documents import gc_paused, keys_are_unique
 from mapgauge.io.files.source import Content
-from mapgauge.truth.datasets import EXAMPLES, read_json
+from mapgauge.truth.datasets import read_json
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ def read_table(path: Path, record: type[T]) -> list[T]:
         raise _missing(path) from error
 
 
-def by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) -> dict[str, R]:
+def records_by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) -> dict[str, R]:
     """Return records by their tokens. Copies of a record are left out.
 
     Args:
@@ -54,9 +54,9 @@ def by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) 
     Raises:
         UnreadableFile: Different records have the same token.
     """
-    found: dict[str, R] = {}
+    known: dict[str, R] = {}
     for record in records:
-        first = found.setdefault(record.token, record)
+        first = known.setdefault(record.token, record)
         if first is record:
             continue
         if first != record:
@@ -65,13 +65,13 @@ def by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) 
                 remedy="Check that the file was not put together from several versions",
             )
         repeated.append(f"{table} {record.token}")
-    return found
+    return known
 
 
 def repeated_records(where: str, names: Sequence[str]) -> list[Finding]:
     """Return the finding about records that occur more than once, given their names."""
     text = f"{where}: {len(names)} records are copies of other records and were left out"
-    return [Finding("warning", "records-repeated", text, len(names), tuple(names[:EXAMPLES]))] if names else []
+    return findings_about(names, "warning", "records-repeated", text)
 
 
 def find_records(
@@ -95,10 +95,10 @@ def find_records(
     try:
         with Content(path).path.open("rb") as file:  # nothing but a plain file is opened
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # matches refer to it, so it is not closed here
-        found = _search(data, record, re.compile(pattern), wanted)
+        records = _search(data, record, re.compile(pattern), wanted)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    return found if found is not None and complete(found) else read_table(path, record)
+    return records if records is not None and complete(records) else read_table(path, record)
 
 
 def _search(
@@ -106,7 +106,7 @@ def _search(
 ) -> list[T] | None:
     """Return the matching records, or None if a match is not inside a record or a record has a key twice."""
     decoder = decoder_of(record)
-    found, texts = [], []
+    records, texts = [], []
     with gc_paused():
         for match in pattern.finditer(data):
             if wanted is not None and match[1] not in wanted:
@@ -114,10 +114,10 @@ def _search(
             start, stop = data.rfind(b"{", 0, match.start()), data.find(b"}", match.end())
             try:
                 texts.append(data[start : stop + 1])
-                found.append(decoder.decode(texts[-1]))
+                records.append(decoder.decode(texts[-1]))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return None
-    return found if keys_are_unique(b"[" + b",".join(texts) + b"]") else None
+    return records if keys_are_unique(b"[" + b",".join(texts) + b"]") else None
 
 
 def _missing(path: Path) -> UnreadableFile:

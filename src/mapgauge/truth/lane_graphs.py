@@ -1,4 +1,4 @@
-"""Centrelines with links, cut by the patch of a frame."""
+"""Lane graphs of maps: centrelines with links, cut at the region of each frame."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.alignment import add_instances, join_frames
-from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.findings import Finding, findings_about, summed
 from mapgauge.frames.links import LEFT, RIGHT, SUCCESSOR, Links, cut_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
-from mapgauge.truth.build import Tracker
-from mapgauge.truth.cutting.pieces import Fragment
+from mapgauge.truth.cutting.fragments import Fragment, Tracker, by_frame
 from mapgauge.typing import Flags, Indices, Points
 
 RESOLUTION = 0.5  # metres, at most, between the points of a centreline
+CENTERLINE = "centerline"
+
+GraphOfScene: TypeAlias = Callable[[str], "LaneGraph"]
 
 
 class Lane(NamedTuple):
@@ -54,15 +56,15 @@ class LaneGraph:
         Neighbours outside the map are left out, because a map is a part of a city.
         """
         index = {lane.id: k for k, lane in enumerate(lanes)}
-        found: dict[tuple[int, int, str], None] = {}
+        links: dict[tuple[int, int, str], None] = {}  # source, target and kind of each link, once
         for k, lane in enumerate(lanes):
             for kind, names in ((SUCCESSOR, lane.successors), (LEFT, lane.left), (RIGHT, lane.right)):
-                found |= dict.fromkeys((k, index[name], kind) for name in names if name in index)
-            found |= dict.fromkeys((index[name], k, SUCCESSOR) for name in lane.predecessors if name in index)
+                links |= dict.fromkeys((k, index[name], kind) for name in names if name in index)
+            links |= dict.fromkeys((index[name], k, SUCCESSOR) for name in lane.predecessors if name in index)
         return cls(
             tuple(lane.id for lane in lanes),
             Polylines.of([lane.points for lane in lanes], "lanes"),
-            Links.of([a for a, _, _ in found], [b for _, b, _ in found], kind=[kind for *_, kind in found]),
+            Links.of([a for a, _, _ in links], [b for _, b, _ in links], kind=[kind for *_, kind in links]),
             np.array([lane.intersection for lane in lanes], np.bool_),
             tuple(lane.lane_type for lane in lanes),
             tuple(findings),
@@ -71,6 +73,12 @@ class LaneGraph:
     def __len__(self) -> int:
         """Number of lanes."""
         return len(self.ids)
+
+
+def left_out_lanes(map_name: str, ids: Sequence[str]) -> list[Finding]:
+    """Return the finding about lanes that were left out, if there are any."""
+    text = f"{map_name}: {len(ids)} lanes without a path of at least two points were left out"
+    return findings_about(ids, "note", "lanes-left-out", text)
 
 
 class CutLanes(NamedTuple):
@@ -154,14 +162,9 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     source = np.repeat(np.arange(len(lane)), counts)
     wanted = frame[source] * count + links.target[link]
     target = np.searchsorted(key, wanted)
-    there = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
-    chosen = link[there]
-    return Links(source[there], target[there], links.weight[chosen], links.code[chosen], links.kinds)
-
-
-CENTERLINE = "centerline"
-
-GraphOfScene: TypeAlias = Callable[[str], LaneGraph]
+    shown = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
+    chosen = link[shown]
+    return Links(source[shown], target[shown], links.weight[chosen], links.code[chosen], links.kinds)
 
 
 def add_centerlines(
@@ -186,21 +189,20 @@ def add_centerlines(
         findings += list(graph.findings)
         parts.append(_scene_centerlines(turned.between(slice(start, stop)), graph, region))
         start = stop
-    lanes = join_frames(parts) if parts else _no_lanes()
+    no_lanes = replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))
+    lanes = join_frames(parts) if parts else no_lanes
     lanes = lanes.rotate(90) if forward == "y" else lanes
-    every: tuple[Finding, ...] = (*frames.findings, *summed(findings, "maps"))
-    return replace(add_instances(frames, lanes), findings=every)
+    return replace(add_instances(frames, lanes), findings=(*frames.findings, *summed(findings, "maps")))
 
 
 def _scene_centerlines(frames: MapFrames, graph: LaneGraph, region: tuple[float, float]) -> MapFrames:
     """Return the centrelines of the frames of one scene, with x forward."""
     assert frames.poses is not None  # the caller checked it
     cut = cut_graph(graph, frames.poses, region, frames.dimension)
-    fragments: list[list[Fragment]] = [[] for _ in frames.tokens]
-    for frame, lane, points, along in zip(cut.frame.tolist(), cut.lane.tolist(), cut.lines, cut.along, strict=True):
-        fragments[frame].append(Fragment(points, (graph.ids[lane],), (float(along[0]), float(along[1]))))
+    rows = zip(cut.frame.tolist(), cut.lane.tolist(), cut.lines, cut.along.tolist(), strict=True)
+    fragments = ((k, Fragment(points, (graph.ids[lane],), (start, stop))) for k, lane, points, (start, stop) in rows)
     tracker = Tracker()
-    names = [name for group in fragments for name in tracker.names(group)]
+    names = [name for group in by_frame(len(frames), fragments) for name in tracker.names(group)]
     return MapFrames(
         frames.tokens,
         (CENTERLINE,),
@@ -210,7 +212,3 @@ def _scene_centerlines(frames: MapFrames, graph: LaneGraph, region: tuple[float,
         track=np.array(names, np.str_),
         links=cut.links,
     )
-
-
-def _no_lanes() -> MapFrames:
-    return replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))

@@ -11,12 +11,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from mapgauge.frames.findings import Finding
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.truth.datasets import EXAMPLES, read_json
-from mapgauge.truth.from_argoverse2.vector_map import Point, elements_of, map_of, points_of
-from mapgauge.truth.lane_graphs.centrelines import RESOLUTION, Lane, LaneGraph
+from mapgauge.truth.datasets import read_json
+from mapgauge.truth.from_argoverse2.vector_map import Point, distinct, elements_of, map_of, points_of
+from mapgauge.truth.lane_graphs import RESOLUTION, Lane, LaneGraph, left_out_lanes
 from mapgauge.typing import Points
 
 
@@ -61,19 +60,13 @@ def read_lane_graph(log: Path) -> LaneGraph:
                 segment.lane_type,
             )
         )
-    return LaneGraph.of(lanes, left_out_findings(log.name, left_out))
-
-
-def left_out_findings(map_name: str, ids: list[str]) -> list[Finding]:
-    """Return the finding about lanes that were left out, if there are any."""
-    text = f"{map_name}: {len(ids)} lanes without a path of at least two points were left out"
-    return [Finding("note", "lanes-left-out", text, len(ids), tuple(ids[:EXAMPLES]))] if ids else []
+    return LaneGraph.of(lanes, left_out_lanes(log.name, left_out))
 
 
 def _centreline(segment: _LaneSegment, path: Path) -> Points:
     """Return the centreline of a lane segment, or no points if it has no length."""
     if segment.centerline is not None:
-        return _distinct(points_of(segment.centerline, path, f"centreline of lane segment {segment.id}"))
+        return distinct(points_of(segment.centerline, path, f"centreline of lane segment {segment.id}"))
     sides = []
     for name, line in (("left", segment.left_lane_boundary), ("right", segment.right_lane_boundary)):
         sides.append(points_of(line, path, f"{name} boundary of lane segment {segment.id}"))
@@ -82,11 +75,4 @@ def _centreline(segment: _LaneSegment, path: Path) -> Points:
     longest = max(np.linalg.norm(np.diff(side, axis=0), axis=1).sum() for side in sides)
     count = max(2, math.ceil(longest / RESOLUTION) + 1)
     left, right = (resample_polylines(Polylines.of([side]), count=count).coords for side in sides)
-    return _distinct((left + right) / 2)
-
-
-def _distinct(points: Points) -> Points:
-    """Return the points without those that are at the place of the point before."""
-    moved = (np.diff(points[:, :2], axis=0) != 0).any(axis=1)
-    distinct: Points = points[np.append(True, moved)[: len(points)]]
-    return distinct
+    return distinct((left + right) / 2)

@@ -8,7 +8,6 @@ a rectangle that is turned by the yaw only, and bring the pieces into the coordi
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
-from mapgauge.truth.cutting.shapes import Geometries, shapely_module
+from mapgauge.truth.cutting.shapes import Geometries, frame_slices, shapely_module
 from mapgauge.truth.rules import CutIn
 from mapgauge.typing import Flags, Indices, Points
 
@@ -122,13 +121,12 @@ class Views:
 
     def _moved(self, geometries: Geometries, frame: Indices, move: Callable[[Points, int], Points]) -> Geometries:
         shapely = shapely_module()
-        each = np.repeat(frame, shapely.get_num_coordinates(geometries))
-        starts = np.searchsorted(each, np.arange(len(self) + 1)).tolist()
+        rows = frame_slices(np.repeat(frame, shapely.get_num_coordinates(geometries)), len(self))
 
-        def by_frame(points: Points) -> Points:
-            return np.concatenate([move(points[a:b], k) for k, (a, b) in enumerate(pairwise(starts))])
+        def move_frames(points: Points) -> Points:
+            return np.concatenate([move(points[some], k) for k, some in enumerate(rows)])
 
-        moved: Geometries = shapely.transform(geometries, by_frame, include_z=True)
+        moved: Geometries = shapely.transform(geometries, move_frames, include_z=True)
         return moved
 
     def _filled(self, points: Points, frame: int) -> Points:
@@ -142,14 +140,3 @@ class Views:
             points = points.copy()
             points[unknown, 2] = 0.0 if unknown.all() else points[~unknown, 2].mean()
         return self.to_vehicle(points, frame)
-
-
-def lines_in(geometries: Geometries) -> tuple[Geometries, Indices]:
-    """Return the single lines in geometries, and the index of the geometry that each comes from."""
-    shapely = shapely_module()
-    parts, owner = shapely.get_parts(geometries, return_index=True)
-    while (shapely.get_type_id(parts) > shapely.GeometryType.POLYGON).any():  # collections in a collection
-        parts, inner = shapely.get_parts(parts, return_index=True)
-        owner = owner[inner]
-    kept = (shapely.get_type_id(parts) == shapely.GeometryType.LINESTRING) & (shapely.length(parts) > 0)
-    return parts[kept], owner[kept]

@@ -1,16 +1,17 @@
-"""Cuts lines and polygons by the patch of a frame."""
+"""Fragments are the parts of map elements that frames show. Cuts layers into fragments, and names fragments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.truth.cutting.layers import Layer
-from mapgauge.truth.cutting.shapes import Geometries, Patches, outside, polygons_in, shapely_module, simplify
-from mapgauge.typing import Bounds, Indices, Points
+from mapgauge.truth.cutting.crossings import Crossings, Merge
+from mapgauge.truth.cutting.layers import Layer, Patches
+from mapgauge.truth.cutting.shapes import Geometries, outside, polygons_in, rings_in, shapely_module, simplify
+from mapgauge.typing import Bounds, Points
 
 
 class Fragment(NamedTuple):
@@ -20,6 +21,14 @@ class Fragment(NamedTuple):
     elements: tuple[str, ...]  # ids of the elements, sorted
     along: tuple[float, float] = (0.0, 1.0)  # start and stop along the element, metres; (0, 1) for a polygon
     period: float = 0.0  # length of a closed element, where ``along`` may continue past its start; 0 if it is open
+
+
+def by_frame(count: int, fragments: Iterable[tuple[int, Fragment]]) -> list[list[Fragment]]:
+    """Return the fragments of each of ``count`` frames, in the given order."""
+    groups: list[list[Fragment]] = [[] for _ in range(count)]
+    for frame, fragment in fragments:
+        groups[frame].append(fragment)
+    return groups
 
 
 def simplify_fragments(fragments: list[list[Fragment]], tolerance: float) -> list[list[Fragment]]:
@@ -45,9 +54,8 @@ def cut_lines(layer: Layer, patches: Patches, *, grow: float = 0.0) -> list[list
         patches: Where to cut.
         grow: Metres by which each side of a patch is moved outwards before cutting.
     """
-    fragments: list[list[Fragment]] = [[] for _ in range(len(patches))]
     if not len(layer):
-        return fragments
+        return by_frame(len(patches), [])
     lines = layer.lines
     patch, line, begin, end = lines.near(patches, grow)
     bounds = patches.bounds(grow)
@@ -63,41 +71,21 @@ def cut_lines(layer: Layer, patches: Patches, *, grow: float = 0.0) -> list[list
     cropped, sources = crop_polylines(with_length, bounds)
     periods = np.where(lines.closed, lines.length, 0.0)[line].tolist()
     patch_of, line_of = patch.tolist(), line.tolist()
-    for part, k in zip(cropped, sources.tolist(), strict=True):
-        along = float(part[0, -1]), float(part[-1, -1])
-        fragments[patch_of[k]].append(Fragment(part[:, :-1], (layer.ids[line_of[k]],), along, periods[k]))
-    return fragments
-
-
-ElementIds: TypeAlias = list[tuple[str, ...]]  # (n,): for each of n polygons, the sorted ids of its map elements
-Merge: TypeAlias = Callable[[Geometries, ElementIds], tuple[Geometries, ElementIds]]
-
-
-class Crossings(NamedTuple):
-    """The crossings of many frames, or other polygons."""
-
-    polygons: Geometries  # (n,)
-    ids: ElementIds  # (n,)
-    frame: Indices  # (n,), sorted
-
-    def take(self, chosen: Indices) -> "Crossings":
-        """Return some of the crossings, in the given order."""
-        return Crossings(self.polygons[chosen], [self.ids[k] for k in chosen.tolist()], self.frame[chosen])
-
-    def parts(self) -> "Crossings":
-        """Return the single polygons of multipolygons."""
-        parts, owner = polygons_in(self.polygons)
-        return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
-
-
-FrameMerge: TypeAlias = Callable[[Crossings], Crossings]
+    fragments = [
+        (
+            patch_of[k],
+            Fragment(part[:, :-1], (layer.ids[line_of[k]],), (float(part[0, -1]), float(part[-1, -1])), periods[k]),
+        )
+        for part, k in zip(cropped, sources.tolist(), strict=True)
+    ]
+    return by_frame(len(patches), fragments)
 
 
 def cut_polygons(
     layer: Layer,
     patches: Patches,
     *,
-    merge: FrameMerge | None = None,
+    merge: Merge | None = None,
     clockwise: bool = False,
     holes: bool = False,
     open_at: float | None = None,
@@ -114,9 +102,8 @@ def cut_polygons(
             number cuts the outlines again, at the edge of the patch moved outwards by so many metres. With a negative
             number, an outline is open where it leaves the patch.
     """
-    fragments: list[list[Fragment]] = [[] for _ in range(len(patches))]
     if not len(layer):
-        return fragments
+        return by_frame(len(patches), [])
     shapely = shapely_module()
     patch, near = layer.near(patches)
     owner = np.repeat(patch, shapely.get_num_coordinates(layer.geometries[near]))
@@ -129,39 +116,26 @@ def cut_polygons(
     shown = Crossings(polygons, [(layer.ids[i],) for i in near[owners].tolist()], patch[owners])
     if merge is not None:
         shown = merge(shown)
-    found = [
-        (k, Fragment(points, elements))
-        for polygon, elements, k in zip(shown.polygons, shown.ids, shown.frame.tolist(), strict=True)
-        for points in _outlines(polygon, clockwise, holes)
+    rings, polygon = rings_in(shown.polygons, clockwise=clockwise, holes=holes)
+    order = np.argsort(polygon, kind="stable")  # the holes of a polygon follow its outline
+    fragments = [
+        (int(shown.frame[k]), Fragment(shapely.get_coordinates(ring), shown.ids[k]))
+        for ring, k in zip(rings[order], polygon[order].tolist(), strict=True)
     ]
-    for k, fragment in found if open_at is None else _open(found, patches.bounds(open_at)):
-        fragments[k].append(fragment)
-    return fragments
+    return by_frame(len(patches), fragments if open_at is None else _open(fragments, patches.bounds(open_at)))
 
 
-def _outlines(polygon: Any, clockwise: bool, holes: bool) -> list[Points]:
-    shapely = shapely_module()
-    rings = [(shapely.get_exterior_ring(polygon), clockwise)]
-    if holes:
-        rings += [(ring, not clockwise) for ring in polygon.interiors]
-    found = []
-    for ring, turns_right in rings:
-        points = shapely.get_coordinates(ring)
-        found.append(points if shapely.is_ccw(ring) != turns_right else np.ascontiguousarray(points[::-1]))
-    return found
-
-
-def _open(found: list[tuple[int, Fragment]], bounds: Bounds) -> list[tuple[int, Fragment]]:
+def _open(fragments: list[tuple[int, Fragment]], bounds: Bounds) -> list[tuple[int, Fragment]]:
     """Return the parts of closed lines inside the bounds. A line that does not leave them stays closed."""
-    if not found:
+    if not fragments:
         return []
     turned = []
-    for _, fragment in found:
+    for _, fragment in fragments:
         start = int(outside(fragment.points, bounds).argmax())  # so that no part contains the start of the line
         turned.append(np.concatenate([fragment.points[start:-1], fragment.points[: start + 1]]))
-    lines = Polylines(np.concatenate(turned), np.cumsum([0, *map(len, turned)]))
-    arcs, sources = crop_polylines(lines, bounds)
-    return [(found[i][0], found[i][1]._replace(points=arc)) for arc, i in zip(arcs, sources.tolist(), strict=True)]
+    arcs, sources = crop_polylines(Polylines(np.concatenate(turned), np.cumsum([0, *map(len, turned)])), bounds)
+    chosen = [fragments[i] for i in sources.tolist()]
+    return [(frame, fragment._replace(points=arc)) for arc, (frame, fragment) in zip(arcs, chosen, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +166,49 @@ class RingPlaces:
         at, half = shapely.line_locate_point(geometries, middle), shapely.length(lines) / 2
         period = shapely.length(geometries)
         return [
-            Fragment(one, (self.rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
-            for i, (one, k) in enumerate(zip(points, ring.tolist(), strict=True))
+            Fragment(line, (self.rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
+            for i, (line, k) in enumerate(zip(points, ring.tolist(), strict=True))
         ]
+
+
+class Tracker:
+    """Names the fragments of one class, one frame of a scene after the other."""
+
+    def __init__(self) -> None:
+        """Start a scene."""
+        self._seen: dict[str, dict[str, tuple[float, float]]] = {}  # element -> name -> where it was last seen
+        self._names: set[str] = set()
+
+    def names(self, fragments: Sequence[Fragment]) -> list[str]:
+        """Return a name for each fragment of the next frame."""
+        claims: dict[tuple[int, str], float] = {}  # over all elements that a fragment and a name have in common
+        for k, fragment in enumerate(fragments):
+            for element in fragment.elements:
+                for name, along in self._seen.get(element, {}).items():
+                    claims[k, name] = claims.get((k, name), 0.0) + _overlap(fragment, along)
+        known: dict[int, str] = {}
+        for (k, name), overlap in sorted(claims.items(), key=lambda claim: (-claim[1], claim[0])):
+            if overlap > 0 and k not in known and name not in known.values():
+                known[k] = name
+        names = [known[k] if k in known else self._new(part.elements[0]) for k, part in enumerate(fragments)]
+        for name, fragment in zip(names, fragments, strict=True):
+            for element in fragment.elements:
+                self._seen.setdefault(element, {})[name] = fragment.along
+        return names
+
+    def _new(self, element: str) -> str:
+        name, number = element, 0
+        while name in self._names:
+            number += 1
+            name = f"{element}#{number}"
+        self._names.add(name)
+        return name
+
+
+def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
+    """Metres that a fragment and an interval have in common, also across the start of a closed element."""
+    start, stop = fragment.along
+    if not fragment.period:
+        return max(0.0, min(stop, along[1]) - max(start, along[0]))
+    laps = (-fragment.period, 0.0, fragment.period)
+    return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)

@@ -3,21 +3,20 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
-from mapgauge.frames.findings import Finding
-from mapgauge.truth.datasets import EXAMPLES, read_json
+from mapgauge.frames.findings import findings_about
+from mapgauge.truth.datasets import read_json
 from mapgauge.truth.from_nuscenes.maps import FOLDER, VERSION
-from mapgauge.truth.from_nuscenes.tables import by_token, read_table, repeated_records
-from mapgauge.truth.lane_graphs.argoverse2 import left_out_findings
-from mapgauge.truth.lane_graphs.centrelines import RESOLUTION, Lane, LaneGraph
+from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
+from mapgauge.truth.lane_graphs import RESOLUTION, Lane, LaneGraph, left_out_lanes
 from mapgauge.typing import Points
 
 _TURN = {"L": 1.0, "S": 0.0, "R": -1.0}
+LARGEST_GAP = 0.1  # metres between the end of a path and its stated end
 
 
 class ArclinePath(msgspec.Struct):
@@ -85,19 +84,6 @@ def path_points(paths: Sequence[ArclinePath], resolution: float) -> Points:
     return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
 
 
-LARGEST_GAP = 0.1  # metres between the end of a path and its stated end
-
-
-class _Scene(msgspec.Struct):
-    name: str
-    log_token: str
-
-
-class _Log(msgspec.Struct):
-    token: str
-    location: str
-
-
 class _Lane(msgspec.Struct):
     token: str
     lane_type: str = ""
@@ -115,41 +101,19 @@ class _Map(msgspec.Struct):
     connectivity: dict[str, _Connections] | None = None
 
 
-class _Layers(NamedTuple):
-    lane: list[_Lane]
-    lane_connector: list[_Lane]
-    arcline_path_3: dict[str, list[ArclinePath]]
-    connectivity: dict[str, _Connections]
-
-
-class SceneGraphs:
-    """The lane graph of each scene. Each map is read once."""
-
-    def __init__(self, root: Path, version: str) -> None:
-        """Read in which city each scene is."""
-        location = {log.token: log.location for log in read_table(root / version / "log.json", _Log)}
-        scenes = read_table(root / version / "scene.json", _Scene)
-        self.root = root
-        self.city = {scene.name: location[scene.log_token] for scene in scenes if scene.log_token in location}
-        self._graphs: dict[str, LaneGraph] = {}
-
-    def __call__(self, scene: str) -> LaneGraph:
-        """Return the lane graph of the map of a scene."""
-        city = self.city[scene]
-        if city not in self._graphs:
-            self._graphs[city] = read_lane_graph(self.root, city)
-        return self._graphs[city]
-
-
 def read_lane_graph(root: Path, location: str) -> LaneGraph:
     """Read the lanes and lane connectors of one city."""
     path = root / FOLDER / f"{location}.json"
-    layers = _layers(path)
+    content = _read_layers(path)
     lanes, left_out, apart = [], [], []
     repeated: list[str] = []
-    known = [by_token(getattr(layers, name), path, name, repeated) for name in ("lane", "lane_connector")]
-    for record, connector in ((one, bool(k)) for k in (0, 1) for one in known[k].values()):
-        paths = layers.arcline_path_3.get(record.token, [])
+    records = [
+        (record, name == "lane_connector")
+        for name, layer in (("lane", content.lane), ("lane_connector", content.lane_connector))
+        for record in records_by_token(layer or [], path, name, repeated).values()
+    ]
+    for record, is_connector in records:
+        paths = (content.arcline_path_3 or {}).get(record.token, [])
         for k, part in enumerate(paths):
             if part.fault():
                 raise UnreadableFile(f"{path}: arcline_path_3 {record.token}, path {k}: {part.fault()}")
@@ -159,25 +123,19 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
             continue
         if any(part.gap > LARGEST_GAP for part in paths):
             apart.append(record.token)
-        joins = layers.connectivity.get(record.token, _Connections())
-        lanes.append(
-            Lane(
-                record.token,
-                points,
-                joins.outgoing,
-                joins.incoming,
-                intersection=connector,
-                lane_type=record.lane_type,
-            )
-        )
-    findings = [*repeated_records(location, repeated), *left_out_findings(location, left_out)]
-    if apart:
-        text = f"{location}: {len(apart)} lanes have a path that ends more than {LARGEST_GAP} m from its stated end"
-        findings.append(Finding("warning", "lane-path-ends", text, len(apart), tuple(apart[:EXAMPLES])))
+        joins = (content.connectivity or {}).get(record.token, _Connections())
+        lane = Lane(record.token, points, joins.outgoing, joins.incoming, lane_type=record.lane_type)
+        lanes.append(lane._replace(intersection=is_connector))
+    text = f"{location}: {len(apart)} lanes have a path that ends more than {LARGEST_GAP} m from its stated end"
+    findings = (
+        *repeated_records(location, repeated),
+        *left_out_lanes(location, left_out),
+        *findings_about(apart, "warning", "lane-path-ends", text),
+    )
     return LaneGraph.of(lanes, findings)
 
 
-def _layers(path: Path) -> _Layers:
+def _read_layers(path: Path) -> _Map:
     """Read the layers of a map that describe lanes, all of which must be there."""
     remedy = f"Download version {VERSION} of the map expansion"
     try:
@@ -186,8 +144,7 @@ def _layers(path: Path) -> _Layers:
         raise UnreadableFile(
             f"{path}: no such file. It is part of the map expansion of nuScenes", remedy=remedy
         ) from error
-    values = {name: getattr(content, name) for name in _Layers._fields}
-    lacking = [name for name, value in values.items() if value is None]
+    lacking = [name for name in _Map.__struct_fields__ if getattr(content, name) is None]
     if lacking:
         raise UnreadableFile(f"{path}: layer {', '.join(lacking)} not found; centrelines need it", remedy=remedy)
-    return _Layers(**values)
+    return content
