@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 _TITLE = "Means over classes"
 
 
-def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
+def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
     Args:
         form: The form of the output.
         results: Those of the first method with each protocol, then those of the second, and so on.
         names: The name of the method of each result.
+        by_class: Not for several protocols.
     """
     if form == "json":
         write_json([{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)])
