@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-anatomy bench-report bench-cold bench-against clean
+.PHONY: demo test pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-causes bench-report bench-cold bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -58,7 +58,7 @@ mutants: .venv/tested
 	$(BIN)/python -m tools.mutants $(MODULE) $(FUNCTION)
 
 # All but the first calls are measured, and those of small work would compile nothing.
-bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-anatomy bench-report bench-truth bench-network: export MAPGAUGE_INTERPRET = 0
+bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-causes bench-report bench-truth bench-network: export MAPGAUGE_INTERPRET = 0
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
@@ -86,8 +86,8 @@ bench-lanes: .venv-bench/installed
 bench-confidence: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_confidence
 
-bench-anatomy: .venv-bench/installed
-	.venv-bench/bin/python -m benchmarks.bench_anatomy
+bench-causes: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_causes
 
 bench-cold: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_cold

@@ -161,7 +161,7 @@ def score(network: Any, frames: list[dict[str, Any]]) -> tuple[float, float]:
     for points, scores, frame in zip(outputs["pred_points"].double().numpy(), chance, frames, strict=True):
         best, label = scores.max(-1)
         lines = [np.vstack([line, line[:1]]) if k == 0 else line for line, k in zip(points, label, strict=True)]
-        predictions.append({"polylines": lines, "labels": label.numpy(), "scores": best.double().numpy()})
+        predictions.append({"polylines": lines, "labels": label.numpy(), "confidence": best.double().numpy()})
         truth.append({"polylines": frame["lines"], "labels": frame["labels"]})
     found.update(predictions, truth, tokens=[str(k) for k in range(len(frames))])
     values = flat(found.results())

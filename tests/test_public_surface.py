@@ -64,7 +64,7 @@ CONTRACT = {
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none",
-    "anatomy": "fixes=False thresholds=None workers=None progress=None",
+    "causes": "fixes=False thresholds=None workers=None progress=None",
     "compare_causes": "samples=1000 level=0.95 seed=0",
     "load_results": "",
     "confidence": "cutoff=None hit=0.5 bins=10 samples=1000 level=0.95 seed=0 workers=None progress=None",

@@ -37,7 +37,7 @@ def largest_cause(name: str) -> str:
     classes = ("divider", "boundary")
     predictions = mg.MapFrames.of({"a": lines}, confidence={"a": sure}, classes=classes)
     truth = mg.MapFrames.of({"a": {"divider": true}}, classes=classes)
-    found = mg.anatomy(mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=classes), metrics=["pld"]))
+    found = mg.causes(mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=classes), metrics=["pld"]))
     return max(found.mean, key=lambda cause: found.mean[cause])
 
 

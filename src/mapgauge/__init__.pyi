@@ -17,7 +17,7 @@ from mapgauge.errors import (
 )
 from mapgauge.evaluation.evaluate import evaluate as evaluate
 from mapgauge.evaluation.sweeps import Sweep as Sweep, sweep as sweep
-from mapgauge.features.causes.anatomy import Anatomy as Anatomy, anatomy as anatomy, compare_causes as compare_causes
+from mapgauge.features.causes.causes import Causes as Causes, causes as causes, compare_causes as compare_causes
 from mapgauge.features.confidence.confidence import Confidence as Confidence, confidence as confidence
 from mapgauge.features.lanes.graph import (
     Graph as Graph,

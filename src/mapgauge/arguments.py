@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import SupportsIndex
 
 import numpy as np
@@ -17,76 +17,56 @@ _LARGEST_SWITCH_COST = 1e6  # far above the cost of all frames of a scene; solve
 _SMALLEST_CUTOFF, _LARGEST_CUTOFF = 1e-9, 1e9  # metres; up to the highest order, their powers are ordinary numbers
 
 
-def _number(name: str, value: object, expected: str) -> float:
-    """Return a real number. Booleans and text are refused."""
-    if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) > 0:  # type: ignore[arg-type]
-        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
+def _number(name: str, value: object, expected: str, is_valid: Callable[[float], bool]) -> float:
+    """Return a real number for which ``is_valid`` is true. Booleans and text are refused."""
     try:
-        return float(value)  # type: ignore[arg-type]
+        if not isinstance(value, bool | np.bool_ | str | bytes) and np.ndim(value) == 0:  # type: ignore[arg-type]
+            number = float(value)  # type: ignore[arg-type]
+            if is_valid(number):
+                return number
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"{name} must be {expected}, got {value!r}") from error
+    raise InvalidInput(f"{name} must be {expected}, got {value!r}")
 
 
 def check_length(name: str, value: object) -> float:
     """Return a positive, finite length in metres, such as a cutoff or a spacing."""
-    expected = "a positive length in metres"
-    length = _number(name, value, expected)
-    if not _SMALLEST <= length <= _LARGEST:
-        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
-    return length
+    return _number(name, value, "a positive length in metres", lambda length: _SMALLEST <= length <= _LARGEST)
 
 
 def check_cutoff(name: str, value: object) -> float:
     """Return a cutoff in metres: a length whose powers of any accepted order neither underflow nor overflow."""
-    cutoff = check_length(name, value)
-    if not _SMALLEST_CUTOFF <= cutoff <= _LARGEST_CUTOFF:
-        limits = f"from {_SMALLEST_CUTOFF:g} to {_LARGEST_CUTOFF:g} metres"
-        raise InvalidInput(f"{name} must be a length {limits}, got {value!r}")
-    return cutoff
+    check_length(name, value)
+    expected = f"a length from {_SMALLEST_CUTOFF:g} to {_LARGEST_CUTOFF:g} metres"
+    return _number(name, value, expected, lambda number: _SMALLEST_CUTOFF <= number <= _LARGEST_CUTOFF)
 
 
 def check_order(order: object) -> float:
     """Return the order ``p`` of a metric: at least 1, and not so high that powers underflow."""
     expected = f"a number from 1 to {_HIGHEST_ORDER}"
-    number = _number("order", order, expected)
-    if not 1 <= number <= _HIGHEST_ORDER:
-        raise InvalidInput(f"order must be {expected}, got {order!r}")
-    return number
+    return _number("order", order, expected, lambda number: 1 <= number <= _HIGHEST_ORDER)
 
 
 def check_switch_cost(name: str, value: object) -> float:
     """Return the cost of a switch of tracks or of a wrong link: a finite number of at least 0."""
     expected = f"a number from 0 to {_LARGEST_SWITCH_COST:g}"
-    number = _number(name, value, expected)
-    if not 0 <= number <= _LARGEST_SWITCH_COST:
-        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
-    return number
+    return _number(name, value, expected, lambda number: 0 <= number <= _LARGEST_SWITCH_COST)
 
 
 def check_link_floor(name: str, value: object) -> float:
     """Return the score up to which there is no link: a number from 0 to below 1."""
-    expected = "a number from 0 to below 1"
-    number = _number(name, value, expected)
-    if not 0 <= number < 1:
-        raise InvalidInput(f"{name} must be {expected}, got {value!r}")
-    return number
+    return _number(name, value, "a number from 0 to below 1", lambda number: 0 <= number < 1)
 
 
 def check_tolerance(tolerance: object) -> float:
     """Return the largest distance between first and last point of a polyline that ``closed="auto"`` calls closed."""
     expected = "a length of at least 0 in metres"
-    number = _number("closed_tolerance", tolerance, expected)
-    if not 0 <= number < math.inf:
-        raise InvalidInput(f"closed_tolerance must be {expected}, got {tolerance!r}")
-    return number
+    return _number("closed_tolerance", tolerance, expected, lambda number: 0 <= number < math.inf)
 
 
 def check_angle(degrees: object) -> float:
     """Return a finite angle in degrees."""
-    number = _number("degrees", degrees, "a finite angle")
-    if not math.isfinite(number):
-        raise InvalidInput(f"degrees must be a finite angle, got {degrees!r}")
-    return number
+    return _number("degrees", degrees, "a finite angle", math.isfinite)
 
 
 def check_flag(name: str, value: object) -> bool:

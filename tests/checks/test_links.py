@@ -34,7 +34,7 @@ def predicted(frames: mg.MapFrames, weight: float = 0.25) -> mg.MapFrames:
 
 def codes_of(frames: mg.MapFrames) -> list[str]:
     """The findings about the links of one side."""
-    return [finding.code for finding in links.of_side("truth", frames)]
+    return [finding.code for finding in links.links_of_side("truth", frames)]
 
 
 def with_links(frames: mg.MapFrames, source: Iterable[int], target: Iterable[int]) -> mg.MapFrames:
@@ -100,7 +100,7 @@ def test_lanes_that_lead_into_themselves_are_found_unless_they_are_rings() -> No
     truth = roads()
     one_lane = with_links(truth, [5], [5])
     assert codes_of(one_lane) == ["links-to-self"]
-    assert "1 of 48 lanes (2.08 %) lead into themselves" in next(links.of_side("truth", one_lane)).message
+    assert "1 of 48 lanes (2.08 %) lead into themselves" in next(links.links_of_side("truth", one_lane)).message
     everywhere = with_links(predicted(truth), range(48), range(48))
     assert codes_of(everywhere) == ["links-to-self"]
     assert codes_of(with_links(predicted(truth), range(5), range(5))) == []
@@ -129,7 +129,7 @@ def test_links_in_both_directions_are_found() -> None:
 def test_equal_scores_of_links_are_found_if_lanes_have_probabilities() -> None:
     certain = replace(roads(), confidence=np.linspace(0.1, 0.9, 48))
     assert codes_of(certain) == ["links-equal"]
-    assert "scores of all 36 links are 1" in next(links.of_side("predictions", certain)).message
+    assert "scores of all 36 links are 1" in next(links.links_of_side("predictions", certain)).message
     for confidence in (np.ones(48), np.arange(48.0) % 2):
         assert codes_of(replace(certain, confidence=confidence)) == []
 

@@ -116,7 +116,7 @@ def test_python_shows_the_cutoff_and_the_changes(changed: Path) -> None:
     comparison = mg.compare(results, samples=9)
     assert "pld (0.5 m)" in comparison.table()
     assert repr(comparison).startswith("<Comparison pld (0.5 m) ")
-    for shown in (results[0], comparison, mg.anatomy(results[0].with_data())):
+    for shown in (results[0], comparison, mg.causes(results[0].with_data())):
         page = shown._repr_html_()
         assert CHANGED in page
         assert "PLD (0.5 m)" in page

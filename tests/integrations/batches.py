@@ -33,7 +33,7 @@ def batch_of(
             "labels": names if numbers is None else [numbers.index(name) for name in names],
         }
         if frames.confidence is not None:
-            item["scores"] = [one.confidence for one in instances]
+            item["confidence"] = [one.confidence for one in instances]
         if tracks:
             item["tracks"] = [one.track or "" for one in instances]
         batch.append(item)

@@ -80,7 +80,7 @@ def main(rank: int, store: str, answers: Path) -> None:
 
     nothing: dict[str, Any] = {"polylines": [], "labels": []}
     metric = pld()
-    metric.update([nothing | {"scores": []}], [{"polylines": [[[0, 0], [9, 0]]], "labels": [0]}])
+    metric.update([nothing | {"confidence": []}], [{"polylines": [[[0, 0], [9, 0]]], "labels": [0]}])
     found["no predictions"] = plain(metric.compute())
 
     metric = pld()

@@ -22,7 +22,7 @@ LINE = [[0.0, 0.0], [9.0, 0.0]]
 
 def predicted(*lines: Any, labels: Any = None, scores: Any = None) -> dict[str, Any]:
     names = ["divider"] * len(lines) if labels is None else labels
-    return {"polylines": list(lines), "labels": names, "scores": [0.9] * len(lines) if scores is None else scores}
+    return {"polylines": list(lines), "labels": names, "confidence": [0.9] * len(lines) if scores is None else scores}
 
 
 def true(*lines: Any, labels: Any = None) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_one_array_of_polylines_is_the_same_as_a_list(rng: np.random.Generator, 
     for polylines in (points, [line.tolist() for line in points], tuple(points)):
         accumulator = Accumulator(classes=MAPTR)
         accumulator.update(
-            [{"polylines": polylines, "labels": labels, "scores": scores}],
+            [{"polylines": polylines, "labels": labels, "confidence": scores}],
             [{"polylines": polylines[:4], "labels": labels[:4].tolist()}],
         )
         given.append(accumulator.compute())
@@ -122,7 +122,7 @@ def test_one_array_of_polylines_is_the_same_as_a_list(rng: np.random.Generator, 
 @pytest.mark.parametrize("nothing", [[], (), np.empty((0, 20, 2)), np.empty(0)], ids=repr)
 def test_nothing_may_be_predicted(nothing: Any) -> None:
     accumulator = Accumulator()
-    accumulator.update([{"polylines": nothing, "labels": [], "scores": np.empty(0)}], [true(LINE)])
+    accumulator.update([{"polylines": nothing, "labels": [], "confidence": np.empty(0)}], [true(LINE)])
     assert accumulator.compute()["pld/mean/missed"] == 1.0
 
 
@@ -155,7 +155,7 @@ def test_tensors_are_taken_from_their_device_without_knowing_their_library() -> 
     accumulator = Accumulator(classes=MAPTR)
     scores = Tensor(np.array([0.5], np.float16))
     accumulator.update(
-        [{"polylines": Tensor([LINE]), "labels": Tensor([0]), "scores": scores}],
+        [{"polylines": Tensor([LINE]), "labels": Tensor([0]), "confidence": scores}],
         [{"polylines": [Tensor(LINE)], "labels": Tensor([0])}],
     )
     assert accumulator.compute()["pld/divider"] == 0.5
@@ -201,17 +201,20 @@ def test_rings_have_keys_too() -> None:
         (predicted(LINE) | {"polylines": np.zeros((1, 1, 5, 2))}, r"['polylines'] has shape (1, 1, 5, 2)"),
         (predicted(LINE) | {"polylines": "LINESTRING"}, r"['polylines'] must be a list of polylines or one array"),
         (predicted(["a", "b"]), r"predictions[1]['polylines'][0] must hold numbers"),
-        (predicted(LINE, LINE, scores=[0.5, 7.3]), r"predictions[1]['scores'] 1 is 7.3, expected a number in [0, 1]"),
-        (predicted(LINE, scores=[math.nan]), r"predictions[1]['scores'][0] is nan"),
-        (predicted(LINE, scores=[0.5, 0.6]), r"['scores'] must be 1 numbers, one per polyline, got shape (2,)"),
-        (predicted(LINE, scores=["high"]), r"['scores'] must be numbers in [0, 1], got values of type <U4"),
+        (
+            predicted(LINE, LINE, scores=[0.5, 7.3]),
+            r"predictions[1]['confidence'] 1 is 7.3, expected a number in [0, 1]",
+        ),
+        (predicted(LINE, scores=[math.nan]), r"predictions[1]['confidence'][0] is nan"),
+        (predicted(LINE, scores=[0.5, 0.6]), r"['confidence'] must be 1 numbers, one per polyline, got shape (2,)"),
+        (predicted(LINE, scores=["high"]), r"['confidence'] must be numbers in [0, 1], got values of type <U4"),
         (predicted(LINE, labels=[0]), r"predictions[1]['labels'] holds numbers, but no class names were given"),
         (predicted(LINE, LINE, labels=["divider", "kerb"]), r"predictions[1]['labels'][1] is 'kerb', expected one of"),
         (predicted(LINE, labels=[0.0]), r"['labels'] must be whole numbers or names, got values of type float64"),
         (predicted(LINE, labels=[True]), r"['labels'] must be whole numbers or names, got values of type bool"),
         (predicted(LINE, labels=[["divider"]]), r"['labels'] must be 1 labels, one per polyline, got shape (1, 1)"),
-        (true(LINE), r"predictions[1] has no scores. It has: polylines, labels"),
-        ([LINE], r"predictions[1] must be a dict with polylines, labels, scores, got a list"),
+        (true(LINE), r"predictions[1] has no confidence. It has: polylines, labels"),
+        ([LINE], r"predictions[1] must be a dict with polylines, labels, confidence, got a list"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -225,22 +228,25 @@ def test_a_fault_is_refused_with_its_place_and_leaves_no_trace(predictions: Any,
 
 @pytest.mark.parametrize("label", [-1, 3])
 def test_a_number_without_a_name_is_refused(label: int) -> None:
-    with pytest.raises(mg.InvalidInput, match=re.escape(f"targets[0]['labels'][1] is {label}, expected one of: 0 div")):
+    with pytest.raises(mg.InvalidInput, match=re.escape(f"truth[0]['labels'][1] is {label}, expected one of: 0 div")):
         Accumulator(classes=MAPTR).update([predicted(labels=[])], [true(LINE, LINE, labels=np.array([0, label]))])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([predicted(LINE)], []), "1 predictions for 0 targets"),
+        (([predicted(LINE)], []), "1 predictions for 0 frames of truth"),
         ((predicted(LINE), true(LINE)), "predictions must be a list with a dict per frame, got a dict"),
-        (([predicted(LINE)], [predicted(LINE)]), "targets[0] has scores, expected truth without scores. Check that"),
+        (
+            ([predicted(LINE)], [predicted(LINE)]),
+            "truth[0] has confidence, expected truth without confidences. Check that",
+        ),
         (([predicted(LINE)], [true(LINE)], ["a", "b"]), "2 tokens for 1 frames"),
         (([predicted(LINE)], [true(LINE)], "a"), "tokens must be a list with one string per frame"),
         (([predicted(LINE)], [true(LINE)], [7]), "tokens[0] must be a string that is not empty, got 7"),
         (([predicted(LINE)], [true(LINE)], ["a"], [""]), "scenes[0] must be a string that is not empty"),
         (([predicted([[0, 0, 0], [1, 1, 1]])], [true(LINE)]), "predictions are 3-D and truth is 2-D"),
-        ((PREDICTIONS, batch_of(TRUTH, TOKENS)), "predictions and targets must both be MapFrames"),
+        ((PREDICTIONS, batch_of(TRUTH, TOKENS)), "predictions and truth must both be MapFrames"),
         ((PREDICTIONS, TRUTH, TOKENS), "tokens, scenes, timestamps and poses are not allowed with MapFrames"),
         ((TRUTH, TRUTH), "demo-truth: no confidences"),
         ((PREDICTIONS, TRUTH.at(range(3))), "predicted frames are not in the truth"),
@@ -281,9 +287,9 @@ def test_what_is_no_polyline_is_dropped_and_counted_if_asked_for() -> None:
     assert accumulator.compute() == sound.compute()
     again = Accumulator(degenerate="drop")
     again.merge(accumulator)
-    dropped = [(finding.code, finding.count, str(finding)[:20]) for finding in again.results().findings]
+    dropped = [(finding.code, finding.count, str(finding)[:16]) for finding in again.results().findings]
     code = "dropped-degenerate"
-    assert dropped == [(code, 3, "warning: predictions"), (code, 1, "warning: targets: 1 ")]
+    assert dropped == [(code, 3, "warning: predict"), (code, 1, "warning: truth: ")]
 
 
 def test_a_frame_that_comes_again_is_refused() -> None:

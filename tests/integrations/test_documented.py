@@ -119,7 +119,7 @@ def test_the_configuration_for_mmengine_builds() -> None:
     runner.dataset_meta = {"classes": MAPTR}
     for token in TRUTH.tokens:
         (x,), (y,) = batch_of(PREDICTIONS, (token,), MAPTR), batch_of(TRUTH, (token,), MAPTR)
-        runner.process([{"pred_instances": x, "gt_instances": y, "sample_token": token}])
+        runner.process([{"pred_instances": x | {"scores": x["confidence"]}, "gt_instances": y, "sample_token": token}])
     assert runner.evaluate(len(TRUTH)) == flat(mg.evaluate(PREDICTIONS, TRUTH))
 
 

@@ -30,7 +30,7 @@ def samples(tokens: tuple[str, ...]) -> list[Any]:
         sample.pred_instances = structures.InstanceData(
             polylines=x["polylines"],
             labels=torch.tensor(x["labels"]),
-            scores=torch.tensor(x["scores"], dtype=torch.float64),
+            scores=torch.tensor(x["confidence"], dtype=torch.float64),
         )
         sample.gt_instances = structures.InstanceData(polylines=y["polylines"], labels=torch.tensor(y["labels"]))
         found.append(sample)
@@ -74,7 +74,7 @@ def test_metrics_of_scenes_take_tracks_times_and_poses() -> None:
         x, y = ({key if key != "tracks" else "ids": value for key, value in side.items()} for side in sides)
         place = of_frames(truth, (token,))
         more = {"token": token, "scene": place["scenes"][0], "time": place["timestamps"][0], "pose": place["poses"][0]}
-        metric.process(None, [{"pred_instances": x, "gt_instances": y} | more])
+        metric.process(None, [{"pred_instances": x | {"scores": x["confidence"]}, "gt_instances": y} | more])
     expected = flat(mg.evaluate(predictions, truth, protocol, metrics=["track_pld", "mas"]))
     assert metric.evaluate(FRAMES) == expected
 
@@ -86,13 +86,13 @@ def test_polylines_may_be_anywhere_in_a_sample() -> None:
         truth="map.true",
         polylines="vectors",
         labels="types",
-        scores="confidence",
+        confidence="confidence",
         token="meta.token",
     )
     for token in TOKENS:
         ((x,), (y,)) = batch_of(PREDICTIONS, (token,), MAPTR), batch_of(TRUTH, (token,), MAPTR)
         sides = {
-            "predicted": {"vectors": x["polylines"], "types": x["labels"], "confidence": x["scores"]},
+            "predicted": {"vectors": x["polylines"], "types": x["labels"], "confidence": x["confidence"]},
             "true": structures.InstanceData(vectors=y["polylines"], types=y["labels"]),
         }
         metric.process(None, [{"map": sides, "meta": {"token": token}}])
@@ -103,7 +103,7 @@ def test_polylines_may_be_anywhere_in_a_sample() -> None:
     ("settings", "message"),
     [
         ({"truth": "gt"}, "data_samples[0]: gt.polylines: gt not found; available: "),
-        ({"scores": "confidence"}, "data_samples[0]: pred_instances.confidence: confidence not found"),
+        ({"confidence": "sure"}, "data_samples[0]: pred_instances.sure: sure not found"),
         ({"classes": None}, "data_samples[0]: predictions[0]['labels'] holds numbers"),
         ({"token": "sample_token.x"}, "sample_token.x: x not found in a str"),
     ],

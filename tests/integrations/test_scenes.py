@@ -86,7 +86,9 @@ def test_frames_in_three_dimensions_and_without_instances_are_kept() -> None:
         accumulator = made(("track_pld",))
         for k in order:
             batch = [nothing] if k == 0 else high
-            accumulator.update([one | {"scores": [0.5] * len(one["labels"])} for one in batch], batch, None, ["a"], [k])
+            accumulator.update(
+                [one | {"confidence": [0.5] * len(one["labels"])} for one in batch], batch, None, ["a"], [k]
+            )
         assert accumulator.compute()["track_pld/divider"] == 0.5
         assert accumulator.compute()["track_pld/divider/switch_count"] == 0
 
@@ -97,7 +99,7 @@ def test_the_order_in_which_frames_of_the_same_time_arrive_does_not_matter() -> 
     for order in ("aabb", "abab", "bbaa"):
         accumulator = made(("track_pld",))
         for name in order:
-            line = [{"polylines": [LINE], "labels": ["divider"], "tracks": [name], "scores": [0.9]}]
+            line = [{"polylines": [LINE], "labels": ["divider"], "tracks": [name], "confidence": [0.9]}]
             accumulator.update(line, truth, None, ["s"], [5])
         results = accumulator.results()
         assert "timestamps-equal" in {finding.code for finding in results.findings}
@@ -144,7 +146,7 @@ def test_the_bits_of_tracks_are_in_the_hash_where_a_metric_uses_them() -> None:
     assert (ours[0] != others[0], ours[1] == others[1]) == (True, True)
 
 
-PREDICTED = {"polylines": [LINE], "labels": ["divider"], "scores": [0.9], "tracks": [1]}
+PREDICTED = {"polylines": [LINE], "labels": ["divider"], "confidence": [0.9], "tracks": [1]}
 TRUE = {"polylines": [LINE], "labels": ["divider"], "tracks": [1]}
 PLACE: dict[str, Any] = {"scenes": ["a"], "timestamps": [0], "poses": np.eye(4)[None]}
 
@@ -169,7 +171,7 @@ def less(item: dict[str, Any]) -> dict[str, Any]:
         (PREDICTED, TRUE, {"poses": np.eye(4)}, "poses must be 1 matrices (4, 4), one per frame, got shape (4, 4)"),
         (PREDICTED, TRUE, {"poses": np.ones((1, 4, 4))}, "pose 0 is not a rigid motion"),
         (less(PREDICTED), TRUE, {}, "predictions: track_pld needs tracks, and these frames have none. Add tracks"),
-        (PREDICTED, less(TRUE), {}, "targets: track_pld needs tracks, and these frames have none. Add tracks"),
+        (PREDICTED, less(TRUE), {}, "truth: track_pld needs tracks, and these frames have none. Add tracks"),
         (PREDICTED | {"tracks": [""]}, TRUE, {}, "predictions: track_pld needs tracks, and 1 of 1 instances have none"),
         (PREDICTED | {"tracks": [1, 2]}, TRUE, {}, "predictions[0]['tracks'] must be 1 ids, one per polyline, got sha"),
         (
@@ -178,7 +180,7 @@ def less(item: dict[str, Any]) -> dict[str, Any]:
             {},
             "predictions[0]['tracks'] must be whole numbers or texts, got values",
         ),
-        (PREDICTED, TRUE | {"tracks": ["a\0b"]}, {}, "targets[0]['tracks'] must not have NUL characters"),
+        (PREDICTED, TRUE | {"tracks": ["a\0b"]}, {}, "truth[0]['tracks'] must not have NUL characters"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -194,7 +196,7 @@ def test_what_a_scene_lacks_is_refused_and_leaves_no_trace(
 
 
 def test_tracks_of_some_frames_of_a_batch_are_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match=r"targets\[1\] has no tracks, but other frames of the batch have them"):
+    with pytest.raises(mg.InvalidInput, match=r"truth\[1\] has no tracks, but other frames of the batch have them"):
         made().update([PREDICTED] * 2, [TRUE, less(TRUE)])
 
 

@@ -37,9 +37,9 @@ def tensors(frames: mg.MapFrames, tokens: tuple[str, ...], dtype: Any = torch.fl
     for item in batch:
         item["labels"] = torch.tensor(item["labels"], dtype=torch.int64)
         item["polylines"] = [torch.tensor(line, dtype=dtype) for line in item["polylines"]]
-        if "scores" in item:
+        if "confidence" in item:
             item["polylines"] = [line.requires_grad_() for line in item["polylines"]]
-            item["scores"] = torch.tensor(item["scores"], dtype=dtype)
+            item["confidence"] = torch.tensor(item["confidence"], dtype=dtype)
     return batch
 
 
@@ -80,7 +80,7 @@ def test_tensors_of_lower_precision_count_as_what_they_are(dtype: str) -> None:
         x, y = batch_of(PREDICTIONS, (token,), MAPTR), batch_of(TRUTH, (token,), MAPTR)
         for item in (*x, *y):
             item["polylines"] = [torch.tensor(line).to(kind).tolist() for line in item["polylines"]]
-        x[0]["scores"] = torch.tensor(x[0]["scores"]).to(kind).tolist()
+        x[0]["confidence"] = torch.tensor(x[0]["confidence"]).to(kind).tolist()
         accumulator.update(x, y)
     assert plain(metric.compute()) == accumulator.compute()
 
@@ -134,7 +134,7 @@ def test_a_collection_keeps_metrics_of_other_settings_apart() -> None:
     metrics["again"] = PolylineLocalisationDetection(classes=MAPTR)
     collection = torchmetrics.MetricCollection(metrics)
     nothing: dict[str, Any] = {"polylines": [], "labels": []}  # a first batch that looks the same at every cutoff
-    collection.update([nothing | {"scores": []}], [nothing])
+    collection.update([nothing | {"confidence": []}], [nothing])
     fed(collection)
     assert sorted(map(sorted, collection.compute_groups.values())) == [["again", "wide"], ["narrow"]]
     values = plain(collection.compute())

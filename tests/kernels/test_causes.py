@@ -89,7 +89,7 @@ def sides_of(results: mg.Results, token: str) -> tuple[list[Any], list[Any], dic
 def check(results: mg.Results, thresholds: Thresholds) -> None:
     """Compare all frames. Every cause must occur in one of them."""
     assert results.data is not None
-    found = mg.anatomy(results, thresholds=thresholds, workers=1)
+    found = mg.causes(results, thresholds=thresholds, workers=1)
     more = mg.evaluate(*results.data, results.protocol, metrics=["pld", "completeness"], workers=1)
     lengths = more.scores.sums["completeness"][0]
     assert (found.per_frame.sum(axis=(0, 1)) > 0).all()

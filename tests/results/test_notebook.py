@@ -57,12 +57,12 @@ def things_of(class_name: str, token: str, *methods: str, frames: int = 6) -> di
         "assignment": assignment,
         "match": assignment.matches[0],
         "comparison": mg.compare(results, names=methods),
-        "anatomy": mg.anatomy(results[0]),
+        "causes": mg.causes(results[0]),
         "confidence": mg.confidence(results[0]),
     }
 
 
-@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison", "anatomy", "confidence"])
+@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison", "causes", "confidence"])
 def test_names_cannot_inject_markup(kind: str) -> None:
     thing = things_of(HOSTILE, HOSTILE, "A" + HOSTILE, "B" + HOSTILE + "\ud800")[kind]  # a name may not be text
     html = thing._repr_html_()
@@ -73,7 +73,7 @@ def test_names_cannot_inject_markup(kind: str) -> None:
     html.encode("utf-8")
 
 
-@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison", "anatomy", "confidence"])
+@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison", "causes", "confidence"])
 def test_reprs_are_one_short_line(kind: str) -> None:
     thing = things_of("divider", "t" * 500, *(f"method {k} with a long name" for k in range(6)))[kind]
     text = repr(thing)
@@ -95,7 +95,7 @@ def test_html_has_the_values_of_the_tables() -> None:
         assert f"{value:.3f}" in text
     comparison = mg.compare([results], names=["only"])
     assert str(comparison.estimates[0]["mean"]["detection"]) in Reader(comparison._repr_html_()).text
-    causes, sure = mg.anatomy(results), mg.confidence(results)
+    causes, sure = mg.causes(results), mg.confidence(results)
     assert f"{causes.classes['divider']['under_confident']:.3f}" in Reader(causes._repr_html_()).text
     one = mg.pld([[[0, 0], [9, 0]]], [[[0, 1], [9, 1]]], confidence=[0.75])
     assert "confidence0.15625" in Reader(one._repr_html_()).text
@@ -113,7 +113,7 @@ def test_odd_things_have_html_too() -> None:
     empty = mg.MapFrames.of({"a": {"divider": []}})
     results = mg.evaluate(empty.with_confidence(0.5), empty)
     things: list[Any] = [empty, mg.MapFrames.of({}), results, results.assignment("a"), mg.compare([results])]
-    things += [mg.anatomy(results), mg.confidence(results)]
+    things += [mg.causes(results), mg.confidence(results)]
     line = [[0, 0], [9, 0]]
     things += [mg.pld([line], [line], order=2), mg.sospa_align(line, line), mg.protocol("graph")]
     for thing in things:

@@ -11,9 +11,9 @@ import numpy as np
 from mapgauge.checks import classes as class_names
 from mapgauge.checks import confidence, coordinates, counts, links, shapes, tokens, tracks
 from mapgauge.checks import region as regions
-from mapgauge.checks import shapes as degenerate
-from mapgauge.checks import shapes as height
 from mapgauge.checks.context import Context
+from mapgauge.checks.extent import degrees_of_side
+from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region
@@ -23,20 +23,20 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     tokens.no_frames,
     confidence.on_the_right_side,
     tokens.duplicates,
-    tokens.meeting,
+    tokens.one_side_only,
     class_names.names,
     class_names.not_compared,
-    height.dimensions,
+    shapes.dimensions,
     coordinates.turned,
     coordinates.coordinates,
-    regions.asked_for,
+    regions.not_for_region,
     regions.far_away,
-    height.height,
+    shapes.height,
     confidence.in_range,
-    confidence.telling_apart,
+    confidence.all_equal,
     class_names.exchanged,
     class_names.without_instances,
-    shapes.agreeing,
+    shapes.closed_on_one_side,
     counts.empty,
     counts.published,
     tokens.order,
@@ -45,9 +45,9 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     tracks.shared,
     links.one_side_only,
     links.ends,
-    degenerate.points,
-    degenerate.duplicates,
-    shapes.shares,
+    shapes.few_points,
+    shapes.copies,
+    shapes.closed_shares,
 )
 
 _LEVELS = ("error", "warning", "note")
@@ -73,7 +73,7 @@ def check(
         classes: Names of the classes to compare; all if None.
 
     Returns:
-        The findings, most severe first, including those of the readers (``frames.findings``). The ``code`` of a
+        The findings, most severe first, including the findings of the readers (``frames.findings``). The ``code`` of a
         finding is stable and meant for programs.
 
     >>> import mapgauge as mg
@@ -88,12 +88,19 @@ def check(
 
 
 def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings of all checks, and those of the readers, most severe first."""
-    found = list(read)
+    """Return the findings of the readers and of all checks, most severe first."""
+    findings = list(read)
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
         for function in CHECKS:
-            found += function(context)
-    return tuple(sorted(dict.fromkeys(found), key=lambda finding: _LEVELS.index(finding.level)))
+            findings += function(context)
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: _LEVELS.index(finding.level)))
+
+
+def findings_of_side(frames: MapFrames) -> list[Finding]:
+    """Return the findings of the reader, and of the checks that need one side only."""
+    side, lines = "truth" if frames.confidence is None else "predictions", without_boxes(frames)
+    checks = (degrees_of_side, tracks.tracks_of_side, links.links_of_side)
+    return [*frames.findings, *(finding for check_side in checks for finding in check_side(side, lines))]
 
 
 __all__ = ["CHECKS", "check"]

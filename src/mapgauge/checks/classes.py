@@ -59,10 +59,10 @@ def names(context: Context) -> Iterator[Finding]:
         text = f"the sides have different names for the same class: {', '.join(pairs)}"
         remedy = Remedy(f"Use {' and '.join(calls)}", f"Use {' and '.join(filter(None, options))}")
         yield Finding("error", "classes-named-differently", text, len(pairs), remedy=remedy)
-    met = {name for table in renamed for pair in table.items() for name in pair}
-    alone_x = [name for name in x if name not in y and name not in met and name in asked and x[name]]
-    alone_y = [name for name in y if name not in x and name not in met and name in asked and y[name]]
-    if alone_x and alone_y and not met and not x.keys() & y.keys():
+    paired = {name for table in renamed for pair in table.items() for name in pair}
+    alone_x = [name for name in x if name not in y and name not in paired and name in asked and x[name]]
+    alone_y = [name for name in y if name not in x and name not in paired and name in asked and y[name]]
+    if alone_x and alone_y and not paired and not x.keys() & y.keys():
         text = f"no class in common: the predictions have {', '.join(alone_x)}, the truth has {', '.join(alone_y)}"
         remedy = Remedy("Use .rename({...}) on one side", "Give one side as FILE,rename=OLD:NEW")
         yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y), remedy=remedy)
@@ -82,13 +82,13 @@ def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str
     """Return new names for the classes of the predictions and of the truth that differ only in name."""
     tables: tuple[dict[str, str], dict[str, str]] = ({}, {})
     for common in dict.fromkeys(common_name(name) for name in y if name not in x):
-        mine = [name for name in x if name not in y and common_name(name) == common]
-        theirs = [name for name in y if name not in x and common_name(name) == common]
-        instances = sum(x[name] for name in mine) + sum(y[name] for name in theirs)
-        if mine and instances and set(asked) & {*mine, *theirs}:
-            target = theirs[0] if len(theirs) == 1 else mine[0] if len(mine) == 1 else common
-            for table, own in zip(tables, (mine, theirs), strict=True):
-                table.update({name: target for name in own if name != target})
+        predicted = [name for name in x if name not in y and common_name(name) == common]
+        true = [name for name in y if name not in x and common_name(name) == common]
+        instances = sum(x[name] for name in predicted) + sum(y[name] for name in true)
+        if predicted and instances and set(asked) & {*predicted, *true}:
+            target = true[0] if len(true) == 1 else predicted[0] if len(predicted) == 1 else common
+            for table, names in zip(tables, (predicted, true), strict=True):
+                table.update({name: target for name in names if name != target})
     return tables
 
 

@@ -62,24 +62,21 @@ def in_range(context: Context) -> Iterator[Finding]:
         yield Finding("error", "confidence-range", text, len(rows), examples(side, rows), Remedy.of(advice))
 
 
-def telling_apart(context: Context) -> Iterator[Finding]:
+def all_equal(context: Context) -> Iterator[Finding]:
     """Find confidences that are all equal."""
     values = context.predictions.confidence
     if values is None or len(values) < 2 or values.min() != values.max():
         return
     if values[0] == 0:
-        code, effect = (
-            "confidence-zero",
-            "For PLD this means no predictions. AP has a single threshold, at which all predictions count",
-        )
+        code, effect = "confidence-zero", "For PLD this means no predictions"
     elif any(step.name == "with_confidence" for step in context.predictions.history or ()):
         return  # as asked for
     else:
-        code, effect = (
-            "confidence-equal",
-            "PLD weights all predictions alike. AP has a single threshold, at which all predictions count",
-        )
-    text = f"all {len(values)} confidences are {values[0]:.4g}. {effect}"
+        code, effect = "confidence-equal", "PLD weights all predictions alike"
+    text = (
+        f"all {len(values)} confidences are {values[0]:.4g}. {effect}. AP has a single threshold, at which all "
+        "predictions count"
+    )
     remedy = Remedy.of("Check that the confidences were not lost when the file was written")
     yield Finding("warning", code, text, len(values), remedy=remedy)
 

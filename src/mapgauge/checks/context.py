@@ -10,95 +10,13 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_class_names
 from mapgauge.checks.extent import Extent, extent_of, is_geographic
-from mapgauge.checks.neighbours import Motion, Neighbours, evenly, most_confident
-from mapgauge.errors import Remedy
+from mapgauge.checks.neighbours import Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
 from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import turns_between
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Bounds, Points
-
-_NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
-_VOTES = 3  # number of votes needed per class
-_WON = 0.6  # share of the votes that a class needs
-_OWN = 0.25  # with a larger share for the right class, nothing is swapped
-
-
-def find_exchange(
-    neighbours: Neighbours, motion: Motion, predicted: Sequence[str], true: Sequence[str]
-) -> dict[str, str]:
-    """Return predicted class names and the classes they stand for, if some are clearly permuted."""
-    votes = np.zeros((len(true), len(predicted)), np.int64)
-    for frame, distance in zip(neighbours.frames, neighbours.distances(motion), strict=True):
-        near = distance.min(axis=1) < _NEAR
-        np.add.at(votes, (frame.truth_label[near], frame.label[distance.argmin(axis=1)[near]]), 1)
-    meant: dict[str, str] = {}
-    for name, row in zip(true, votes, strict=True):
-        total = row.sum()
-        own = row[predicted.index(name)] if name in predicted else 0
-        if total >= _VOTES and row.max() >= _WON * total and own <= _OWN * total:
-            meant[predicted[int(row.argmax())]] = name
-    return meant if set(meant) == set(meant.values()) else {}
-
-
-_INSTANCES = 10  # truth instances needed for a judgement
-_APART = 1.0  # metres; if the sides are nearer than this, the axes are right
-_BETTER = 0.6  # a turn must reduce the distance by this factor
-_CLEARER = 0.75  # and be nearer than any other turn by this factor
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A turn or mirroring that moves the predictions onto the axes of the truth."""
-
-    matrix: tuple[tuple[int, int], tuple[int, int]] = ((1, 0), (0, 1))
-    what: str = ""  # what is wrong with the predictions
-    degrees: int = 0  # of a turn; 0 for a mirroring
-    instead: str = ""  # what to do about a mirroring
-    explanation: str = ""
-
-    def __call__(self, points: Points) -> Points:
-        """Turn points ``(..., 2)``."""
-        turned: Points = points @ np.array(self.matrix).T
-        return turned
-
-    def remedy(self, file: str, *, certain: bool) -> Remedy:
-        """Return what to do about the predictions.
-
-        Args:
-            file: The file that they were read from.
-            certain: Whether both sides know their axes, and these differ by this turn.
-        """
-        if not self.degrees:
-            return Remedy.of(self.instead)
-        file = file or "FILE"
-        auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto") if certain else ("", "")
-        return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use {file},rotate={self.degrees}{auto[1]}")
-
-
-_MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"
-_TURNS = (
-    Turn(((0, -1), (1, 0)), "turned by 90 degrees", 90, explanation=_MAPTR),
-    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", 180),
-    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", -90, explanation=_MAPTR),
-    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", instead="Negate y on one side"),
-    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", instead="Negate x on one side"),
-    Turn(((0, 1), (1, 0)), "mirrored, x and y are swapped", instead="Swap x and y on one side"),
-    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", instead="Swap and negate x and y on one side"),
-)
-
-
-def find_turn(neighbours: Neighbours) -> Turn:
-    """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
-    if neighbours.count < _INSTANCES:
-        return Turn()
-    here = neighbours.gap()
-    if not here > _APART:
-        return Turn()
-    (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(_TURNS))[:2]
-    return _TURNS[i] if best < _BETTER * here and best < _CLEARER * second else Turn()
-
+from mapgauge.typing import Bounds
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
 
@@ -149,9 +67,9 @@ class Context:
     @cached_property
     def sampled(self) -> tuple[MapFrames, MapFrames]:
         """An even sample of frames: the same on both sides if any frame has instances on both."""
-        met = [(self.predictions.index[token], self.truth.index[token]) for token in self.shared]
+        pairs = [(self.predictions.index[token], self.truth.index[token]) for token in self.shared]
         filled = [np.diff(side.offsets) > 0 for _, side in self.sides]
-        both = evenly([(i, j) for i, j in met if filled[0][i] and filled[1][j]], _FRAMES)
+        both = evenly([(i, j) for i, j in pairs if filled[0][i] and filled[1][j]], _FRAMES)
         if both:
             return self.predictions.at([i for i, _ in both]), self.truth.at([j for _, j in both])
         x, y = (side.at(evenly(np.flatnonzero(np.diff(side.offsets)).tolist(), _FRAMES)) for _, side in self.sides)
@@ -194,7 +112,7 @@ class Context:
 
     @property
     def known_turns(self) -> int | None:
-        """Quarter turns from the axes of the predictions to those of the truth; None if one side does not say."""
+        """Quarter turns from the axes of the predictions to the axes of the truth; None if one side does not say."""
         return turns_between(self.predictions.forward, self.truth.forward)
 
     @cached_property

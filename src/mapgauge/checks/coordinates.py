@@ -1,13 +1,14 @@
-"""Checks that both sides have the same axes, the same origin and the same region."""
+"""Checks that both sides have the same axes, unit, origin and region. Turns predictions to the axes of the truth."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.checks import coordinates as units
 from mapgauge.checks.context import ENOUGH, Context, examples
 from mapgauge.checks.extent import FAR, Extent, degrees_found
+from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -21,6 +22,14 @@ _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches", 3.281: "
 _NO_REGION = 8.0  # sizes that differ by this factor are not explained by different regions
 _ALIKE = 1.25  # two factors that differ by no more than this are taken as equal
 _NEARER = 0.5  # a smaller factor is a unit's, not a region's, if it reduces the distance by this factor
+_SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
+_TURNED = 0.8  # the same for sizes along swapped axes
+_SMALL = 5.0  # metres; smaller sizes say nothing about a region
+_AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
+_SHIFTED = 0.25  # share of the size that counts as a shift, if lines are not cut off at an edge
+_FRAMES = 8  # number of frames needed to call them unrelated
+_APART = 2.0  # metres; unrelated frames are at least this far apart,
+_HARDLY = 0.7  # and at least this share of the distance to other frames; valid pairs of files have 0.2
 
 
 def padding(context: Context) -> Iterator[Finding]:
@@ -38,9 +47,9 @@ def padding(context: Context) -> Iterator[Finding]:
 
 def _padded(side: MapFrames) -> Indices:
     """Return the instances that have zeros, and otherwise only points far from the origin."""
-    found = survey(side.polylines)
-    around = ((found.low[:, :2] <= 0) & (found.high[:, :2] >= 0)).all(axis=1)
-    far = np.hypot(*found.reach[:, :2].T) > FAR
+    measured = survey(side.polylines)
+    around = ((measured.low[:, :2] <= 0) & (measured.high[:, :2] >= 0)).all(axis=1)
+    far = np.hypot(*measured.reach[:, :2].T) > FAR
     if not (around & far).any():
         return np.empty(0, np.int64)
     coords, offsets = side.polylines.coords, side.polylines.offsets
@@ -60,8 +69,8 @@ def degrees(context: Context) -> Iterator[Finding]:
         count = sum(len(side.polylines) for _, side in context.sides)
         yield degrees_found("both sides", context.truth, count)
         return
-    for (name, side), found in zip(context.sides, context.geographic, strict=True):
-        if found:
+    for (name, side), is_geographic in zip(context.sides, context.geographic, strict=True):
+        if is_geographic:
             yield degrees_found(name, side, len(side.polylines))
 
 
@@ -73,13 +82,13 @@ def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         remedy = Remedy.of("Scale both sides to the region")
         yield Finding("warning", "coordinates-normalised", text, x.instances + y.instances, remedy=remedy)
-    for name, _, mine, other in _each_side(context, x, y):
-        if _is_normalised(mine) and other.size.max() > _METRES:
-            from_zero = mine.low.min() > 1 - _ONE
+    for name, _, own, other in _each_side(context, x, y):
+        if _is_normalised(own) and other.size.max() > _METRES:
+            from_zero = own.low.min() > 1 - _ONE
             span, advice = ("[0, 1]", "Subtract 0.5 and multiply by") if from_zero else ("[-1, 1]", "Multiply by half")
             text = f"{name}: all coordinates lie within {span}, while the other side measures {other} m"
             remedy = Remedy.of(f"{advice} the length and the width of the region")
-            yield Finding("error", "coordinates-normalised", text, mine.instances, remedy=remedy)
+            yield Finding("error", "coordinates-normalised", text, own.instances, remedy=remedy)
 
 
 def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -91,17 +100,17 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         yield Finding("note", "coordinates-world", text, x.instances + y.instances)
         return
-    for name, side, mine, other in _each_side(context, x, y):
-        if mine.is_world:
+    for name, side, own, other in _each_side(context, x, y):
+        if own.is_world:
             text = (
-                f"{name}: the coordinates look like world coordinates. They are centred at ({mine.centre[0]:.6g}, "
-                f"{mine.centre[1]:.6g}) and extend over {mine}. The other side is centred near the origin and extends "
+                f"{name}: the coordinates look like world coordinates. They are centred at ({own.centre[0]:.6g}, "
+                f"{own.centre[1]:.6g}) and extend over {own}. The other side is centred near the origin and extends "
                 f"over {other}"
             )
             remedy = Remedy.of("Transform them to the frame of the ego")
             if side.poses is not None:
                 remedy = Remedy(f"Use {name}.transform(numpy.linalg.inv({name}.poses))", remedy.shell)
-            yield Finding("error", "coordinates-world", text, mine.instances, remedy=remedy)
+            yield Finding("error", "coordinates-world", text, own.instances, remedy=remedy)
 
 
 def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -110,28 +119,28 @@ def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     if not all(0 < diagonal < np.inf for diagonal in diagonals):
         return
     wrong = int(np.argmax(np.abs(np.log(diagonals) - np.log(_USUAL))))  # the side with the less usual size
-    mine, other = (x, y) if wrong == 0 else (y, x)
+    own, other = (x, y) if wrong == 0 else (y, x)
     factor = diagonals[wrong] / diagonals[1 - wrong]
     known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
     if not 1 / _NO_REGION < factor < _NO_REGION or (known and _meets(context, 1 / known if wrong == 0 else known)):
         name = context.sides[wrong][0]
         scale = known or factor
         guess = f"The unit seems to be {_UNITS[known]}" if known else "The coordinates seem to be scaled"
-        text = f"{name}: the instances measure {mine}, those of the other side {other}. {guess}, expected metres"
+        text = f"{name}: the instances measure {own}, those of the other side {other}. {guess}, expected metres"
         change = f"{'Divide' if factor > 1 else 'Multiply'} the coordinates by {max(scale, 1 / scale):.4g}"
-        yield Finding("error", "coordinates-unit", text, mine.instances, remedy=Remedy.of(change))
+        yield Finding("error", "coordinates-unit", text, own.instances, remedy=Remedy.of(change))
 
 
 def _each_side(context: Context, x: Extent, y: Extent) -> Iterator[tuple[str, MapFrames, Extent, Extent]]:
     """Iterate over the sides: name, frames, own extent, and extent of the other side."""
-    for (name, side), mine, other in zip(context.sides, (x, y), (y, x), strict=True):
-        yield name, side, mine, other
+    for (name, side), own, other in zip(context.sides, (x, y), (y, x), strict=True):
+        yield name, side, own, other
 
 
 def _meets(context: Context, factor: float) -> bool:
     """Return whether scaling moves the predictions onto the truth of their own frame.
 
-    A smaller factor reduces all distances, so the distance must also be smaller than that to other frames.
+    A smaller factor reduces all distances, so the distance must also be smaller than the distance to other frames.
     """
     neighbours, turn = context.neighbours, context.turn
     if not neighbours.frames:
@@ -147,16 +156,6 @@ def _meets(context: Context, factor: float) -> bool:
 def _is_normalised(extent: Extent) -> bool:
     reach = max(np.abs(extent.low).max(), np.abs(extent.high).max())
     return bool(reach < _ONE and extent.size.max() > 0.3)
-
-
-_SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
-_TURNED = 0.8  # the same for sizes along swapped axes
-_SMALL = 5.0  # metres; smaller sizes say nothing about a region
-_AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
-_SHIFTED = 0.25  # share of the size that counts as a shift, if lines are not cut off at an edge
-_FRAMES = 8  # number of frames needed to call them unrelated
-_APART = 2.0  # metres; unrelated frames are at least this far apart,
-_HARDLY = 0.7  # and at least this share of the distance to other frames; valid pairs of files have 0.2
 
 
 def turned(context: Context) -> Iterator[Finding]:
@@ -179,15 +178,11 @@ def coordinates(context: Context) -> Iterator[Finding]:
     Causes with the largest effect come first, and only the first one is reported: coordinates in centimetres also
     look like a larger region.
     """
-    found = [*units.padding(context)] or [*units.degrees(context)]
-    yield from found
-    if found or context.extents is None:
-        return
-    for cause in _CAUSES:
-        found = list(cause(context, *context.extents))
-        yield from found
-        if found:
-            return
+    findings = [*padding(context)] or [*degrees(context)]
+    if context.extents is not None:
+        for cause in _CAUSES:
+            findings = findings or list(cause(context, *context.extents))
+    yield from findings
 
 
 def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -250,18 +245,15 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     """Find files of VectorMapNet, which shrinks 62 x 32 m to 60 x 30 m."""
     ours = [side.format.startswith("vectormapnet") for _, side in context.sides]
     if ours in ([True, False], [False, True]):
-        mine, other = (x, y) if ours[0] else (y, x)
-        ratio = mine.size / other.size
+        own, other = (x, y) if ours[0] else (y, x)
+        ratio = own.size / other.size
         if np.abs(ratio - (60 / 62, 30 / 32)).max() < 0.02:
             text = (
-                f"{context.sides[ours.index(True)][0]}: {mine} m, slightly smaller than the other side ({other} m). "
+                f"{context.sides[ours.index(True)][0]}: {own} m, slightly smaller than the other side ({other} m). "
                 "VectorMapNet shrinks by 60/62 in x and 30/32 in y"
             )
-            remedy = Remedy(
-                "Read the file with unshrink=True",
-                "Write FILE,unshrink for this file",
-            )
-            yield Finding("warning", "region-shrunk", text, mine.instances, remedy=remedy)
+            remedy = Remedy("Read the file with unshrink=True", "Write FILE,unshrink for this file")
+            yield Finding("warning", "region-shrunk", text, own.instances, remedy=remedy)
 
 
 def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -280,9 +272,9 @@ def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
 
 
 _CAUSES: tuple[Callable[[Context, Extent, Extent], Iterator[Finding]], ...] = (
-    units.normalised,
-    units.world,
-    units.unit,
+    normalised,
+    world,
+    unit,
     exchanged_axes,
     shifted,
     other_region,
@@ -303,3 +295,57 @@ def _shift_meets(context: Context, shift: Points) -> bool:
     """Return whether a shift moves the predictions onto the truth."""
     neighbours, turn = context.neighbours, context.turn
     return neighbours.count > 0 and neighbours.gap(lambda points: turn(points) + shift) < _SAME * neighbours.gap(turn)
+
+
+def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
+    """Return the predictions on the axes of the truth, with a finding if they were turned or may have to be.
+
+    They are turned only if two things agree: both sides know which axis points forward, and the nearest distances
+    show the same turn.
+
+    >>> from mapgauge.demo import demo_world
+    >>> predictions, truth = demo_world(4)
+    >>> with_axes_of(predictions.rotate(90), truth).findings[-1].code
+    'axes-corrected'
+    """
+    context = Context.of(predictions, truth)
+    turn = context.turn
+    known = context.known_turns
+    if not turn.what and not known:
+        return predictions  # they fit, as far as can be told
+    if known and turn.degrees == 90 * known:
+        predictions, finding = predictions.rotate(turn.degrees), _turned(context, turn)
+    else:
+        finding = _not_turned(context, turn, known)
+    return replace(predictions, findings=(*predictions.findings, finding))
+
+
+def _turned(context: Context, turn: Turn) -> Finding:
+    neighbours = context.neighbours
+    text = (
+        f"the predictions were turned by {turn.degrees} degrees to the axes of the truth: they have "
+        f"{context.predictions.forward} forward, and the truth has {context.truth.forward} forward. The median "
+        f"distance from a truth instance to the nearest prediction was {neighbours.gap():.1f} m, and is "
+        f"{neighbours.gap(turn):.1f} m now"
+    )
+    return Finding("note", "axes-corrected", text, neighbours.count)
+
+
+def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
+    """Return why predictions that may have other axes were not turned."""
+    stated = [
+        f"the {name} {f'have {side.forward} forward' if side.forward else 'do not say which axis points forward'}"
+        for name, side in context.sides
+    ]
+    shown = (
+        f"the nearest distances show that the predictions are {turn.what}"
+        if turn.what
+        else "the nearest distances do not show it"
+    )
+    text = f"the predictions were not turned, because it is not certain how: {', '.join(stated)}, and {shown}"
+    lacking = known is None and turn.degrees
+    remedy = Remedy(
+        "Say which axis points forward with .with_forward(), or turn one side with .rotate()",
+        "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn one side with FILE,rotate=-90",
+    )
+    return Finding("warning", "axes-uncertain", text, context.neighbours.count, remedy=remedy if lacking else None)

@@ -1,4 +1,4 @@
-"""Computes the extent of the instances of one side, robust against a few outliers."""
+"""Computes the extent of one side, robust against a few outliers, and recognises longitude and latitude."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,13 +11,17 @@ from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.measuring import survey
-from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Floats, Indices, Points
 
 FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
 _TRIM = 0.02  # share of instances that is ignored at each edge
 _EDGE = 0.2  # metres; instances that end within this distance end at the same edge
 _AT_EDGE = 4  # number of instances that must end at the same edge
+_ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
+_LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
+_NEXT = 0.5  # most lines of a frame are nearer than this to the next one: 50 km, or half a metre
+_FROM_ORIGIN = 2.0  # no land is nearer to longitude 0, latitude 0
+_POLAR = 84.0  # degrees of latitude; UTM ends here
 
 
 class Extent(NamedTuple):
@@ -56,18 +60,13 @@ class Extent(NamedTuple):
         return " x ".join(f"{size:.3g}" if not 1e3 <= size < 1e7 else f"{size:.0f}" for size in self.size.tolist())
 
 
-def _bounds(polylines: Polylines) -> tuple[NDArray[np.int64], Points, Points]:
-    """Return the indices of polylines with points, and their lowest and highest x and y."""
-    rows = np.flatnonzero(np.diff(polylines.offsets))
-    found = survey(polylines)
-    return rows, found.low[rows, :2], found.high[rows, :2]
-
-
 def extent_of(side: MapFrames) -> Extent | None:
     """Return the extent of one side; None if it has no points."""
-    rows, low, high = _bounds(side.polylines)
+    rows = np.flatnonzero(np.diff(side.polylines.offsets))
     if not len(rows):
         return None
+    measured = survey(side.polylines)
+    low, high = measured.low[rows, :2], measured.high[rows, :2]
     frame = side.frame[rows]
     starts = np.flatnonzero(np.diff(frame, prepend=-1))
     span = np.maximum.reduceat(high, starts, axis=0) - np.minimum.reduceat(low, starts, axis=0)
@@ -78,14 +77,7 @@ def extent_of(side: MapFrames) -> Extent | None:
     return Extent(low[trimmed], high[trimmed], cut, float(np.median(np.hypot(*span.T))), len(rows))
 
 
-ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
-_LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
-_NEXT = 0.5  # most lines of a frame are nearer than this to the next one: 50 km, or half a metre
-_FROM_ORIGIN = 2.0  # no land is nearer to longitude 0, latitude 0
-_POLAR = 84.0  # degrees of latitude; UTM ends here
-
-
-def is_geographic(side: MapFrames, least: int = ENOUGH) -> bool:
+def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
     """Whether at least ``least`` lines, and most lines of a side, look like longitude and latitude."""
     centre, length, frame = _lines(side)
     if len(centre) < max(least, 1):
@@ -97,7 +89,7 @@ def is_geographic(side: MapFrames, least: int = ENOUGH) -> bool:
     return float(np.median(length)) < _LINE and apart < _NEXT and bool(np.median(on_earth) == 1)
 
 
-def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
+def degrees_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find longitude and latitude on one side."""
     if is_geographic(side):
         yield degrees_found(name, side, len(side.polylines))
@@ -127,8 +119,8 @@ def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
 
 def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:
     """Return centre, length of the diagonal and frame of the lines that are longer than 0."""
-    found = survey(side.polylines)
-    low, high = found.low[:, :2], found.high[:, :2]
+    measured = survey(side.polylines)
+    low, high = measured.low[:, :2], measured.high[:, :2]
     length = np.hypot(*(high - low).T)
     rows = np.flatnonzero((length > 0) & np.isfinite(length))  # without points it is minus infinity
     return low[rows] / 2 + high[rows] / 2, length[rows], side.frame[rows]

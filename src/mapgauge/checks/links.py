@@ -38,10 +38,10 @@ def one_side_only(context: Context) -> Iterator[Finding]:
 def ends(context: Context) -> Iterator[Finding]:
     """Find links of either side that lanes cannot have."""
     for name, side in context.sides:
-        yield from of_side(name, side)
+        yield from links_of_side(name, side)
 
 
-def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
+def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find links to successors that lanes cannot have, and links that do not join lanes that meet.
 
     Predictions may have a score for every pair of lanes. Scores above 0.5 count as links, and the strongest scores tell
@@ -116,7 +116,7 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     gap = np.linalg.norm(end[source] - start[target], axis=1)
     back = np.linalg.norm(start[source] - end[target], axis=1)
     reach, share = (_FAR, _DECISIVE) if len(gap) >= _ENOUGH else (_NEAR, _SHARE)
-    forwards, backwards = ((one < reach) & (one + _NEAR < other) for one, other in ((gap, back), (back, gap)))
+    forwards, backwards = ((near < reach) & (near + _NEAR < far) for near, far in ((gap, back), (back, gap)))
     width = len(side.label)
     doubled = np.isin(source * width + target, target * width + source) & (forwards | backwards)
 
@@ -172,10 +172,10 @@ def _end_points(side: MapFrames) -> tuple[Points, Points]:
 
 def _meeting(side: MapFrames, lanes: Indices, start: Points, end: Points) -> int:
     """Return the number of pairs of lanes of a frame of which the second starts where the first ends."""
-    found = 0
+    pairs = 0
     for first, last in pairwise(np.searchsorted(lanes, side.offsets).tolist()):
         rows = lanes[first:last]
         gap = np.linalg.norm(end[rows, None] - start[rows], axis=2)
         np.fill_diagonal(gap, np.inf)
-        found += int(np.count_nonzero(gap < _NEAR))
-    return found
+        pairs += int(np.count_nonzero(gap < _NEAR))
+    return pairs

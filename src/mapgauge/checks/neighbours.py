@@ -1,6 +1,6 @@
 """Computes how near predictions are to truth: Chamfer distances between coarse lines in a few frames.
 
-This is precise enough to find turned axes or swapped classes. It is never used as a score.
+The distances tell whether axes are turned or classes swapped. They are never used as a score.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.errors import Remedy
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Indices, Points
 
@@ -22,6 +23,14 @@ _MOST_TRUE = 24  # truth instances per frame, at most
 _PER_TRUE = 2  # predictions per truth instance, the most confident ones
 _PAIRS = 4096  # lines that are compared at once
 _MOST_PREDICTED = 100  # predictions per frame, at most, if there are no confidences to choose by
+_NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
+_VOTES = 3  # number of votes needed per class
+_WON = 0.6  # share of the votes that a class needs
+_OWN = 0.25  # with a larger share for the right class, nothing is swapped
+_INSTANCES = 10  # truth instances needed for a judgement
+_APART = 1.0  # metres; if the sides are nearer than this, the axes are right
+_BETTER = 0.6  # a turn must reduce the distance by this factor
+_CLEARER = 0.75  # and be nearer than any other turn by this factor
 
 
 def stay(points: Points) -> Points:
@@ -142,3 +151,72 @@ def coarse(side: MapFrames, rows: Indices) -> Points:
         for k in range(side.dimension):
             line[:, k] = np.interp(at, along, points[:, k])
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn or mirroring that moves the predictions onto the axes of the truth."""
+
+    matrix: tuple[tuple[int, int], tuple[int, int]] = ((1, 0), (0, 1))
+    what: str = ""  # what is wrong with the predictions
+    degrees: int = 0  # of a turn; 0 for a mirroring
+    instead: str = ""  # what to do about a mirroring
+    explanation: str = ""
+
+    def __call__(self, points: Points) -> Points:
+        """Turn points ``(..., 2)``."""
+        turned: Points = points @ np.array(self.matrix).T
+        return turned
+
+    def remedy(self, file: str, *, certain: bool) -> Remedy:
+        """Return what to do about the predictions.
+
+        Args:
+            file: The file that they were read from.
+            certain: Whether both sides know their axes, and these differ by this turn.
+        """
+        if not self.degrees:
+            return Remedy.of(self.instead)
+        file = file or "FILE"
+        auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto") if certain else ("", "")
+        return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use {file},rotate={self.degrees}{auto[1]}")
+
+
+_MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"
+_TURNS = (
+    Turn(((0, -1), (1, 0)), "turned by 90 degrees", 90, explanation=_MAPTR),
+    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", 180),
+    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", -90, explanation=_MAPTR),
+    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", instead="Negate y on one side"),
+    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", instead="Negate x on one side"),
+    Turn(((0, 1), (1, 0)), "mirrored, x and y are swapped", instead="Swap x and y on one side"),
+    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", instead="Swap and negate x and y on one side"),
+)
+
+
+def find_turn(neighbours: Neighbours) -> Turn:
+    """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
+    if neighbours.count < _INSTANCES:
+        return Turn()
+    here = neighbours.gap()
+    if not here > _APART:
+        return Turn()
+    (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(_TURNS))[:2]
+    return _TURNS[i] if best < _BETTER * here and best < _CLEARER * second else Turn()
+
+
+def find_exchange(
+    neighbours: Neighbours, motion: Motion, predicted: Sequence[str], true: Sequence[str]
+) -> dict[str, str]:
+    """Return predicted class names and the classes they stand for, if some are clearly permuted."""
+    votes = np.zeros((len(true), len(predicted)), np.int64)
+    for frame, distance in zip(neighbours.frames, neighbours.distances(motion), strict=True):
+        near = distance.min(axis=1) < _NEAR
+        np.add.at(votes, (frame.truth_label[near], frame.label[distance.argmin(axis=1)[near]]), 1)
+    meant: dict[str, str] = {}
+    for name, row in zip(true, votes, strict=True):
+        total = row.sum()
+        own = row[predicted.index(name)] if name in predicted else 0
+        if total >= _VOTES and row.max() >= _WON * total and own <= _OWN * total:
+            meant[predicted[int(row.argmax())]] = name
+    return meant if set(meant) == set(meant.values()) else {}

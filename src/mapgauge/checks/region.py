@@ -24,7 +24,7 @@ _COVERED = 0.7  # truth that was made for a region covers at least this share of
 _FILLED = 0.85  # and this share if the region is not known
 
 
-def asked_for(context: Context) -> Iterator[Finding]:
+def not_for_region(context: Context) -> Iterator[Finding]:
     """Find regions that the truth was not made for, and instances that leave the region."""
     if context.region is None or any(context.geographic):
         return
@@ -112,18 +112,18 @@ def far_away(context: Context) -> Iterator[Finding]:
 def _protocols_of(context: Context, x: Extent, y: Extent) -> list[str]:
     """Return the protocols for another region, which both sides fill, of the same family if it is known."""
     forward = context.truth.forward or context.predictions.forward
-    found: list[str] = []
+    names: list[str] = []
     own = np.array(context.region[2:]) - context.region[:2] if context.region else np.zeros(2)
     if _fits(x, own) and _fits(y, own):
-        return found
+        return names
     for row in PROTOCOLS.values():
         bounds = None if row.region is None else check_region(row.region, forward)
         size = None if bounds is None else np.array(bounds[2:]) - bounds[:2]
         if size is not None and _fits(x, size, _FILLED) and _fits(y, size, _FILLED):
-            found.append(row.name)
+            names.append(row.name)
     name = "" if context.protocol is None else context.protocol.name
     families = {row.rpartition("-")[0] for row in PROTOCOLS if name.startswith(row)}
-    return [name for name in found if name.rpartition("-")[0] in families] if families else found
+    return [name for name in names if name.rpartition("-")[0] in families] if families else names
 
 
 def _crosswise(region: Bounds, extent: Extent) -> bool:

@@ -11,8 +11,15 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.measuring import survey
 from mapgauge.typing import Flags, Indices
 
+_OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
+_MOSTLY, _RARELY = 60, 20  # per cent of a class
+_INSTANCES = 10  # instances of a class needed on each side
+_NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
+_PAIRS = 10  # number of such pairs needed
+_OFFSET = 0.5  # metres; a smaller difference in height is not reported
 
-def points(context: Context) -> Iterator[Finding]:
+
+def few_points(context: Context) -> Iterator[Finding]:
     """Find instances with fewer than two points, with length 0, or with repeated points."""
     for name, side in context.sides:
         sizes = np.diff(side.polylines.offsets)
@@ -29,7 +36,7 @@ def points(context: Context) -> Iterator[Finding]:
                 yield Finding("note", code, text, len(rows), examples(side, rows))
 
 
-def duplicates(context: Context) -> Iterator[Finding]:
+def copies(context: Context) -> Iterator[Finding]:
     """Find exact copies of an instance in the same frame and class."""
     for name, side in context.sides:
         rows = _again(side)
@@ -67,12 +74,7 @@ def _again(side: MapFrames) -> Indices:
     return np.array(again, np.int64)
 
 
-_OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
-_MOSTLY, _RARELY = 60, 20  # per cent of a class
-_INSTANCES = 10  # instances of a class needed on each side
-
-
-def shares(context: Context) -> Iterator[Finding]:
+def closed_shares(context: Context) -> Iterator[Finding]:
     """Report the share of closed shapes by class."""
     told: dict[str, list[str]] = {}
     total = 0
@@ -88,7 +90,7 @@ def shares(context: Context) -> Iterator[Finding]:
         yield Finding("note", "closed-shapes", f"closed shapes (ends at most 0.1 m apart): {classes}", total)
 
 
-def agreeing(context: Context) -> Iterator[Finding]:
+def closed_on_one_side(context: Context) -> Iterator[Finding]:
     """Find classes that are closed in the truth and clearly open in the predictions, or the reverse.
 
     Models rarely close a shape to 0.1 m. A shape therefore counts as open only if the gap between its ends is large
@@ -102,11 +104,11 @@ def agreeing(context: Context) -> Iterator[Finding]:
     for name in y.classes:
         if name not in x.classes:
             continue
-        mine, theirs = x.label == x.classes.index(name), y.label == y.classes.index(name)
-        if min(mine.sum(), theirs.sum()) < _INSTANCES or not weight[mine].sum() > 0:
+        rows_x, rows_y = x.label == x.classes.index(name), y.label == y.classes.index(name)
+        if min(rows_x.sum(), rows_y.sum()) < _INSTANCES or not weight[rows_x].sum() > 0:
             continue
-        predicted = 100 * float(np.average(open_x[mine], weights=weight[mine]))
-        true = 100 * float(open_y[theirs].mean())
+        predicted = 100 * float(np.average(open_x[rows_x], weights=weight[rows_x]))
+        true = 100 * float(open_y[rows_y].mean())
         if predicted > _MOSTLY and true < _RARELY:
             text = (
                 f"class {name}: the truth is closed and {predicted:.0f} % of the predictions, weighted by confidence, "
@@ -118,7 +120,7 @@ def agreeing(context: Context) -> Iterator[Finding]:
             advice = "Check that the class means the same on both sides, an outline or a line"
         else:
             continue
-        yield Finding("warning", "closed-differs", text, int(mine.sum()), remedy=Remedy.of(advice))
+        yield Finding("warning", "closed-differs", text, int(rows_x.sum()), remedy=Remedy.of(advice))
 
 
 def _clearly_open(side: MapFrames) -> Flags:
@@ -134,11 +136,6 @@ def _clearly_open(side: MapFrames) -> Flags:
     first, last = (polylines.coords[at[some], :2] for at in (polylines.offsets[:-1], polylines.offsets[1:] - 1))
     gap[some] = np.hypot(*(first - last).T)
     return gap > _OPEN * length
-
-
-_NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
-_PAIRS = 10  # number of such pairs needed
-_OFFSET = 0.5  # metres; a smaller difference in height is not reported
 
 
 def dimensions(context: Context) -> Iterator[Finding]:

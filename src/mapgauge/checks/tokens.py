@@ -77,9 +77,9 @@ def duplicates(context: Context) -> Iterator[Finding]:
             yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice), remedy)
 
 
-def meeting(context: Context) -> Iterator[Finding]:
+def one_side_only(context: Context) -> Iterator[Finding]:
     """Find tokens that only one side has, and the likely cause."""
-    x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)
+    x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)  # dictionaries keep the order
     unknown = [token for token in x if token not in y]
     missing = [token for token in y if token not in x]
     if not x or not y:
@@ -127,8 +127,8 @@ def order(context: Context) -> Iterator[Finding]:
 def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy | None]:
     """Return the change that makes the tokens of both sides match, as text and remedy, if there is one."""
     for change in _CHANGES:
-        met = {change.apply(token) for token in unknown} & {change.apply(token) for token in missing}
-        if met and len(met) >= _ENOUGH * min(len(unknown), len(missing)):
+        matching = {change.apply(token) for token in unknown} & {change.apply(token) for token in missing}
+        if matching and len(matching) >= _ENOUGH * min(len(unknown), len(missing)):
             sides = [
                 side
                 for side, tokens in (("predictions", unknown), ("truth", missing))
@@ -139,7 +139,7 @@ def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy 
                 for side in sides
             ]
             shell = f"{change.advice} the tokens of the {' and the '.join(sides)}"
-            return f"; {len(met)} of them match {change.match}", Remedy(f"Use {' and '.join(calls)}", shell)
+            return f"; {len(matching)} of them match {change.match}", Remedy(f"Use {' and '.join(calls)}", shell)
     return "", None
 
 

@@ -36,7 +36,7 @@ def ids(context: Context) -> Iterator[Finding]:
             yield from _jumps(name, side, _poses_of(context, side))
 
 
-def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
+def tracks_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find what is unusual about the tracks of one side by itself.
 
     Args:
@@ -61,15 +61,15 @@ def one_side_only(context: Context) -> Iterator[Finding]:
 
 def shared(context: Context) -> Iterator[Finding]:
     """Find predicted tracks that follow several true tracks. C-mAP does not see this."""
-    found = _followed(context)
-    several = sorted(name for name, true in found.items() if len(true) > 1)
+    followed = _followed(context)
+    several = sorted(name for name, true in followed.items() if len(true) > 1)
     if several:
         text = (
-            f"{len(several)} of {len(found)} predicted tracks ({percent(len(several), len(found))}) are nearest to "
-            "several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
+            f"{len(several)} of {len(followed)} predicted tracks ({percent(len(several), len(followed))}) are nearest "
+            "to several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
         )
         remedy = Remedy.of("Check that ids are not shared by different objects")
-        level: Level = "warning" if len(several) > _MOST_SHARED * len(found) else "note"
+        level: Level = "warning" if len(several) > _MOST_SHARED * len(followed) else "note"
         shown = tuple(dict.fromkeys(track for _, _, track in several))[:EXAMPLES]
         yield Finding(level, "tracks-shared", text, len(several), shown, remedy)
 
@@ -95,13 +95,12 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     if not len(far):
         return
     steps = int(np.count_nonzero(next_to))
-    there = rows[b[next_to][far]]
     text = (
         f"{name}: {len(far)} of {steps} steps of a track to the next frame ({percent(len(far), steps)}) jump by more "
         f"than {_JUMP:g} m in the world"
     )
     remedy = Remedy.of("Check the ids, the poses and the order of the frames")
-    shown = tuple(dict.fromkeys(track[np.sort(there)].tolist()))[:EXAMPLES]
+    shown = tuple(dict.fromkeys(track[np.sort(rows[b[next_to][far]])].tolist()))[:EXAMPLES]
     level: Level = "warning" if len(far) > _MOST_JUMPS * steps else "note"
     yield Finding(level, "tracks-jump", text, len(far), shown, remedy)
 
@@ -119,23 +118,24 @@ def _boxes(side: MapFrames, rows: Indices, poses: NDArray[np.float64]) -> tuple[
 def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
     """Return the true tracks that each predicted track (scene, class and id) is nearest to, in the first scenes."""
     x, y = context.predictions, context.truth
-    found: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    followed: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     if x.track is None or y.track is None or y.scenes is None:
-        return found
+        return followed
     scene_of = dict(zip(y.tokens, y.scenes, strict=True))
     for token in sorted(context.shared, key=lambda token: (scene_of[token], token))[:_FRAMES]:
         i, j = x.index[token], y.index[token]
         for c, name in enumerate(x.classes):
             if name not in y.classes:
                 continue
-            mine, true = _tracked(x, i, c), _tracked(y, j, y.classes.index(name))
-            if not len(mine) or not len(true):
+            predicted, true = _tracked(x, i, c), _tracked(y, j, y.classes.index(name))
+            if not len(predicted) or not len(true):
                 continue
-            distance = near_chamfer(coarse(x, mine)[..., :2], coarse(y, true)[..., :2], _NEAR)
+            distance = near_chamfer(coarse(x, predicted)[..., :2], coarse(y, true)[..., :2], _NEAR)
             nearest = distance.argmin(axis=1)
             for k in np.flatnonzero(distance.min(axis=1) <= _NEAR).tolist():
-                found[scene_of[token], name, str(x.track[mine[k]])].add(str(y.track[true[nearest[k]]]))
-    return found
+                track = str(x.track[predicted[k]])
+                followed[scene_of[token], name, track].add(str(y.track[true[nearest[k]]]))
+    return followed
 
 
 def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
@@ -148,7 +148,7 @@ def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
 
 
 def _poses_of(context: Context, side: MapFrames) -> NDArray[np.float64] | None:
-    """Return the poses of a side, or those of the other side if it has all frames."""
+    """Return the poses of a side, or the poses of the other side if it has all frames."""
     for other in (side, context.truth, context.predictions):
         if other.poses is not None and all(token in other.index for token in side.tokens):
             return other.poses[[other.index[token] for token in side.tokens]]

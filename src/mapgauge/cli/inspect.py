@@ -80,16 +80,10 @@ def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
 
 def _findings(found: "Results | MapFrames") -> "list[Finding]":
     """Return the findings of results, or of the reader and of the checks of one side."""
-    from mapgauge.checks import extent as degrees
-    from mapgauge.checks import links, tracks
-    from mapgauge.frames.boxes import without_boxes
+    from mapgauge.checks import findings_of_side
     from mapgauge.results.results import Results
 
-    if isinstance(found, Results):
-        return list(found.findings)
-    side, lines = "truth" if found.confidence is None else "predictions", without_boxes(found)
-    checks = (degrees.of_side, tracks.of_side, links.of_side)
-    return [*found.findings, *(finding for check in checks for finding in check(side, lines))]
+    return list(found.findings) if isinstance(found, Results) else findings_of_side(found)
 
 
 def _tell(found: "Results | MapFrames", file: Path) -> None:

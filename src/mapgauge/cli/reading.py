@@ -131,7 +131,7 @@ def turned(path: Path, predictions: "MapFrames", truth: "MapFrames") -> "MapFram
     """Return predictions on the axes of the truth, if the file says ``rotate=auto`` and it is certain how."""
     if options_of(path).get("rotate") != AUTO:
         return predictions
-    from mapgauge.checks.axes import with_axes_of
+    from mapgauge.checks.coordinates import with_axes_of
 
     return with_axes_of(predictions, truth)
 

@@ -161,13 +161,13 @@ def _rounding(results: "Results", workers: int | None) -> str:
 
 def _why(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
-    from mapgauge import anatomy
+    from mapgauge import causes
     from mapgauge.evaluation.more_metrics import felt, with_metrics
 
     if results.protocol.order != 1:
         return ""
     more = with_metrics(results, IN_WORDS, workers)
-    return f"{felt(more)}; {anatomy(more).sentence()}"
+    return f"{felt(more)}; {causes(more).sentence()}"
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -76,8 +76,7 @@ def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapF
         forward="x",
     )
     rng = np.random.default_rng([seed, number, 1 + list(QUALITIES).index(quality)])
-    found = predict(rng, QUALITIES[quality], truth, element, streets.after, hardness, predictions)
-    return found, truth
+    return predict(rng, QUALITIES[quality], truth, element, streets.after, hardness, predictions), truth
 
 
 __all__ = ["QUALITIES", "demo_world"]

@@ -150,23 +150,17 @@ def _drafts(rng: np.random.Generator, quality: Quality, targets: _Targets, lengt
     """Draw the detections, and fill each frame up to ``count`` predictions with false alarms."""
     true = len(targets.frame) - len(targets.pairs)
     label = targets.label[:true]
-    found = rng.random(true) > quality.missed * targets.hardness[:true]
+    detected = rng.random(true) > quality.missed * targets.hardness[:true]
     merged = np.flatnonzero(rng.random(len(targets.pairs)) < quality.merged)
-    found[targets.pairs[merged]] = False
-    split = found & (label != CROSSING) & (length[:true] > 10) & (rng.random(true) < quality.split)
-    whole, halves = np.flatnonzero(found & ~split), np.flatnonzero(split)
+    detected[targets.pairs[merged]] = False
+    split = detected & (label != CROSSING) & (length[:true] > 10) & (rng.random(true) < quality.split)
+    whole, halves = np.flatnonzero(detected & ~split), np.flatnonzero(split)
     again = np.repeat(np.arange(true), rng.poisson(_AGAIN, true))
     trim = np.abs(rng.normal(0, 0.03, (2, len(whole)))) * (label[whole] != CROSSING)
     cut = rng.uniform(0.3, 0.7, len(halves))
     lost = rng.uniform(0, 0.4, (2, len(again))) * (rng.random(len(again)) < 0.3)
     drafts = [
-        _Drafts.of(
-            targets,
-            whole,
-            label=_other(rng, label[whole], quality.confused),
-            begin=trim[0],
-            end=1 - trim[1],
-        ),
+        _Drafts.of(targets, whole, label=_other(rng, label[whole], quality.confused), begin=trim[0], end=1 - trim[1]),
         _Drafts.of(targets, halves, end=cut - 0.02, odds=-1.0),
         _Drafts.of(targets, halves, begin=cut + 0.02, odds=-1.0),
         _Drafts.of(targets, true + merged, noise=1.5, odds=-1.0),

@@ -110,14 +110,14 @@ def _road(rng: np.random.Generator) -> Road:
 
 
 def _junctions(rng: np.random.Generator) -> list[_Junction]:
-    found = []
+    junctions = []
     at = rng.uniform(20, 55)
     while at < _LENGTH - 20:
         arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
         half = _LANE * (2 if rng.random() < 0.3 else 1)
-        found.append(_Junction(at, half, rng.uniform(2.5, 5), rng.uniform(3, 4.5), arms))
+        junctions.append(_Junction(at, half, rng.uniform(2.5, 5), rng.uniform(3, 4.5), arms))
         at += rng.uniform(42, 65)
-    return found
+    return junctions
 
 
 def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:

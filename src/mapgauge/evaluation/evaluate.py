@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
-from mapgauge.checks.axes import with_axes_of
+from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
 from mapgauge.evaluation.prepare import (

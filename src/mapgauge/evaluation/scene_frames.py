@@ -23,7 +23,7 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 
-SIDES = ("predictions", "targets")
+SIDES = ("predictions", "truth")
 _NOTHING = np.empty(0, np.str_)
 _ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # columns of ``MapFrames``
 _TEXTS = ("track", "scenes", "forward", "boxes")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.links import joined_links, kept_links
@@ -76,21 +75,21 @@ def align(
                 "Give the file with height as FILE,planar to compare in the plane",
             ),
         )
-    met, place, shared = predictions, None, truth.tokens
+    x, place = predictions, None  # the frame of the truth for each frame of x; None if they are the same
     if predictions.tokens != truth.tokens:
-        shared = tuple(token for token in truth.tokens if token in predictions.index)
-        met = predictions.at([predictions.index[token] for token in shared])
+        shared = [token for token in truth.tokens if token in predictions.index]
+        x = predictions.at([predictions.index[token] for token in shared])
         place = np.array([truth.index[token] for token in shared], np.int64)
     boxes = tuple(dict.fromkeys(truth.boxes + predictions.boxes))
     lines = (name for name in truth.classes + predictions.classes if name not in boxes)
     names = tuple(dict.fromkeys(lines)) if classes is None else tuple(classes)
     x = replace(
-        met,
-        frame=met.frame if place is None else place[met.frame],
+        x,
+        frame=x.frame if place is None else place[x.frame],
         tokens=truth.tokens,
         scenes=truth.scenes,
         timestamps=truth.timestamps,
-        poses=_poses_of(met, truth, shared) if truth.poses is None else truth.poses,
+        poses=x.poses if truth.poses is None and len(x) == len(truth) else truth.poses,
         boxes=boxes,
     )
     y = truth if truth.boxes == boxes else replace(truth, boxes=boxes)
@@ -102,11 +101,6 @@ def tokens_without(frames: MapFrames, others: MapFrames) -> list[str]:
     if frames.tokens == others.tokens:
         return []
     return [token for token in frames.tokens if token not in others.index]
-
-
-def _poses_of(met: MapFrames, truth: MapFrames, shared: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return the poses of the predictions for the frames of the truth; None if some have none."""
-    return met.poses if len(shared) == len(truth) else None
 
 
 def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
@@ -178,7 +172,7 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
     """Add instances to the same frames. Classes are matched by name; the others come last in each frame.
 
     Both must have the same tokens and the same dimension. Tracks and intersections are left out unless both have them.
-    All other columns are those of ``frames``.
+    All other columns come from ``frames``.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 2], [9, 2]]]}})
     >>> b = MapFrames.of({"a": {"centerline": [[[0, 1], [9, 1]]]}, "b": {}})

@@ -13,6 +13,10 @@ from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
 
+Batch: TypeAlias = Sequence[Mapping[str, Any]]
+
+ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"
+
 
 def plain(value: Any) -> Any:
     """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
@@ -27,7 +31,7 @@ def plain(value: Any) -> Any:
 def as_array(value: Any, where: str) -> NDArray[Any]:
     """Return numbers or names, which may be tensors on any device, as an array."""
     try:
-        return np.asarray([plain(one) for one in value] if isinstance(value, list | tuple) else plain(value))
+        return np.asarray([plain(item) for item in value] if isinstance(value, list | tuple) else plain(value))
     except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(f"{where} is not an array: {error}") from error
 
@@ -75,11 +79,6 @@ def batch_links(item: Mapping[str, Any], where: str, boxes: Flags, linked: int) 
     return Links.of(source, target, weight=scores[source, target], kind=kind)
 
 
-Batch: TypeAlias = Sequence[Mapping[str, Any]]
-
-ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossing, divider, boundary"
-
-
 def frames_from_batch(
     batch: Batch,
     side: str,
@@ -93,9 +92,9 @@ def frames_from_batch(
     """Convert a batch to frames.
 
     Args:
-        batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``scores``. All or none of them
-            have ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``batch_links``).
-        side: Its name in messages: ``predictions`` or ``targets``.
+        batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``confidence``. All or none have
+            ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``batch_links``).
+        side: Its name in messages: ``predictions`` or ``truth``.
         classes: All class names that labels may have.
         numbers: The class names of integer labels 0, 1, ...; None if integer labels are not allowed.
         degenerate: Whether to refuse or to drop instances that are not valid polylines.
@@ -126,11 +125,11 @@ def frames_from_batch(
         coords, size = _polylines(item["polylines"], f"{where}['polylines']", dimension)
         dimension = coords.shape[1] if len(coords) else dimension
         label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
-        scores = _numbers(item["scores"], f"{where}['scores']", len(size)) if scored else np.ones(len(size))
+        scores = _numbers(item["confidence"], f"{where}['confidence']", len(size)) if scored else np.ones(len(size))
         track = _tracks(item, where, len(size), tracked)
         ends = batch_links(item, where, is_box[label], linked)
         sound = _sound(coords, size, scores, where, degenerate)
-        confidence = check_confidence(f"{where}['scores']", np.where(sound, scores, 0.0), len(size), "polyline")
+        confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), "polyline")
         if not sound.all():
             dropped[b] = np.count_nonzero(~sound)
             coords = coords[np.repeat(sound, size)]
@@ -161,7 +160,7 @@ def frames_from_batch(
 
 
 def _check_keys(item: Any, where: str, scored: bool) -> None:
-    expected = ("polylines", "labels", "scores") if scored else ("polylines", "labels")
+    expected = ("polylines", "labels", "confidence") if scored else ("polylines", "labels")
     if not isinstance(item, Mapping):
         raise InvalidInput(f"{where} must be a dict with {', '.join(expected)}, got a {type(item).__name__}")
     lacking = [key for key in expected if key not in item]
@@ -169,10 +168,10 @@ def _check_keys(item: Any, where: str, scored: bool) -> None:
         raise InvalidInput(
             f"{where} has no {' and no '.join(lacking)}. It has: {', '.join(map(str, item)) or 'nothing'}"
         )
-    if not scored and "scores" in item:
+    if not scored and "confidence" in item:
         raise InvalidInput(
-            f"{where} has scores, expected truth without scores",
-            remedy="Check that predictions and targets are not swapped",
+            f"{where} has confidence, expected truth without confidences",
+            remedy="Check that predictions and truth are not swapped",
         )
 
 
@@ -292,7 +291,7 @@ def _sound(
                 "expected a finite number"
             )
         else:
-            what = f"{where}['scores'][{i}] is {scores[i]}, expected a number in [0, 1]"
+            what = f"{where}['confidence'][{i}] is {scores[i]}, expected a number in [0, 1]"
         more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are invalid)" if (~sound).sum() > 1 else ""
         raise InvalidInput(f"{what}{more}", remedy='Pass degenerate="drop" to leave such instances out')
     return sound

@@ -12,6 +12,8 @@ from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Confidences, Indices, Points
 
+T = TypeVar("T")
+
 
 class Instance(NamedTuple):
     """One instance of one frame."""
@@ -38,7 +40,7 @@ def columns_from_nested(
     confidence: Mapping[str, Mapping[str, ArrayLike]] | None,
     classes: Sequence[str] | None,
 ) -> Columns:
-    """Pack ``{token: {class name: polylines}}``; the arguments are those of ``MapFrames.of``."""
+    """Pack ``{token: {class name: polylines}}``; the arguments are as in ``MapFrames.of``."""
     names = list(dict.fromkeys(name for groups in frames.values() for name in groups) if classes is None else classes)
     arrays: list[Points] = []
     where: list[str] = []
@@ -68,9 +70,6 @@ def columns_from_nested(
         Polylines.pack(arrays, where, dimension or 2),
         None if confidence is None else np.concatenate([np.empty(0), *values]),
     )
-
-
-T = TypeVar("T")
 
 
 def pick_rows(column: Any, rows: NDArray[np.int64] | slice) -> Any:

@@ -178,13 +178,11 @@ class Links:
 
         Args:
             source_at: The new index of each instance, or -1 for an instance that is gone.
-            target_at: The same for targets, if they differ from those for sources.
+            target_at: The same for targets, if it differs.
         """
         source, target = source_at[self.source], (source_at if target_at is None else target_at)[self.target]
-        there = (source >= 0) & (target >= 0)
-        return (
-            self._some(slice(None), source, target) if there.all() else self._some(there, source[there], target[there])
-        )
+        kept = (source >= 0) & (target >= 0)
+        return self._some(slice(None), source, target) if kept.all() else self._some(kept, source[kept], target[kept])
 
 
 def check_links(links: Links | None, frame: Indices) -> None:
@@ -229,8 +227,8 @@ def links_between(links: Links | None, first: int, last: int) -> Links | None:
     """Return the links of the instances from ``first`` to ``last``, which are whole frames."""
     if links is None:
         return None
-    there = slice(*np.searchsorted(links.source, [first, last]).tolist())
-    return links._some(there, links.source[there] - first, links.target[there] - first)
+    rows = slice(*np.searchsorted(links.source, [first, last]).tolist())
+    return links._some(rows, links.source[rows] - first, links.target[rows] - first)
 
 
 def links_of_frames(links: Links | None, offsets: Indices, order: Indices) -> Links | None:
@@ -290,12 +288,12 @@ def cut_links(links: Links | None, before: Polylines, after: Polylines, sources:
     counts = np.diff(first)
     follows = links.is_kind(SUCCESSOR)
     ends = links._some(follows).moved(_ends(before, after, first, -1), _ends(before, after, first, 0))
-    beside = np.flatnonzero(~follows)
-    own, other = counts[links.source[beside]], counts[links.target[beside]]
-    pairs = own * other
-    link = np.repeat(beside, pairs)
+    others = np.flatnonzero(~follows)
+    pieces = counts[links.target[others]]  # of each target
+    pairs = counts[links.source[others]] * pieces
+    link = np.repeat(others, pairs)
     number = ranges(np.zeros_like(pairs), pairs)  # of a pair of pieces
-    width = np.repeat(other, pairs)
+    width = np.repeat(pieces, pairs)
     sides = links._some(link, first[links.source[link]] + number // width, first[links.target[link]] + number % width)
     return joined_links([ends, sides], [0, 0])
 
@@ -309,11 +307,11 @@ def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> In
     old = before.offsets[:-1][cut[filled]] if which == 0 else before.offsets[1:][cut[filled]] - 1
     new = after.offsets[:-1][piece[filled]] if which == 0 else after.offsets[1:][piece[filled]] - 1
     holds[filled] = (before.coords[old] == after.coords[new]).all(axis=1)
-    found = np.full(len(before), -1)
-    found[cut[holds]] = piece[holds]
+    holder = np.full(len(before), -1)
+    holder[cut[holds]] = piece[holds]
     # The pieces of a polygon before and after its first point are joined, so that point is inside the first piece.
     for i in cut[~holds].tolist():
         line, joined = before[i], after[int(first[i])]
         if len(line) > 2 and (line[0] == line[-1]).all() and (joined[1:-1] == line[0]).all(axis=1).any():
-            found[i] = first[i]
-    return found
+            holder[i] = first[i]
+    return holder

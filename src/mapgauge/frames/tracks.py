@@ -14,18 +14,20 @@ from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Indices
 
+_EXAMPLES = 3  # examples per finding
+_PAUSE = 10  # a step in time this many times the median step of all scenes is a gap
 # Argoverse 2: the id of the log, which is a UUID, and the time stamp of the LiDAR in nanoseconds.
 _ARGOVERSE_2 = re.compile(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})_[0-9]{18}")
 
 
 def scenes_from_tokens(tokens: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the scene of each token if all tokens are those of Argoverse 2, otherwise None.
+    """Return the scene of each token if all are tokens of Argoverse 2, otherwise None.
 
     >>> scenes_from_tokens(["3b3570b4-7b0b-3268-a571-b0889dbf40b6_315971916927482490"])
     ('3b3570b4-7b0b-3268-a571-b0889dbf40b6',)
     """
-    found = [_ARGOVERSE_2.fullmatch(token) for token in tokens]
-    return tuple(match[1] for match in found if match) if found and all(found) else None
+    matches = [_ARGOVERSE_2.fullmatch(token) for token in tokens]
+    return tuple(match[1] for match in matches if match) if matches and all(matches) else None
 
 
 def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
@@ -39,11 +41,11 @@ def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
     expected = f"{name} must be MapFrames, or a list with a dict {{track: points}} for each frame"
     if isinstance(frames, str | bytes | Mapping) or not isinstance(frames, Sequence):
         raise InvalidInput(f"{expected}, got a {type(frames).__name__}")
-    for k, one in enumerate(frames):
-        if not isinstance(one, Mapping):
-            raise InvalidInput(f"{expected}, got a {type(one).__name__} as frame {k}")
-    tracks = [str(track) for one in frames for track in one]
-    lines = [line for one in frames for line in one.values()]
+    for k, by_track in enumerate(frames):
+        if not isinstance(by_track, Mapping):
+            raise InvalidInput(f"{expected}, got a {type(by_track).__name__} as frame {k}")
+    tracks = [str(track) for by_track in frames for track in by_track]
+    lines = [line for by_track in frames for line in by_track.values()]
     values = np.ones(len(lines))
     if confidence is not None:
         values = check_confidence(name, list(_confidences(frames, confidence, name)), len(lines), "instance")
@@ -51,7 +53,7 @@ def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
     return MapFrames(
         tuple(f"frame {k}" for k in range(len(frames))),
         ("line",),
-        np.repeat(np.arange(len(frames)), [len(one) for one in frames]),
+        np.repeat(np.arange(len(frames)), [len(by_track) for by_track in frames]),
         np.zeros(len(lines), np.int64),
         polylines,
         values,
@@ -65,10 +67,10 @@ def _confidences(frames: Sequence[Mapping[Any, Any]], confidence: Any, name: str
         raise InvalidInput(f"the confidence of {name} must be a list with a dict {{track: number}} for each frame")
     if len(confidence) != len(frames):
         raise InvalidInput(f"the confidence of {name} has {len(confidence)} frames, expected {len(frames)}")
-    for k, (one, values) in enumerate(zip(frames, confidence, strict=True)):
-        if not isinstance(values, Mapping) or set(values) != set(one):
+    for k, (by_track, values) in enumerate(zip(frames, confidence, strict=True)):
+        if not isinstance(values, Mapping) or set(values) != set(by_track):
             raise InvalidInput(f"the confidence of {name}, frame {k}, must have one number for each track of the frame")
-        yield from (values[track] for track in one)
+        yield from (values[track] for track in by_track)
 
 
 def check_tracks(side: MapFrames, called: str, purpose: str) -> None:
@@ -93,7 +95,7 @@ def check_tracks(side: MapFrames, called: str, purpose: str) -> None:
 
 
 def in_time(frames: MapFrames) -> Indices:
-    """Return the order of the frames: by time and token, or that of the file if there are no timestamps."""
+    """Return the order of the frames: by time and token, or as in the file if there are no timestamps."""
     return time_order(frames.timestamps, frames.tokens)
 
 
@@ -106,10 +108,10 @@ def time_order(timestamps: Indices | None, tokens: Sequence[str]) -> Indices:
 
 def frames_by_scene(frames: MapFrames) -> dict[str, Indices]:
     """Return the frames of each scene, in the order of the file. Frames without scenes are one scene, ``""``."""
-    found: dict[str, list[int]] = {}
+    by_scene: dict[str, list[int]] = {}
     for i, scene in enumerate(frames.scenes or ("",) * len(frames)):
-        found.setdefault(scene, []).append(i)
-    return {scene: np.array(own, np.int64) for scene, own in found.items()}
+        by_scene.setdefault(scene, []).append(i)
+    return {scene: np.array(rows, np.int64) for scene, rows in by_scene.items()}
 
 
 def codes_of(names: Sequence[str] | Names) -> Indices:
@@ -119,17 +121,13 @@ def codes_of(names: Sequence[str] | Names) -> Indices:
     return np.array([known.setdefault(name, len(known)) for name in plain], np.int64)
 
 
-_EXAMPLES = 3  # examples per finding
-_PAUSE = 10  # a step in time this many times the median step of all scenes is a gap
-
-
 def track_findings(predictions: MapFrames, truth: MapFrames) -> list[Finding]:
     """Return the findings about the tracks of both sides, and about the scenes and times of the truth.
 
     The sides need not be aligned. Aligned predictions have the scenes and times of the truth.
     """
-    found = [*findings_of_tracks("predictions", predictions), *findings_of_tracks("truth", truth)]
-    return [*found, *findings_of_times("truth", truth)]
+    tracks = [*findings_of_tracks("predictions", predictions), *findings_of_tracks("truth", truth)]
+    return [*tracks, *findings_of_times("truth", truth)]
 
 
 def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
@@ -237,7 +235,7 @@ def _order(name: str, side: MapFrames, scenes: dict[str, Indices], count: int) -
 
 
 def _first(scenes: list[str]) -> tuple[str, ...]:
-    """Return the names of the first scenes, without that of frames without scenes."""
+    """Return the names of the first scenes. Frames without scenes have no name."""
     return tuple(scene for scene in scenes[:_EXAMPLES] if scene)
 
 
@@ -256,20 +254,14 @@ def link_findings(predictions: MapFrames, truth: MapFrames, floor: float = 0.0) 
     """
     counts = [_count(side, floor) for side in (predictions, truth)]
     names = [predictions.name or "predictions", truth.name or "truth"]
-    found = []
+    findings = []
     for k, (own, other) in enumerate((counts, counts[::-1])):
         if not own and other:
             above = f" with a score above {floor:g}" if floor else ""
             text = f"{names[k]}: no links between lanes{above}, and {names[1 - k]} has {other}. Scores of lane graphs"
-            found.append(
-                Finding(
-                    "note",
-                    "links-one-side",
-                    f"{text} need both",
-                    remedy=Remedy.of("Use files with links, such as those of OpenLane-V2"),
-                )
-            )
-    return tuple(found)
+            remedy = Remedy.of("Use files with links, such as those of OpenLane-V2")
+            findings.append(Finding("note", "links-one-side", f"{text} need both", remedy=remedy))
+    return tuple(findings)
 
 
 def _count(frames: MapFrames, floor: float) -> int:

@@ -77,10 +77,10 @@ def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, In
     enter, leave = np.zeros(len(first)), np.ones(len(first))
     for k in range(2):
         with np.errstate(divide="ignore", invalid="ignore"):
-            one, two = (low[k] - start[:, k]) / step[:, k], (high[k] - start[:, k]) / step[:, k]
+            at_low, at_high = (low[k] - start[:, k]) / step[:, k], (high[k] - start[:, k]) / step[:, k]
         flat = step[:, k] == 0
-        enter = np.where(flat, enter, np.maximum(enter, np.minimum(one, two)))
-        leave = np.where(flat, leave, np.minimum(leave, np.maximum(one, two)))
+        enter = np.where(flat, enter, np.maximum(enter, np.minimum(at_low, at_high)))
+        leave = np.where(flat, leave, np.minimum(leave, np.maximum(at_low, at_high)))
         leave[flat & ((start[:, k] < low[k]) | (start[:, k] > high[k]))] = -1
     kept = np.flatnonzero(enter < leave)
     first, start, step, enter, leave = first[kept], start[kept], step[kept], enter[kept, None], leave[kept, None]
@@ -138,8 +138,8 @@ def _join_at_start(
     order = np.lexsort((~moved, target[number]))
     order = order[keep[order]]
     sizes = np.bincount(target[number[order]], minlength=len(line))
-    there = sizes > 0
-    return Polylines(points[order], np.concatenate([[0], sizes[there]]).cumsum()), line[there]
+    filled = sizes > 0
+    return Polylines(points[order], np.concatenate([[0], sizes[filled]]).cumsum()), line[filled]
 
 
 def _has_length(polylines: Polylines) -> NDArray[np.bool_]:

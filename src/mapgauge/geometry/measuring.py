@@ -33,8 +33,8 @@ def survey(polylines: Polylines) -> Survey:
     """
     if polylines.measured is None:
         object.__setattr__(polylines, "measured", _surveyed(polylines))
-    found: Survey = polylines.measured
-    return found
+    measured: Survey = polylines.measured
+    return measured
 
 
 def _surveyed(polylines: Polylines) -> Survey:

@@ -54,7 +54,7 @@ class Polylines:
         Args:
             polylines: The polylines; a ``Polylines`` is returned as it is.
             name: Their name in an error message.
-            dimension: The expected dimension; that of the first polyline with points if None.
+            dimension: The expected dimension; if None, the dimension of the first polyline with points.
         """
         if isinstance(polylines, Polylines):
             if dimension is not None and len(polylines.coords) and polylines.dimension != dimension:

@@ -56,8 +56,8 @@ def quarter_turns(motions: NDArray[np.float64]) -> int | None:
     yaw = np.arctan2(motions[:, 1, 0], motions[:, 0, 0]) / (np.pi / 2)
     turns = np.rint(yaw)
     off = np.abs(yaw - turns).max(initial=0.0) > _SMALL_TURN or np.abs(motions[:, :2, 3]).max(initial=0.0) > _NEAR
-    found = set((turns % 4).astype(int).tolist())
-    return None if off or len(found) != 1 else found.pop()
+    different = set((turns % 4).astype(int).tolist())
+    return None if off or len(different) != 1 else different.pop()
 
 
 def turned_forward(forward: Forward | None, turns: int | None) -> Forward | None:

@@ -145,11 +145,11 @@ def resample_sides(
         samples = _sizes(lengths, step, number).sum() if step or number else 0.0
         return float(len(x.coords) + len(y.coords) + samples)
 
-    found: tuple[Floats, Offsets, Flags] = kernels.interpreting.call(
-        *(kernels.resample.resample_lines, visits),
-        *(x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, number, tolerance),
+    lines = x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept
+    resampled: tuple[Floats, Offsets, Flags] = kernels.interpreting.call(
+        kernels.resample.resample_lines, visits, *lines, step, number, tolerance
     )
-    return found
+    return resampled
 
 
 def _step_and_count(spacing: float | None, count: int | None) -> tuple[float, int]:

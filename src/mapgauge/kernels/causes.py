@@ -1,6 +1,6 @@
 """The causes of all costs of PLD (order 1).
 
-Each instance has a row of costs by cause. The rows add up to PLD. ``docs/explanation/anatomy.md`` has the definitions.
+Each instance has a row of costs by cause. The rows add up to PLD. ``docs/explanation/causes.md`` has the definitions.
 A matched pair is *loose* if neither line covers the share ``covered`` of the other. Costs of a loose pair have the
 causes of a false prediction and of missed truth. Arrays of working memory hold numbers of points or of instances, by
 their index.

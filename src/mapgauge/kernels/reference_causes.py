@@ -1,6 +1,6 @@
 """The causes of errors, and lengths and offsets of matched points, in plain Python: the reference for the tests.
 
-This file stays unoptimised. ``docs/explanation/anatomy.md`` has the definitions. A line has ``points`` without a
+This file stays unoptimised. ``docs/explanation/causes.md`` has the definitions. A line has ``points`` without a
 closing point, ``label``, ``confidence`` and ``closed``. A match is a true line and pairs of matched points, by
 prediction.
 """

@@ -79,9 +79,9 @@ class Accumulator:
 
     >>> import mapgauge as mg
     >>> accumulator = mg.Accumulator("paper-60x30", classes=["divider", "ped_crossing", "boundary"])
-    >>> predictions = [{"polylines": [[[0, 0.5], [9, 0.5]]], "labels": [0], "scores": [1.0]}]
+    >>> predictions = [{"polylines": [[[0, 0.5], [9, 0.5]]], "labels": [0], "confidence": [1.0]}]
     >>> accumulator.update(predictions, [{"polylines": [[[0, 0], [9, 0]]], "labels": [0]}])
-    >>> accumulator.update([{"polylines": [], "labels": [], "scores": []}], [{"polylines": [], "labels": []}])
+    >>> accumulator.update([{"polylines": [], "labels": [], "confidence": []}], [{"polylines": [], "labels": []}])
     >>> len(accumulator), round(accumulator.compute()["pld/mean"], 3)
     (2, 0.667)
     """
@@ -134,7 +134,7 @@ class Accumulator:
     def update(
         self,
         predictions: Batch | MapFrames,
-        targets: Batch | MapFrames,
+        truth: Batch | MapFrames,
         tokens: Sequence[str] | None = None,
         scenes: Sequence[str] | None = None,
         timestamps: Any = None,
@@ -144,13 +144,13 @@ class Accumulator:
 
         Args:
             predictions: One dictionary per frame: ``polylines``, a sequence of ``(n, 2 or 3)`` arrays in metres or one
-                ``(polylines, n, 2 or 3)`` array; ``labels``, names or whole numbers; ``scores``, confidences in [0, 1].
+                ``(polylines, n, 2 or 3)`` array; ``labels``, names or whole numbers; ``confidence``, numbers in [0, 1].
                 For metrics that need tracks also ``tracks``, whole numbers or texts: an object has the same id in all
                 frames of its scene. For metrics of lane graphs also ``links``, an array ``(polylines, polylines)`` of
                 scores in [0, 1]: entry ``[i, j]`` says that lane i leads into lane j, or that traffic element j applies
                 to lane i. Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
-            targets: The truth of the same frames in the same order, without scores. Or ``MapFrames``, which are aligned
-                by token.
+            truth: The truth of the same frames in the same order, without confidences. Or ``MapFrames``, which are
+                aligned by token.
             tokens: The name of each frame. With tokens, repeated frames are detected, and results can be compared frame
                 by frame. ``MapFrames`` have their own tokens.
             scenes: The scene of each frame, for intervals over scenes. Metrics of scenes need it.
@@ -158,7 +158,7 @@ class Accumulator:
                 because the frames of a scene may arrive in any order.
             poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``mas`` needs it.
         """
-        batch = self._batch(Given(predictions, targets, tokens, scenes, timestamps, poses))
+        batch = self._batch(Given(predictions, truth, tokens, scenes, timestamps, poses))
         new = self._new(batch.tokens)
         if new:
             self._rows.append(self._scored(batch, new))
@@ -167,7 +167,7 @@ class Accumulator:
     def score(
         self,
         predictions: Batch | MapFrames,
-        targets: Batch | MapFrames,
+        truth: Batch | MapFrames,
         tokens: Sequence[str] | None = None,
         scenes: Sequence[str] | None = None,
         timestamps: Any = None,
@@ -177,7 +177,7 @@ class Accumulator:
 
         ``add`` of an accumulator with the same settings takes the rows.
         """
-        batch = self._batch(Given(predictions, targets, tokens, scenes, timestamps, poses))
+        batch = self._batch(Given(predictions, truth, tokens, scenes, timestamps, poses))
         return self._scored(batch, list(range(len(batch.tokens))))
 
     def _batch(self, given: Given) -> BatchFrames:

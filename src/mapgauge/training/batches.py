@@ -47,7 +47,7 @@ class BatchRows:
     """The rows of some frames."""
 
     scores: Scores  # of metrics of frames
-    tally: NDArray[np.int64]  # (frames, 3): predictions dropped, targets dropped, whether predictions lacked the frame
+    tally: NDArray[np.int64]  # (frames, 3): predictions dropped, truth dropped, whether predictions lacked the frame
     tokens: tuple[str, ...]  # "" for a frame without a token
     scenes: tuple[str, ...]  # "" for an unknown scene
     hashes: NDArray[np.uint8]  # (frames, 2, 16): content hash of predictions and truth; zeros for a frame without any
@@ -112,7 +112,7 @@ class Given(NamedTuple):
     """The arguments of ``Accumulator.update``."""
 
     predictions: Batch | MapFrames
-    targets: Batch | MapFrames
+    truth: Batch | MapFrames
     tokens: Sequence[str] | None = None
     scenes: Sequence[str] | None = None
     timestamps: Any = None
@@ -141,21 +141,21 @@ def checked_batch(
         numbers: The class names of integer labels; None if they are not allowed.
         degenerate: Whether to refuse or to drop instances that are not valid polylines.
     """
-    predictions, targets, *more = given
-    if isinstance(predictions, MapFrames) or isinstance(targets, MapFrames):
-        if not (isinstance(predictions, MapFrames) and isinstance(targets, MapFrames)):
-            raise InvalidInput("predictions and targets must both be MapFrames, or both lists of dicts")
+    predictions, truth, *more = given
+    if isinstance(predictions, MapFrames) or isinstance(truth, MapFrames):
+        if not (isinstance(predictions, MapFrames) and isinstance(truth, MapFrames)):
+            raise InvalidInput("predictions and truth must both be MapFrames, or both lists of dicts")
         if any(value is not None for value in more):
             raise InvalidInput(
                 "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
                 remedy="Leave them out",
             )
-        x, y, tally = predictions, targets, np.zeros((len(targets), TALLIES), np.int64)
+        x, y, tally = predictions, truth, np.zeros((len(truth), TALLIES), np.int64)
         check_sides(x, y)
         tally[:, 2] = [token not in x.index for token in y.tokens]
         names, places = y.tokens, y.scenes or ("",) * len(y)
     else:
-        x, y, tally = _frames(predictions, targets, settings, numbers, degenerate)
+        x, y, tally = _frames(predictions, truth, settings, numbers, degenerate)
         names, places = texts("tokens", given.tokens, len(y)), texts("scenes", given.scenes, len(y))
         y = replace(
             y,
@@ -171,7 +171,7 @@ def checked_batch(
 
 def _frames(
     predictions: Batch,
-    targets: Batch,
+    truth: Batch,
     settings: ScoringSettings,
     numbers: tuple[str, ...] | None,
     degenerate: Degenerate,
@@ -180,9 +180,11 @@ def _frames(
     classes = tuple(dict.fromkeys((*settings.classes, *(numbers or ()))))
     boxes = settings.protocol.boxes
     x, less_x = frames_from_batch(predictions, SIDES[0], classes, numbers, degenerate, scored=True, boxes=boxes)
-    y, less_y = frames_from_batch(targets, SIDES[1], classes, numbers, degenerate, scored=False, boxes=boxes)
+    y, less_y = frames_from_batch(truth, SIDES[1], classes, numbers, degenerate, scored=False, boxes=boxes)
     if len(x) != len(y):
-        raise InvalidInput(f"{len(x)} predictions for {len(y)} targets, expected a dict per frame on both sides")
+        raise InvalidInput(
+            f"{len(x)} predictions for {len(y)} frames of truth, expected a dict per frame on both sides"
+        )
     return x, y, np.stack([less_x, less_y, np.zeros_like(less_x)], axis=1)
 
 

@@ -39,7 +39,7 @@ class MapgaugeMetric(BaseMetric):
         truth: Path of the truth.
         polylines: Key of the polylines in both.
         labels: Key of the labels in both.
-        scores: Key of the confidences in the predictions.
+        confidence: Key of the confidences in the predictions.
         tracks: Key of the ids of tracks in both; None if they have none. ``track_pld``, ``c_map`` and ``mas`` need ids,
             scenes and time stamps. ``mas`` also needs poses.
         token: Path of the name of the frame; None if frames have no names.
@@ -62,7 +62,7 @@ class MapgaugeMetric(BaseMetric):
         truth: str = "gt_instances",
         polylines: str = "polylines",
         labels: str = "labels",
-        scores: str = "scores",
+        confidence: str = "scores",
         tracks: str | None = None,
         token: str | None = None,
         scene: str | None = None,
@@ -76,7 +76,7 @@ class MapgaugeMetric(BaseMetric):
         self._protocol, self._metrics, self._classes, self._degenerate = protocol, metrics, classes, degenerate
         self._sides = (predictions, truth)
         self._keys = {"polylines": polylines, "labels": labels} | ({} if tracks is None else {"tracks": tracks})
-        self._scores = scores
+        self._confidence = confidence
         self._of_frame = {"tokens": token, "scenes": scene, "timestamps": timestamp, "poses": pose}
         if protocol_of(protocol).classes is not None or classes is not None:
             self._accumulator()  # raises an error for wrong settings here, not after an epoch
@@ -97,7 +97,7 @@ class MapgaugeMetric(BaseMetric):
             one = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
             try:
                 one.update(
-                    [self._instances(sample, self._sides[0], self._keys | {"scores": self._scores})],
+                    [self._instances(sample, self._sides[0], self._keys | {"confidence": self._confidence})],
                     [self._instances(sample, self._sides[1], self._keys)],
                     **{name: self._value(sample, name, path) for name, path in self._of_frame.items()},
                 )

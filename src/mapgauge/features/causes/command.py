@@ -13,7 +13,7 @@ from mapgauge.cli.parsing import refuse, without_effect
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
-    from mapgauge.features.causes.anatomy import Anatomy
+    from mapgauge.features.causes.causes import Causes
     from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
 
@@ -46,12 +46,12 @@ def why(
     sides = Methods.of(context, files)
     names, methods = sides.names, _load(sides, fixes=fixes)
 
-    from mapgauge import anatomy, compare_causes
+    from mapgauge import causes, compare_causes
 
     found = []
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
-            found.append(anatomy(method, fixes=fixes, workers=workers, progress=advance))
+            found.append(causes(method, fixes=fixes, workers=workers, progress=advance))
     if form == "json":
         documents = [
             {"name": called} | one.to_dict() | _frames(one, cause, worst)
@@ -105,7 +105,7 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     return methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], sides.workers) for one in methods]
 
 
-def _frames(found: "Anatomy", cause: str | None, worst: int) -> dict[str, Any]:
+def _frames(found: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
     """Return the frames with most of a cause, for JSON."""
     if cause is None:
         return {}
@@ -122,7 +122,7 @@ def _difference(one: "Results", other: "Results") -> dict[str, Any]:
     }
 
 
-def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, Any]]:
+def _rows(names: Sequence[str], found: Sequence["Causes"]) -> list[dict[str, Any]]:
     """Return a row per method and class."""
     from mapgauge.protocols import full_name
 
@@ -133,7 +133,7 @@ def _rows(names: Sequence[str], found: Sequence["Anatomy"]) -> list[dict[str, An
     ]
 
 
-def _show(called: str, found: "Anatomy", cause: str | None, worst: int, *, gap: bool) -> None:
+def _show(called: str, found: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
     from mapgauge.features.causes.metric import CAUSES
     from mapgauge.protocols import full_name

@@ -1,4 +1,4 @@
-"""The causes of the costs of every instance, as columns. All views of the anatomy are sums of these columns."""
+"""The causes of the costs of every instance, as columns. All views of causes are sums of these columns."""
 
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ def _there(data: Sides | None) -> Sides:
 
 
 def check_settings(protocol: Protocol) -> float:
-    """Return the cutoff of the anatomy, or raise an error for a protocol without PLD of order 1."""
+    """Return the cutoff of PLD by cause, or raise an error for a protocol without PLD of order 1."""
     if not protocol.cutoffs:
         raise InvalidInput(
             f"the protocol {full_name(protocol)} has no cutoff, so it has no PLD to explain",

@@ -1,6 +1,6 @@
 """PLD by cause: a partition of all costs of PLD, such as localisation, fragments, duplicates and missed truth.
 
-``docs/explanation/anatomy.md`` has the definitions. The causes add up to PLD. They exist for order 1 only.
+``docs/explanation/causes.md`` has the definitions. The causes add up to PLD. They exist for order 1 only.
 """
 
 from dataclasses import dataclass

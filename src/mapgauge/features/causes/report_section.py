@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from mapgauge.evaluation.more_metrics import with_metrics
-from mapgauge.features.causes.anatomy import anatomy
+from mapgauge.features.causes.causes import causes
 from mapgauge.features.causes.instances import instances_of
 from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
 from mapgauge.frames.boxes import is_box
@@ -163,7 +163,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
 
 def _sentences(methods: Sequence[Results], names: Sequence[str]) -> str:
     """Return the largest causes of each method in words."""
-    said = [anatomy(method).sentence() for method in methods]
+    said = [causes(method).sentence() for method in methods]
     lines = [f"{name}: {text}" for name, text in zip(names, said, strict=True)] if len(said) > 1 else said
     return "".join(f"<p>{escape(line[0].upper() + line[1:] if len(said) == 1 else line)}.</p>" for line in lines)
 

@@ -76,7 +76,7 @@ class _PolylineMetric(Metric):
     def update(
         self,
         predictions: Batch | MapFrames,
-        targets: Batch | MapFrames,
+        truth: Batch | MapFrames,
         tokens: Sequence[str] | None = None,
         scenes: Sequence[str] | None = None,
         timestamps: Any = None,
@@ -86,16 +86,16 @@ class _PolylineMetric(Metric):
 
         Args:
             predictions: One dictionary per frame: ``polylines``, a list of ``(n, 2 or 3)`` tensors in metres or one
-                ``(polylines, n, 2 or 3)`` tensor; ``labels``, whole numbers or names; ``scores``, confidences in
+                ``(polylines, n, 2 or 3)`` tensor; ``labels``, whole numbers or names; ``confidence``, numbers in
                 [0, 1]. For metrics that need tracks also ``tracks``, one id per polyline. On any device.
-            targets: The truth of the same frames in the same order, without scores.
+            truth: The truth of the same frames in the same order, without confidences.
             tokens: The name of each frame, needed to detect frames that a sampler repeats.
             scenes: The scene of each frame. Metrics of scenes need it.
             timestamps: The time of each frame, or its number in its scene. Metrics of scenes need it.
             poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``PolylineStability`` needs it.
         """
         # Repeated tokens are detected when all frames are together, because only then all of them are known.
-        rows = self._empty.score(predictions, targets, tokens, scenes, timestamps, poses)
+        rows = self._empty.score(predictions, truth, tokens, scenes, timestamps, poses)
         if rows.tokens:
             for name, array in zip(self._states, packed(rows), strict=True):
                 getattr(self, name).append(torch.from_numpy(array).to(self.device))
@@ -255,7 +255,7 @@ class ConsistentPolylineAveragePrecision(_PolylineMetric):
 class PolylineStability(_PolylineMetric):
     """mAS as its paper defines it: how stable predictions are over time. Higher is better.
 
-    It needs ``tracks`` of the targets, scenes, time stamps and poses. The states hold the polylines of all frames, as
+    It needs ``tracks`` of the truth, scenes, time stamps and poses. The states hold the polylines of all frames, as
     those of ``TrackPolylineLocalisationDetection``. The arguments are the same, without ``switch_cost``.
     """
 

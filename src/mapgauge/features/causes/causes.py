@@ -1,4 +1,4 @@
-"""``anatomy``: PLD by cause, with fixes, and the difference between two methods by cause."""
+"""``causes``: PLD by cause, with fixes, and the difference between two methods by cause."""
 
 import math
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from mapgauge.typing import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)
-class Anatomy:
+class Causes:
     """PLD by cause. The causes of a class add up to its PLD, and their means to the mean PLD.
 
     A class with neither predictions nor truth is left out.
@@ -42,7 +42,7 @@ class Anatomy:
 
     def __repr__(self) -> str:
         """Return the largest causes in one line."""
-        return f"<Anatomy: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+        return f"<Causes: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
 
     @property
     def title(self) -> str:
@@ -137,17 +137,17 @@ def _share(part: float, total: float) -> str:
     return f"{part / total:.0%}" if total > 0 else "-"
 
 
-def anatomy(
+def causes(
     results: Results,
     *,
     fixes: bool = False,
     thresholds: Thresholds | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Anatomy:
+) -> Causes:
     """Split the PLD of results by cause: localisation, fragments, duplicates, missed truth and so on.
 
-    The causes exclude each other and add up to PLD. ``docs/explanation/anatomy.md`` defines them.
+    The causes exclude each other and add up to PLD. ``docs/explanation/causes.md`` defines them.
 
     Args:
         results: Results of a protocol with a cutoff and order 1. They need the geometry, unless the metric ``causes``
@@ -162,7 +162,7 @@ def anatomy(
     >>> halves = mg.MapFrames.of(
     ...     {"a": {"divider": [[[0, 0], [9.5, 0]], [[10, 0], [20, 0]]]}}, confidence={"a": {"divider": [1, 1]}}
     ... )
-    >>> found = mg.anatomy(mg.evaluate(halves, truth))
+    >>> found = mg.causes(mg.evaluate(halves, truth))
     >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
     ('most of the PLD is fragments (100%)', {'fragment': 0.794})
     """
@@ -183,7 +183,7 @@ def anatomy(
     pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
     found = () if not fixes or instances is None else fixes_of(results, instances, workers)
     frames = results.tokens, results.class_names, results.protocol, sums[..., :-1]
-    return Anatomy(classes, mean, pld, chosen, found, *frames, instances)
+    return Causes(classes, mean, pld, chosen, found, *frames, instances)
 
 
 def sums_by_cause(results: Results) -> Floats:

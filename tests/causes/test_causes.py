@@ -1,4 +1,4 @@
-"""The anatomy finds planted errors, adds up to PLD, and refuses what it cannot explain."""
+"""``causes`` finds planted errors, adds up to PLD, and refuses what it cannot explain."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def results() -> mg.Results:
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_a_detector_with_one_kind_of_error_shows_one_kind(kind: str) -> None:
-    found = mg.anatomy(mg.evaluate(*planted(kind), PROTOCOL))
+    found = mg.causes(mg.evaluate(*planted(kind), PROTOCOL))
     total = found.per_frame.sum()
     assert total > 0
     assert found.per_frame[..., list(CAUSES).index(kind)].sum() == pytest.approx(total, rel=1e-9)
@@ -36,8 +36,8 @@ def test_a_detector_with_one_kind_of_error_shows_one_kind(kind: str) -> None:
 def test_planted_errors_are_found_in_proportion() -> None:
     rng = np.random.default_rng(0)
     kinds = rng.choice(list(PLANTED), 60, p=rng.dirichlet(np.ones(len(PLANTED)))).tolist()
-    alone = {kind: mg.anatomy(mg.evaluate(*planted(kind), PROTOCOL)).per_frame.sum() for kind in PLANTED}
-    found = mg.anatomy(mg.evaluate(*planted(*kinds), PROTOCOL))
+    alone = {kind: mg.causes(mg.evaluate(*planted(kind), PROTOCOL)).per_frame.sum() for kind in PLANTED}
+    found = mg.causes(mg.evaluate(*planted(*kinds), PROTOCOL))
     for k, cause in enumerate(CAUSES):
         assert found.per_frame[..., k].sum() == pytest.approx(kinds.count(cause) * alone[cause], rel=1e-9, abs=1e-12)
         tokens = [token for token, _ in found.frames(cause)]
@@ -53,13 +53,13 @@ def test_a_reversed_line_has_the_wrong_shape_where_direction_matters() -> None:
     )
     settings = replace(PROTOCOL, classes=("divider",))
     assert mg.evaluate(x, y, settings).mean["pld"] == 0
-    found = mg.anatomy(mg.evaluate(x, y, replace(settings, directed=True)))
+    found = mg.causes(mg.evaluate(x, y, replace(settings, directed=True)))
     assert found.mean["wrong_shape"] > 0.9 * found.pld["mean"] > 0.5
 
 
 def test_a_prediction_explains_missed_truth_as_far_as_it_is_confident() -> None:
     x, y = planted("wrong_class")
-    found = mg.anatomy(mg.evaluate(x.with_confidence(np.where(x.label == 1, 0.3, 1.0)), y, PROTOCOL))
+    found = mg.causes(mg.evaluate(x.with_confidence(np.where(x.label == 1, 0.3, 1.0)), y, PROTOCOL))
     divider = found.per_frame[0, 0]
     assert divider[list(CAUSES).index("wrong_class")] == pytest.approx(0.3 * 0.5)
     assert divider[list(CAUSES).index("missed")] == pytest.approx(0.7 * 0.5)
@@ -72,7 +72,7 @@ def test_a_repeated_fragment_is_a_duplicate() -> None:
         confidence={x.tokens[0]: {"divider": [0.5]}},
         classes=CLASSES,
     )
-    both = mg.anatomy(mg.evaluate(_beside(x, again), y, PROTOCOL))
+    both = mg.causes(mg.evaluate(_beside(x, again), y, PROTOCOL))
     assert both.per_frame[..., list(CAUSES).index("duplicate")].sum() == pytest.approx(0.25)
 
 
@@ -88,7 +88,7 @@ def _beside(one: mg.MapFrames, other: mg.MapFrames) -> mg.MapFrames:
 
 
 def test_causes_add_up_to_pld(results: mg.Results) -> None:
-    found = mg.anatomy(results)
+    found = mg.causes(results)
     for name in (*results.class_names, "mean"):
         pld = (results.mean if name == "mean" else results.classes[name])["pld"]
         causes = found.mean if name == "mean" else found.classes[name]
@@ -110,26 +110,26 @@ def test_causes_add_up_to_pld(results: mg.Results) -> None:
     ],
 )
 def test_thresholds_move_costs_between_causes_and_not_their_sum(results: mg.Results, thresholds: Thresholds) -> None:
-    before, after = mg.anatomy(results), mg.anatomy(results, thresholds=thresholds)
+    before, after = mg.causes(results), mg.causes(results, thresholds=thresholds)
     assert after.pld["mean"] == pytest.approx(before.pld["mean"], rel=1e-12)
     assert after.mean != before.mean
 
 
-def test_the_metric_and_the_anatomy_agree(results: mg.Results, tmp_path: Path) -> None:
+def test_the_metric_and_the_function_agree(results: mg.Results, tmp_path: Path) -> None:
     x, y = mg.demo.demo_world(30)
     again = mg.evaluate(x, y, metrics=["pld", "causes"], workers=2)
-    found = mg.anatomy(results)
+    found = mg.causes(results)
     assert again.mean["causes"] == pytest.approx(again.mean["pld"], rel=1e-12)
-    assert mg.anatomy(again).mean == pytest.approx(found.mean, rel=1e-12)
+    assert mg.causes(again).mean == pytest.approx(found.mean, rel=1e-12)
     again.save(tmp_path / "run.mg")  # without geometry
-    assert mg.anatomy(mg.load_results(tmp_path / "run.mg")).mean == mg.anatomy(again).mean
+    assert mg.causes(mg.load_results(tmp_path / "run.mg")).mean == mg.causes(again).mean
 
 
 def test_results_do_not_depend_on_the_order_of_instances(results: mg.Results) -> None:
     x, y = mg.demo.demo_world(30)
     rng = np.random.default_rng(0)
     x, y = (side.keep(np.lexsort((rng.random(len(side.frame)), side.frame))) for side in (x, y))
-    assert mg.anatomy(mg.evaluate(x, y)).per_frame == pytest.approx(mg.anatomy(results).per_frame, abs=1e-12)
+    assert mg.causes(mg.evaluate(x, y)).per_frame == pytest.approx(mg.causes(results).per_frame, abs=1e-12)
 
 
 def test_known_matches_save_time_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_known_matches_save_time_and_change_nothing(monkeypatch: pytest.MonkeyPa
     for known in (whole, whole.of_frames(range(59, -1, -1)), whole.of_frames([7, 50])):
         assert known.scores.matches is not None
         plain = with_matches(known, None)
-        for one, other in zip(mg.anatomy(known).instances or (), mg.anatomy(plain).instances or (), strict=True):
+        for one, other in zip(mg.causes(known).instances or (), mg.causes(plain).instances or (), strict=True):
             assert np.array_equal(one, other)
         both = [with_metrics(results, ["completeness", "causes"]).scores for results in (known, plain)]
         assert all(np.array_equal(both[0].sums[name], both[1].sums[name]) for name in both[0].sums)
@@ -214,7 +214,7 @@ def test_fixing_the_only_error_brings_pld_to_zero() -> None:
     for name, kinds in expected.items():
         for kind in kinds:
             results = mg.evaluate(*planted(kind), PROTOCOL)
-            fixes = {fix.name: fix.gain for fix in mg.anatomy(results, fixes=True).fixes}
+            fixes = {fix.name: fix.gain for fix in mg.causes(results, fixes=True).fixes}
             assert set(fixes) == set(expected)
             before = float(results.mean["pld"] or 0)
             assert fixes[name]["pld"] == pytest.approx(-before, abs=0.06 * before), (name, kind)
@@ -231,7 +231,7 @@ def test_a_corrected_prediction_is_not_a_duplicate() -> None:
     )
     for first in (0, 1):  # with the match; without it, one corrected prediction takes its place
         results = mg.evaluate(x.keep(np.arange(len(x.frame)) >= first), truth, PROTOCOL)
-        found = mg.anatomy(results, fixes=True)
+        found = mg.causes(results, fixes=True)
         gain = {fix.name: fix.gain["pld"] for fix in found.fixes}
         alone = {
             "relabel": [along] * (1 - first) + [beside] * 2 + [along] * first,
@@ -302,16 +302,16 @@ def test_pld_split_by_cause_is_one_tested_difference() -> None:
 
 def test_errors_say_what_to_do(results: mg.Results) -> None:
     with pytest.raises(mg.InvalidInput, match=r"need the geometry.*with_data\(\)"):
-        mg.anatomy(results.without_data())
+        mg.causes(results.without_data())
     with pytest.raises(mg.InvalidInput, match="reach must be between 1 and 100, got 0.5"):
         Thresholds(reach=0.5)  # a displaced line is beyond the cutoff
     with pytest.raises(mg.InvalidInput, match="covered must be .* got nan"):
         Thresholds(covered=float("nan"))
     with pytest.raises(mg.InvalidInput, match="order 1 only"):
-        mg.anatomy(mg.evaluate(*planted("missed"), replace(PROTOCOL, order=2.0)))
+        mg.causes(mg.evaluate(*planted("missed"), replace(PROTOCOL, order=2.0)))
     with pytest.raises(mg.InvalidInput, match="no cutoff"):
-        mg.anatomy(mg.evaluate(*planted("missed"), mg.protocol("maptr", classes=CLASSES)))
-    found = mg.anatomy(results)
+        mg.causes(mg.evaluate(*planted("missed"), mg.protocol("maptr", classes=CLASSES)))
+    found = mg.causes(results)
     with pytest.raises(mg.InvalidInput, match="no cause 'bad'"):
         found.frames("bad")
     with pytest.raises(mg.InvalidInput, match="no class 'bad'"):
@@ -320,17 +320,17 @@ def test_errors_say_what_to_do(results: mg.Results) -> None:
 
 def test_odd_data_still_work() -> None:
     x, y = planted("localisation", "missed")
-    equal = mg.anatomy(mg.evaluate(x.with_confidence(0.5), y, PROTOCOL))  # all confidences equal
+    equal = mg.causes(mg.evaluate(x.with_confidence(0.5), y, PROTOCOL))  # all confidences equal
     assert equal.mean["under_confident"] > 0
-    nothing = mg.anatomy(mg.evaluate(x.filter(1).keep(np.zeros(len(x.frame), bool)), y, PROTOCOL), fixes=True)
+    nothing = mg.causes(mg.evaluate(x.filter(1).keep(np.zeros(len(x.frame), bool)), y, PROTOCOL), fixes=True)
     assert nothing.mean["missed"] == pytest.approx(nothing.pld["mean"]) == pytest.approx(1)  # no matched instance
-    no_truth = mg.anatomy(mg.evaluate(x, y.keep(np.zeros(len(y.frame), bool)), PROTOCOL), fixes=True)
+    no_truth = mg.causes(mg.evaluate(x, y.keep(np.zeros(len(y.frame), bool)), PROTOCOL), fixes=True)
     assert no_truth.mean["over_confident"] == pytest.approx(1)
     names = {"divider": "a/b \u202e <i>"}
     odd = mg.evaluate(x.rename(names), y.rename(names), replace(PROTOCOL, classes=("a/b \u202e <i>", "road")))
-    assert mg.anatomy(odd).classes.keys() == {"a/b \u202e <i>"}  # one class only has values
-    assert "PLD" in mg.anatomy(odd).table()
-    zero = mg.anatomy(mg.evaluate(y.with_confidence(1), y, PROTOCOL))
+    assert mg.causes(odd).classes.keys() == {"a/b \u202e <i>"}  # one class only has values
+    assert "PLD" in mg.causes(odd).table()
+    zero = mg.causes(mg.evaluate(y.with_confidence(1), y, PROTOCOL))
     assert zero.sentence() == "PLD is 0: there is no error to explain"
 
 
@@ -342,7 +342,7 @@ def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
     )
     results = mg.evaluate(x, y, PROTOCOL)
     assert felt(results).endswith("25% of the true length found (100 of 400 m), 23% of the predicted length not there")
-    rare = mg.anatomy(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))
+    rare = mg.causes(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))
     assert rare.mean["missed"] > 0
     assert rare.sentence() == "most of the PLD is wrong class (100%)"
 
@@ -353,7 +353,7 @@ def test_errors_of_the_sample_are_those_it_was_given() -> None:
     x, y = mg.read(folder / "submission_vector.json"), mg.read(folder / "tmp_gts_av2_60x30.pkl")
     errors = json.loads((folder / "prediction_errors.json").read_text())
     results = mg.evaluate(x, y)
-    found = mg.anatomy(results)
+    found = mg.causes(results)
     assert results.data is not None
     assert found.instances is not None
     data = results.data[0]

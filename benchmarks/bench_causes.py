@@ -1,6 +1,6 @@
-"""Measures anatomy, confidence and the numbers in metres against the evaluation, and the effect of thresholds.
+"""Measures causes, confidence and the numbers in metres against the evaluation, and the effect of thresholds.
 
-Run it with ``python -m benchmarks.bench_anatomy [FRAMES]``. It prints tables in GitHub markdown.
+Run it with ``python -m benchmarks.bench_causes [FRAMES]``. It prints tables in GitHub markdown.
 """
 
 import sys
@@ -38,7 +38,7 @@ def times(frames: int) -> dict[str, float]:
 
     jobs: dict[str, Callable[[], object]] = {
         EVALUATION: evaluated,
-        "`mg.anatomy` of these results, as a table": lambda: mg.anatomy(fresh[0], workers=1).table(),
+        "`mg.causes` of these results, as a table": lambda: mg.causes(fresh[0], workers=1).table(),
         "`mg.confidence` of these results, as a table": lambda: mg.confidence(fresh[0], workers=1).table(),
         "completeness and offsets alone": lambda: with_metrics(fresh[0], ["completeness"], 1),
         "completeness and causes, in a pass of their own": lambda: with_metrics(fresh[0], IN_WORDS, 1),
@@ -62,11 +62,11 @@ def main(frames: int) -> None:
     print()
     x, y = mg.demo.demo_world(min(frames, 200))
     part = mg.evaluate(x, y, metrics=["pld"], workers=1)
-    before = mg.anatomy(part, workers=1).mean
+    before = mg.causes(part, workers=1).mean
     print("| threshold | from | to | largest changes of parts of mean PLD |\n| --- | ---: | ---: | --- |")
     for name, values in OTHERS.items():
         for value in values:
-            after = mg.anatomy(part, thresholds=replace(THRESHOLDS, **{name: value}), workers=1).mean
+            after = mg.causes(part, thresholds=replace(THRESHOLDS, **{name: value}), workers=1).mean
             most = sorted(CAUSES, key=lambda cause: -abs(after[cause] - before[cause]))[:3]
             changes = ", ".join(f"{cause.replace('_', ' ')} {after[cause] - before[cause]:+.3f}" for cause in most)
             print(f"| `{name}` | {getattr(THRESHOLDS, name):g} | {value:g} | {changes} |")
