@@ -47,6 +47,7 @@ ROOMS = [
     "features",
     "plot",
     "report",
+    "evaluation.runs",  # writes reports
     "training",
     "loggers",
     "torch",

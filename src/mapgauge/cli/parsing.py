@@ -138,8 +138,6 @@ def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, c
 
     changed = valid("--protocol", protocol_of, protocol)
     changed = valid("--set", with_settings, changed, changes or ())
-    if changed.crop and changed.region is None:
-        refuse("--set", f"the protocol {protocol} has no region to crop to. Choose a protocol with a region")
     if cutoff:
         changed = valid("--cutoff", changed.replace, cutoffs=tuple(numbers("--cutoff", cutoff)))
     return valid("--classes", changed.replace, classes=tuple(listed(classes))) if classes else changed
