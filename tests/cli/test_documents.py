@@ -8,8 +8,8 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.cli.documents import plain
 from mapgauge.cli.latex import escaped as latex
+from mapgauge.cli.output import plain
 
 LINE = [[0.0, 0.0], [9.0, 0.0]]
 NAMES = ["a\n\\input{/etc/passwd}", "=cmd|' /C calc'!A0", "b\r\n%\x1b[2J", "@SUM(1)", "+1+1", "-2+3", "\t=1", "^^M\\x"]

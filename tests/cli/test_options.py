@@ -11,7 +11,8 @@ import pytest
 import typer.main
 from tests.cli.conftest import Run
 
-from mapgauge.cli.app import COMMANDS, app
+from mapgauge.cli.app import app
+from mapgauge.cli.commands import COMMANDS
 
 MOST_OF_EVALUATE, MOST_OF_ALL = 24, 180
 LONGEST = 40  # lines of the body of a command, without its signature and its docstring

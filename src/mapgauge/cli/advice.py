@@ -37,10 +37,10 @@ def advice(command: Any, arguments: Sequence[str], option: str) -> str:
         return ""
     import typer.main
 
-    from mapgauge.cli.app import COMMANDS, _Command
+    from mapgauge.cli.commands import COMMANDS
 
     app = typer.Typer()
-    app.command(cls=_Command)(COMMANDS["evaluate"].load())
+    app.command()(COMMANDS["evaluate"].load())
     able = {name: param for param in typer.main.get_command(app).params for name in param.opts}
     if option not in able:
         return ""

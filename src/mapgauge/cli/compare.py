@@ -9,18 +9,15 @@ import typer
 
 from mapgauge.cli import gate
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.latex import Bounds, Column, methods_table
-from mapgauge.cli.output import Table, say, show_table, warn
+from mapgauge.cli.output import Form, Table, form_of, say, show_table, warn, write_csv, write_json
 from mapgauge.cli.parsing import Texts, file_names, listed, refuse, without_effect
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.errors import InvalidInput
-from mapgauge.features.causes.command import show_difference
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.intervals import Difference, Estimate
-    from mapgauge.results.results import Results
 
 
 def compare(
@@ -73,6 +70,7 @@ def compare(
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
+    from mapgauge.cli.commands import addition
     from mapgauge.results.comparison import with_errors
 
     methods = load_all(results, names)
@@ -88,7 +86,8 @@ def compare(
     shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    causes = _causes(comparison, methods, seed) if "causes" in methods[0].metrics else {}
+    split = addition("differences by cause") if "causes" in methods[0].metrics else None
+    causes = {} if split is None else split(comparison, methods, seed)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(
@@ -115,17 +114,6 @@ def check_bootstrap(samples: int, level: float, seed: int) -> None:
         refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
 
 
-def _causes(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
-    """Return the differences of all pairs of methods by class and cause, on the draws of the comparison."""
-    from mapgauge import compare_causes
-
-    of = dict(zip(comparison.names, methods, strict=True))
-    settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
-    return {
-        (first, second): compare_causes(of[first], of[second], **settings) for first, second in comparison.differences
-    }
-
-
 def show_comparison(
     form: Form,
     comparison: "Comparison",
@@ -143,6 +131,7 @@ def show_comparison(
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
+        from mapgauge.cli.commands import addition
         from mapgauge.metrics.table import heading
         from mapgauge.results.comparison import plain_keys
 
@@ -166,7 +155,7 @@ def show_comparison(
         for (first, second), found in causes.items():
             for class_name in classes:
                 if first == comparison.names[0] and class_name in found:
-                    show_difference(first, second, found[class_name], class_name)
+                    addition("show differences by cause")(first, second, found[class_name], class_name)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)

@@ -13,11 +13,10 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.compile import compile_for, is_compiling
-from mapgauge.cli.contents import tell_frames, tell_inputs
-from mapgauge.cli.documents import Form, form_of
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import options_of
-from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
+from mapgauge.cli.inspect import tell_frames, tell_inputs
+from mapgauge.cli.output import Form, distrust, exit_on, form_of, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.parsing import (
     Texts,
     check_settings_used,
@@ -31,10 +30,9 @@ from mapgauge.cli.parsing import (
     valid,
     without_effect,
 )
-from mapgauge.cli.protocol_table import show_protocols
 from mapgauge.cli.reading import Reading, check_classes, check_files, turned
 from mapgauge.cli.results_files import keep_order
-from mapgauge.cli.summary import in_words, show_results, tell_each
+from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:

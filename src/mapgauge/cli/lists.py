@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from mapgauge.cli.documents import write_json
 from mapgauge.cli.options import JsonOption
-from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.output import Table, say, show_table, write_json
 
 if TYPE_CHECKING:
     from mapgauge.metrics.metric import Setting

@@ -8,11 +8,10 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
-from mapgauge.cli.documents import write_csv
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.output import inform, say, warn
+from mapgauge.cli.output import inform, say, warn, write_csv
 from mapgauge.cli.results_files import named_by
 from mapgauge.cli.summary import columns_of
 from mapgauge.cli.summary import rows_of as values_of

@@ -97,12 +97,9 @@ def plot(
     check_targets([output], sides.files)
     check_figure(output)
     methods = sides.load(data=False)
-    if figure == "strip":
-        from mapgauge.features.tracks.strips import check_track_pld
-
-        for method in methods:
-            check_track_pld(method)
-    if sides.from_results and (figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld")):
+    drawn = figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld")
+    lacking = [method for method in methods if figure == "strip" and "track_pld" not in method.metrics]
+    if sides.from_results and drawn and not lacking:  # a figure refuses what it cannot draw
         methods = [with_data(one, path) for one, path in zip(methods, sides.files, strict=True)]
 
     from mapgauge import plot as figures

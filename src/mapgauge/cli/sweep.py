@@ -8,8 +8,19 @@ import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import Form, form_of, write_csv, write_json
-from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of
+from mapgauge.cli.output import (
+    Form,
+    Table,
+    distrust,
+    exit_on,
+    form_of,
+    inform,
+    progress,
+    show_table,
+    warn_of,
+    write_csv,
+    write_json,
+)
 from mapgauge.cli.parsing import (
     Texts,
     check_settings_used,

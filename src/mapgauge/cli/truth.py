@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.contents import in_words
+from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_findings, show_table, warn, warn_of
 from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid, without_effect
 from mapgauge.cli.targets import check_targets

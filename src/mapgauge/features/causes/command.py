@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json
 from mapgauge.cli.methods import Methods, with_data
-from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table
+from mapgauge.cli.output import Table, exit_on, form_of, printable, progress, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import refuse, without_effect
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
     from mapgauge.features.causes.causes import Causes
+    from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
 
@@ -170,6 +170,28 @@ def _show(called: str, found: "Causes", cause: str | None, worst: int, *, gap: b
 
 def _share(part: float, total: float) -> str:
     return f"{part / total:.0%}" if total > 0 else "-"
+
+
+def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
+    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison."""
+    from mapgauge import compare_causes
+
+    of = dict(zip(comparison.names, methods, strict=True))
+    settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
+    return {
+        (first, second): compare_causes(of[first], of[second], **settings) for first, second in comparison.differences
+    }
+
+
+def in_words(results: "Results", workers: int | None) -> str:
+    """Return how far off a method is, how much it finds, and the largest causes of PLD."""
+    from mapgauge import causes
+    from mapgauge.evaluation.more_metrics import felt, with_metrics
+
+    if results.protocol.order != 1:
+        return ""
+    more = with_metrics(results, ("completeness", "causes"), workers)
+    return f"{felt(more)}; {causes(more).sentence()}"
 
 
 def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:

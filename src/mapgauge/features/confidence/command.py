@@ -6,15 +6,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of
+from mapgauge.cli.output import (
+    Form,
+    Table,
+    exit_on,
+    form_of,
+    inform,
+    progress,
+    say,
+    show_table,
+    warn_of,
+    write_csv,
+    write_json,
+)
 from mapgauge.cli.parsing import refuse
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
     from mapgauge.features.confidence.confidence import Confidence
+    from mapgauge.results.results import Results
 
 
 def confidence(
@@ -92,6 +104,14 @@ def confidence(
     outputs.end()
     of_results = [finding for method in methods for finding in method.findings]
     exit_on(fail_on, [*of_results, *(finding for one in found.values() for finding in one.findings)])
+
+
+def in_words(results: "Results", workers: int | None) -> str:
+    """Return what rounding the confidences would bring."""
+    from mapgauge.features.confidence.confidence import best_rounding
+
+    found = None if results.data is None else best_rounding(results, workers=workers)
+    return "" if found is None else found.in_words()
 
 
 def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:
