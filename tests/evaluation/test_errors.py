@@ -184,8 +184,8 @@ def test_frames_sort_by_any_of_their_columns() -> None:
         (lambda: mg.compare([results(), results()], names=["a", "a"]), ["names must be 2 different strings"]),
         (lambda: mg.compare([results()], samples=0), ["samples must be at least 1", "0"]),
         (lambda: mg.compare([results()], samples=1.5), ["samples", "1.5"]),  # type: ignore[arg-type]
-        (lambda: mg.compare([results()], level=1), ["level between 0 and 1", "1"]),
-        (lambda: mg.compare([results()], level="95 %"), ["level between 0 and 1", "95 %"]),  # type: ignore[arg-type]
+        (lambda: mg.compare([results()], level=1), ["level must be between 0 and 1", "1"]),
+        (lambda: mg.compare([results()], level="95 %"), ["level must be between 0 and 1", "95 %"]),  # type: ignore[arg-type]
         (lambda: mg.compare(results()), ["results"]),  # type: ignore[arg-type]
         (lambda: mg.compare([results()], samples=3).table(["mAP"]), ["mAP", "pld"]),
         (lambda: mg.compare([results()], samples=3).table(class_name="lane"), ["lane", "divider"]),

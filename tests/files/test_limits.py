@@ -17,8 +17,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.dependencies import zstd_module
-from mapgauge.io.files.compression import decompressed
-from mapgauge.io.files.source import Content, most_bytes
+from mapgauge.io.files.source import Content, decompressed, most_bytes
 
 LARGE = 1 << 28  # bytes
 DATA = b'{"a": [1, 2, 3]}'

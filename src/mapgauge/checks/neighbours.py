@@ -108,8 +108,8 @@ def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
 def _of_pairs(x: Points, y: Points) -> NDArray[np.float64]:
     """Return the Chamfer distances of pairs of lines ``(..., points, 2)``."""
     square = sum(np.square(x[..., :, None, k] - y[..., None, :, k]) for k in (0, 1))
-    there, back = (np.sqrt(np.min(square, axis=axis)).mean(axis=-1) for axis in (-1, -2))
-    mean: NDArray[np.float64] = (there + back) / 2
+    to_y, to_x = (np.sqrt(np.min(square, axis=axis)).mean(axis=-1) for axis in (-1, -2))
+    mean: NDArray[np.float64] = (to_y + to_x) / 2
     return mean
 
 

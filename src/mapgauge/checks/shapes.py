@@ -82,9 +82,9 @@ def closed_shares(context: Context) -> Iterator[Finding]:
         closed = side.polylines.closed("auto")[0]
         total += int(closed.sum())
         counts = np.bincount(side.label[closed], minlength=len(side.classes)).tolist()
-        for (class_name, of), count in zip(side.counts.items(), counts, strict=True):
-            if of:
-                told.setdefault(class_name, []).append(f"{percent(count, of)} of {name}")
+        for (class_name, instances), count in zip(side.counts.items(), counts, strict=True):
+            if instances:
+                told.setdefault(class_name, []).append(f"{percent(count, instances)} of {name}")
     if total:
         classes = "; ".join(f"{class_name} {', '.join(parts)}" for class_name, parts in told.items())
         yield Finding("note", "closed-shapes", f"closed shapes (ends at most 0.1 m apart): {classes}", total)

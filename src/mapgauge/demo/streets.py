@@ -105,8 +105,8 @@ def _road(rng: np.random.Generator) -> Road:
     heading = np.full(len(along), rng.uniform(0, 2 * np.pi))
     for period, bend in ((180, 0.4), (90, 0.1)):
         heading += bend * rng.random() * np.sin(2 * np.pi * (along / (period * rng.uniform(1, 2)) + rng.random()))
-    ahead = np.stack([np.cos(heading), np.sin(heading)], axis=1)
-    return Road(along, rng.uniform(-2000, 2000, 2) + step * ahead.cumsum(axis=0), heading)
+    direction = np.stack([np.cos(heading), np.sin(heading)], axis=1)
+    return Road(along, rng.uniform(-2000, 2000, 2) + step * direction.cumsum(axis=0), heading)
 
 
 def _junctions(rng: np.random.Generator) -> list[_Junction]:

@@ -130,7 +130,7 @@ def resample_sides(
     Args:
         x: The first side.
         y: The second side.
-        order: The polylines of the result: indices of all polylines, those of the first side before the others.
+        order: The polylines of the result: indices of all polylines, first of one side, then of the other.
         spacing: As in ``resample``.
         count: As in ``resample``.
         tolerance: How far apart the ends of a closed line may be; if negative, they must be equal.

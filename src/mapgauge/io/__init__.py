@@ -60,7 +60,7 @@ def read(
         path: The file, which may be compressed with gzip or zstd. For Parquet also a folder, or a URL that fsspec
             supports.
         format: The name of the format; ``mapgauge.io.FORMATS`` lists them. If None, it is recognised by content.
-        classes: The names of the numeric labels, if they differ from those of the format: a list of names,
+        classes: The names of the numeric labels, if they differ from the names of the format: a list of names,
             ``{id: name}`` or ``{name: id}``.
         degenerate: What to do with degenerate instances, which have fewer than two points, or a coordinate or a
             confidence that is not finite. ``"strict"`` refuses the file. ``"drop"`` leaves them out and counts them in
@@ -144,7 +144,7 @@ def write(
         frames: The frames to write.
         path: The file. The suffixes ``.gz`` and ``.zst`` compress it.
         format: The name of the format. If None, the suffix ``.parquet`` or ``.geojson`` decides.
-        classes: The numeric ids to write for the class names, if they differ from those of the format.
+        classes: The numeric ids to write for the class names, if they differ from the ids of the format.
         options: Options of single formats: ``points`` (openlanev2, openlanev2-truth: the type of the coordinates, such
             as ``"float16"``), and ``method``, ``authors``, ``email``, ``institution`` and ``country`` (openlanev2).
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames, Names
-from mapgauge.io._columns import EXAMPLES, InstanceColumns, check_corners
+from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
 from mapgauge.io.files.source import Content
@@ -184,7 +184,7 @@ class Collector:
         with_points = [points for points in self._points if len(points)]
         if self.boxes:
             flat = np.zeros((2, width - 2))  # the height of a box
-            with_points = [one if one.shape[1] == width else np.hstack([one, flat[: len(one)]]) for one in with_points]
+            with_points = [p if p.shape[1] == width else np.hstack([p, flat[: len(p)]]) for p in with_points]
         tracks = [track for *_, track in rows]
         return InstanceColumns(
             np.array([frame for frame, *_ in rows], np.int64),
@@ -209,10 +209,9 @@ class Collector:
         columns, dropped = columns.without_degenerate(self.name, self.options.degenerate, place)
         check_corners(columns, [name in self.boxes for name in self.codes], self.error, place)
         findings = [*self.findings, *dropped]
-        if self._wrong_counts:
-            count, examples = len(self._wrong_counts), tuple(self._wrong_counts[:EXAMPLES])
-            text = f"{self.name}: {count} instances state a number of points that differs from the points they have"
-            findings.append(Finding("warning", "points-number", text, count, examples))
+        wrong = self._wrong_counts
+        text = f"{self.name}: {len(wrong)} instances state a number of points that differs from the points they have"
+        findings += findings_about(wrong, "warning", "points-number", text)
         return MapFrames(
             tuple(self.tokens),
             tuple(self.codes),

@@ -57,7 +57,7 @@ class FeatureLinks(NamedTuple):
             raise collector.error("$.links is neither true nor false")
         if self.stated is not True and all(given is msgspec.UNSET for given in self.links):
             return None
-        found = self._instances(collector, order, frame)
+        instances = self._instances(collector, order, frame)
         rows: dict[tuple[int, int, str], float] = {}
         for source, feature in enumerate(order):
             given = self.links[feature]
@@ -71,7 +71,7 @@ class FeatureLinks(NamedTuple):
                 if not isinstance(link, dict) or "target" not in link:
                     raise collector.error(f"{at} has no target, expected the id of a feature", remedy=_REMEDY)
                 name = _id_text(link["target"])
-                target = None if name is None else found.get((frame[source], name))
+                target = None if name is None else instances.get((frame[source], name))
                 if target is None:
                     raise collector.error(
                         f"{at}.target is {link['target']!r}, expected the id of a feature of the same frame",
@@ -95,7 +95,7 @@ class FeatureLinks(NamedTuple):
         self, collector: Collector, order: Sequence[int], frame: Sequence[int]
     ) -> dict[tuple[int, str], int]:
         """Return the instance of each frame and id."""
-        found: dict[tuple[int, str], int] = {}
+        instances: dict[tuple[int, str], int] = {}
         for row, feature in enumerate(order):
             given = self.ids[feature]
             if given is msgspec.UNSET or given is None:
@@ -103,9 +103,9 @@ class FeatureLinks(NamedTuple):
             name = _id_text(given)
             if name is None:
                 raise collector.error(f"$.features[{feature}].id is {given!r}, expected a text or a whole number")
-            if found.setdefault((frame[row], name), row) != row:
+            if instances.setdefault((frame[row], name), row) != row:
                 raise collector.error(f"$.features[{feature}].id is {given!r}, as in another feature of the frame")
-        return found
+        return instances
 
 
 def _id_text(value: Any) -> str | None:
@@ -168,7 +168,7 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
 
 def _links(collector: Collector, document: dict[str, Any], order: list[list[int]]) -> Links | None:
     """Return the links between instances. ``order`` has the features of each frame."""
-    ids, links = ([one.get(name, msgspec.UNSET) for one in document["features"]] for name in ("id", "links"))
+    ids, links = ([feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links"))
     frame = [k for k, rows in enumerate(order) for _ in rows]
     return FeatureLinks(ids, links, document.get("links")).read(collector, [i for rows in order for i in rows], frame)
 
@@ -180,8 +180,8 @@ def _document(content: Content) -> dict[str, Any]:
     document: Any = content.document
     if not isinstance(document, dict) or document.get("type") != "FeatureCollection":
         kind = document.get("type") if isinstance(document, dict) else None
-        found = f"a {kind}" if isinstance(kind, str) else "another document"
-        raise content.error(f'{found}, expected {{"type": "FeatureCollection", "features": [...]}}')
+        given = f"a {kind}" if isinstance(kind, str) else "another document"
+        raise content.error(f'{given}, expected {{"type": "FeatureCollection", "features": [...]}}')
     if not isinstance(document.get("features"), list):
         raise content.error("$.features is not a list of features")
     refuse_unless_metres(document.get("crs"), content.error, "$.crs")
@@ -239,8 +239,8 @@ def stated_forward(collector: Collector, stated: Any) -> Forward | None:
     """Return the axis that points forward, as the file says, or None if it does not."""
     if stated not in (None, "x", "y"):
         raise collector.error(f'$.forward is {stated!r}, expected "x" or "y"')
-    found: Forward | None = stated
-    return found
+    forward: Forward | None = stated
+    return forward
 
 
 def listed_names(collector: Collector, names: Any, member: str) -> dict[str, int]:

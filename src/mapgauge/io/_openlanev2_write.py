@@ -19,7 +19,7 @@ from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSO
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import check_tokens_differ, confidences_of
 from mapgauge.io._openlanev2_lists import AREAS, INTERSECTION, MATRICES, SEGMENT
-from mapgauge.io._pickling import portable_pickle
+from mapgauge.io.files.writing import portable_pickle
 from mapgauge.protocols import LANE, TRAFFIC_ELEMENTS
 from mapgauge.typing import Flags, Indices
 
@@ -193,14 +193,14 @@ class _Lists:
         lanes = "lane_segment" if self._segments else "lane_centerline"
         rows = {key: first + np.flatnonzero(kinds == key) for key in (lanes, "traffic_element", "area")}
         start = 0  # ids of a submission are different in all lists
-        found: dict[str, Any] = {}
+        lists: dict[str, Any] = {}
         for key, members in rows.items():
             if key != "area" or any(name in self._category for name in frames.classes):
-                found[key] = [self._entry(key, row, start + k) for k, row in enumerate(members.tolist())]
+                lists[key] = [self._entry(key, row, start + k) for k, row in enumerate(members.tolist())]
                 start += len(members)
         if frames.links is not None:
-            found |= self._matrices(slice(first, last), rows[lanes], rows["traffic_element"], MATRICES[lanes])
-        return found
+            lists |= self._matrices(slice(first, last), rows[lanes], rows["traffic_element"], MATRICES[lanes])
+        return lists
 
     def _entry(self, key: str, row: int, number: int) -> dict[str, Any]:
         """Return one entry of a list."""
@@ -253,15 +253,15 @@ class _Lists:
         is_lane, is_element = (np.isin(np.arange(instances.start, instances.stop), rows) for rows in (lanes, elements))
         source, target = (column[some] - instances.start for column in (frames.links.source, frames.links.target))
         weight = frames.links.weight[some]
-        found = {}
-        for name, link, there in zip(names, (SUCCESSOR, CONTROLLED_BY), (is_lane, is_element), strict=True):
-            fits = self._of_kind[link][some] & is_lane[source] & there[target]
+        matrices = {}
+        for name, link, is_target in zip(names, (SUCCESSOR, CONTROLLED_BY), (is_lane, is_element), strict=True):
+            fits = self._of_kind[link][some] & is_lane[source] & is_target[target]
             above = np.flatnonzero(fits & (weight > 1))
             if len(above):
                 where = place_of(frames, int(source[above[0]]) + instances.start)
                 raise InvalidInput(f"{where} has a link of weight {weight[above[0]]}, expected a score from 0 to 1")
-            matrix = np.zeros((len(lanes), np.count_nonzero(there)))
+            matrix = np.zeros((len(lanes), np.count_nonzero(is_target)))
             matrix[place[source[fits]], place[target[fits]]] = weight[fits]
             whole = frames.confidence is None and np.isin(matrix, (0, 1)).all()
-            found[name] = matrix.astype(np.int8 if whole else smallest_type(matrix))
-        return found
+            matrices[name] = matrix.astype(np.int8 if whole else smallest_type(matrix))
+        return matrices

@@ -85,12 +85,12 @@ def _locate(frame: int, token: str, instance: int) -> str:
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     refuse_ids(options.classes, str(content.path))
     called = property_names(options.extra.get("properties"))
-    sound = None
-    if content.kind == "json":
-        sound = _read_lines(content, Collector(content, GEOJSON.name, options, _locate, confidence=False), called)
-    if sound is not None:
-        return sound
-    return read_objects(content, Collector(content, GEOJSON.name, options, _locate, confidence=False), called)
+
+    def collector() -> Collector:
+        return Collector(content, GEOJSON.name, options, _locate, confidence=False)
+
+    sound = _read_lines(content, collector(), called) if content.kind == "json" else None
+    return read_objects(content, collector(), called) if sound is None else sound
 
 
 @gc_paused()
@@ -137,11 +137,9 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     rows = order.tolist()
     if (np.diff(order) != 1).any():
         polylines = polylines.pick(order)
-    linked = FeatureLinks(
-        [one.id for one in document.features], [one.links for one in document.features], document.links
-    )
+    ids, targets = ([getattr(feature, name) for feature in document.features] for name in ("id", "links"))
     try:
-        links = linked.read(collector, rows, frame.tolist())
+        links = FeatureLinks(ids, targets, document.links).read(collector, rows, frame.tolist())
     except UnreadableFile:
         return None
     codes = collector.codes
@@ -188,7 +186,7 @@ def _plain_columns(
     allowed = ((str, int), (str,), (float, int, unset), *[(str, int, unset, NoneType)] * 2, (bool, unset, NoneType))
     columns = []
     for name, types in zip(PROPERTIES, allowed, strict=True):
-        values = [getattr(one, f"{name}_") for one in properties]
+        values = [getattr(feature, f"{name}_") for feature in properties]
         if not set(map(type, values)) <= set(types):
             return None
         columns.append(values)

@@ -11,6 +11,7 @@ makes x point forward). On Argoverse 2 they are in the frame of the ego vehicle,
 ``type`` is used only if there is no name, or if the caller gives a table of ids.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 
 CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
+_NAMES = {"results": "maptr", "GTs": "maptr-truth"}  # the format, by the key of its frames
 
 
 class _Prediction(msgspec.Struct, gc=False):
@@ -73,20 +75,12 @@ def _is_truth(content: Content) -> bool:
     return content.kind == "json" and "GTs" in content.keys
 
 
-def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    return _read(content, options, "results", RESULTS.name)
-
-
-def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    return _read(content, options, "GTs", TRUTH.name)
-
-
-def _read(content: Content, options: ReadOptions, key: str, name: str) -> MapFrames:
+def _read(content: Content, options: ReadOptions, key: str) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f"$.{key}[{frame}].vectors[{instance}].pts (token {token})"
 
     def collector() -> Collector:
-        return Collector(content, name, options, locate, CLASSES, rare=RARE, confidence=key == "results")
+        return Collector(content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=key == "results")
 
     sound = _read_sound_json(content, collector(), key)
     return _read_objects(content, collector(), key) if sound is None else sound
@@ -196,9 +190,9 @@ def _finish(collector: Collector, kinds: set[tuple[str, Any]]) -> MapFrames:
     return collector.finish()
 
 
-def _write(frames: MapFrames, classes: dict[int, str] | None, key: str, name: str) -> bytes:
-    ids = ids_of(frames, CLASSES + RARE, classes, name)
-    confidence = confidences_of(frames, name) if key == "results" else [None] * len(frames.label)
+def _write(frames: MapFrames, classes: dict[int, str] | None, key: str) -> bytes:
+    ids = ids_of(frames, CLASSES + RARE, classes, _NAMES[key])
+    confidence = confidences_of(frames, _NAMES[key]) if key == "results" else [None] * len(frames.label)
     instances = zip(frames.label.tolist(), confidence, strict=True)
     entries = []
     for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
@@ -212,27 +206,19 @@ def _write(frames: MapFrames, classes: dict[int, str] | None, key: str, name: st
     return b"{" + meta + f'"{key}":['.encode() + b",\n".join(entries) + b"]}"
 
 
-def _write_results(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
-    return _write(frames, classes, "results", RESULTS.name)
-
-
-def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
-    return _write(frames, classes, "GTs", TRUTH.name)
-
-
 RESULTS = Format(
-    "maptr",
+    _NAMES["results"],
     "predictions: nuscmap_results.json and av2map_results.json of MapTR, MapTRv2 and most others",
     _is_results,
-    _read_results,
-    _write_results,
+    partial(_read, key="results"),
+    partial(_write, key="results"),
     forward="longer",
 )
 TRUTH = Format(
-    "maptr-truth",
+    _NAMES["GTs"],
     "truth: nuscenes_map_anns_val.json, av2_gt_map_anns_val.json of MapTR, MapTRv2 and most others",
     _is_truth,
-    _read_truth,
-    _write_truth,
+    partial(_read, key="GTs"),
+    partial(_write, key="GTs"),
     forward="longer",
 )

@@ -11,9 +11,9 @@ The points of a polyline may be a flat row ``x, y, x, y, ...``. Truth, ``*_gt_tr
 
     {scene_name: {"sample_ids": [frame in the data set, ...], "instance_ids": [{label: {instance: id}}, ...]}}
 
-Ids are unique within a scene, those of the truth only within a scene and a class. A track is therefore named
-``scene/class/id``. The files have no times, so the time stamp of a frame is its index in the scene: ``local_idx``, or
-the place in ``sample_ids``.
+Ids of predictions are unique within a scene, ids of the truth only within a scene and a class. A track is therefore
+named ``scene/class/id``. The files have no times, so the time stamp of a frame is its index in the scene:
+``local_idx``, or the place in ``sample_ids``.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,9 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import findings_about
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
-from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format, ReadOptions, known_ids
 from mapgauge.io._maptracker_columns import read_tracks, read_truth_tracks
 from mapgauge.io._pose import with_poses
@@ -57,10 +56,10 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
         return Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
 
     columns = collector()
-    found = content.columns(read_tracks, columns)
-    if found is None:
+    read = content.columns(read_tracks, columns)
+    if read is None:
         return _read_objects(content, collector())
-    translations, rotations, indices = found
+    translations, rotations, indices = read
     return replace(with_poses(columns.finish(), translations, rotations), timestamps=indices)
 
 
@@ -95,13 +94,11 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
                 class_name = collector.class_of(label, f"{where}.labels[{i}]")
                 name = f"{scene}/{class_name}/{check.whole(track, f'{where}.global_ids[{i}]')}"
                 collector.add_instance(points, class_name, confidence=score, track=name, flat=True)
-    if without_token:
-        text = (
-            f"{collector.name}: {len(without_token)} of {len(document)} frames have no meta.token. Their tokens were "
-            "made from scene and index and do not match the tokens of a truth file"
-        )
-        examples = tuple(without_token[:EXAMPLES])
-        collector.findings.append(Finding("note", "tokens-made-up", text, len(without_token), examples))
+    text = (
+        f"{collector.name}: {len(without_token)} of {len(document)} frames have no meta.token. Their tokens were made "
+        "from scene and index and do not match the tokens of a truth file"
+    )
+    collector.findings += findings_about(without_token, "note", "tokens-made-up", text)
     frames = with_poses(collector.finish(), *poses)
     return replace(frames, timestamps=np.array(indices, np.int64)) if len(indices) == len(frames) else frames
 
@@ -143,18 +140,15 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
         table: The names of the numeric labels. If None, the classes of the truth in their order.
     """
     names = dict(enumerate(frames.classes)) if table is None else table
-    found = content.columns(read_truth_tracks, frames, names)
-    track, scenes, indices = _read_ids(frames, content, names) if found is None else found
+    track, scenes, indices = content.columns(read_truth_tracks, frames, names) or _read_ids(frames, content, names)
     uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
-    findings = frames.findings
     if uncovered:
-        count, examples = len(uncovered), tuple(uncovered[:EXAMPLES])
+        count = len(uncovered)
         text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
-        findings += (Finding("warning", "frames-without-tracks", text, count, examples),)
-    if uncovered:
+        findings = (*frames.findings, *findings_about(uncovered, "warning", "frames-without-tracks", text))
         return replace(frames, track=track, scenes=None, findings=findings)
     times = indices if frames.timestamps is None else frames.timestamps
-    return replace(frames, track=track, scenes=tuple(scenes), timestamps=times, findings=findings)
+    return replace(frames, track=track, scenes=tuple(scenes), timestamps=times)
 
 
 def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:

@@ -19,16 +19,15 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
-from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
-from mapgauge.io._pickling import portable_pickle
 from mapgauge.io._streammapnet_columns import read_results, read_truth
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
+from mapgauge.io.files.writing import portable_pickle
 from mapgauge.io.maptracker import attach_tracks
 
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -64,17 +63,15 @@ def _locate(frame: int, token: str, instance: int) -> str:
 
 
 def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    sound = None
+    def collector() -> Collector:
+        return Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+
     if content.kind == "json":
-        sound = _read_sound_json(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
+        sound = _read_sound_json(content, collector())
     else:
-        columns = content.columns(
-            read_results, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
-        )
+        columns = content.columns(read_results, collector())
         sound = None if columns is None else columns.finish()
-    if sound is not None:
-        return sound
-    return _read_objects(content, Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True))
+    return _read_objects(content, collector()) if sound is None else sound
 
 
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
@@ -190,7 +187,7 @@ def _read_truth_objects(content: Content, collector: Collector) -> dict[str, set
     with gc_paused():
         for token, groups in document.items():
             collector.add_frame(check.text(token, f"token {token!r}"))
-            found = labels_of[token] = set()
+            labels = labels_of[token] = set()
             if not isinstance(groups, dict):
                 raise collector.error(f'["{token}"] is not an object by label')
             for key, group in groups.items():
@@ -198,7 +195,7 @@ def _read_truth_objects(content: Content, collector: Collector) -> dict[str, set
                 label = _id_of(key)
                 if label is None:
                     raise collector.error(f"{where}: the label is {key!r}, expected a whole number")
-                found.add(label)
+                labels.add(label)
                 class_name = collector.class_of(label, where)
                 for i, points in enumerate(check.sequence(group, where)):
                     collector.add_instance(points, class_name, where=f"{where}[{i}]")
@@ -209,14 +206,12 @@ def _lacking_keys(labels_of: dict[str, set[int]], table: Mapping[int, str]) -> l
     """Return a finding for frames that lack the key of a class that others have. A frame without any key is empty."""
     known = set().union(*labels_of.values())
     lacking = {token: known - labels for token, labels in labels_of.items() if labels and labels < known}
-    if not lacking:
-        return []
     names = ", ".join(table.get(label, str(label)) for label in sorted(set().union(*lacking.values())))
     text = (
         f"{len(lacking)} of {len(labels_of)} frames lack the key of a class that other frames have ({names}). They "
         "count as frames without instances of it"
     )
-    return [Finding("note", "class-keys-missing", text, len(lacking), tuple(lacking)[:EXAMPLES])]
+    return findings_about(list(lacking), "note", "class-keys-missing", text)
 
 
 def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:

@@ -19,11 +19,10 @@ import numpy as np
 
 from mapgauge.arguments import check_flag
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
-from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._tree_columns import codes_of, expect_texts, points_of
 from mapgauge.io.files.json_documents import gc_paused
@@ -57,11 +56,11 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         return Collector(content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
 
     columns = collector()
-    found = content.columns(_read_columns, columns, key)
-    if found is None:
+    tokens = content.columns(_read_columns, columns, key)
+    if tokens is None:
         columns = collector()
-        found = _read_objects(content, columns, key)
-    frames = _with_notes(columns, *found, predicted, unshrink).finish()
+        tokens = _read_objects(content, columns, key)
+    frames = _with_notes(columns, *tokens, predicted, unshrink).finish()
     return _unshrunk(frames) if unshrink else frames
 
 
@@ -71,9 +70,9 @@ def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[lis
     results, truth = (dict(_frames(tree, part)) for part in parts)
     chosen = dict.fromkeys(truth, -1) | results if collector.has_confidence else truth
     rows = np.array(list(chosen.values()), np.int64)
-    there = rows >= 0
+    has_results = rows >= 0
     counts = np.zeros(len(rows), np.int64)
-    counts[there], vectors = tree.items(tree.member(rows[there], "vectors"))
+    counts[has_results], vectors = tree.items(tree.member(rows[has_results], "vectors"))
     points, types, levels, stated = tree.find_all(vectors, "pts", "type", "confidence_level", "pts_num")
     expect(points >= 0, types >= 0, not collector.has_confidence or (levels >= 0).all())
     sizes, coords = points_of(tree, points)
@@ -110,14 +109,13 @@ def _with_notes(
     collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool
 ) -> Collector:
     """Add what users of these files should know."""
-    there = set(results)
-    lacking = [token for token in truth if token not in there] if predicted else []
-    if lacking:
-        text = (
-            f"{collector.name}: {len(lacking)} of {len(truth)} frames of the truth have no results and are read as "
-            "frames without predictions. VectorMapNet leaves out frames for which it predicts nothing"
-        )
-        collector.findings.append(Finding("note", "frames-left-out", text, len(lacking), tuple(lacking[:EXAMPLES])))
+    with_results = set(results)
+    lacking = [token for token in truth if token not in with_results] if predicted else []
+    text = (
+        f"{collector.name}: {len(lacking)} of {len(truth)} frames of the truth have no results and are read as frames "
+        "without predictions. VectorMapNet leaves out frames for which it predicts nothing"
+    )
+    collector.findings += findings_about(lacking, "note", "frames-left-out", text)
     if not unshrink:
         text = f"{collector.name}: coordinates are shrunk by 60/62 and 30/32, as VectorMapNet writes them"
         remedy = Remedy(

@@ -1,16 +1,20 @@
 """Bootstrap over scenes."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.arguments import check_whole
+from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import in_threads
 from mapgauge.evaluation.totals import bits_of, flags_of
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
+from mapgauge.results.intervals import Draws
 from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -100,17 +104,45 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], eleven: bool) -> Floa
     return np.where(total > 0, value, empty)
 
 
-class Drawn(NamedTuple):
-    """What the samples of a comparison draw."""
+SAMPLES = 1000
+LEVEL = 0.95
+Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples by class (or "mean") and key
+Kind: TypeAlias = Literal["scene", "frame"]
 
-    kind: str  # "scene", or "frame" if the scenes are not known
+
+def check_draws(samples: int, level: float, seed: int) -> None:
+    """Refuse settings of a bootstrap that are out of range."""
+    if not isinstance(samples, int) or samples < 1:
+        raise InvalidInput(f"samples must be at least 1, a whole number, got {samples!r}")
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
+    check_whole("seed", seed, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Bootstrap samples of scenes, or of frames if the scenes are not known."""
+
+    kind: Kind
     unit_of_frame: Indices  # (frames,): the scene or frame that each frame belongs to
     weights: Floats  # (samples, units): how often each unit was drawn
 
     @property
-    def units(self) -> int:
+    def count(self) -> int:
         """Number of scenes or frames."""
         return int(self.weights.shape[1])
+
+
+def draw_units(keys: Sequence[str], samples: int, rng: np.random.Generator) -> tuple[Indices, Floats]:
+    """Return the unit of each key and how often each unit was drawn, ``(samples, units)``.
+
+    Units are numbered in the order of their names, so that the order of the keys does not matter.
+    """
+    units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
+    weights = np.zeros((samples, 0))
+    if units:
+        weights = rng.multinomial(len(units), np.full(len(units), 1 / len(units)), samples).astype(np.float64)
+    return np.array([units[key] for key in keys], np.int64), weights
 
 
 def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
@@ -118,10 +150,7 @@ def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
     known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
     scenes = next(known, None) or methods[0].scenes  # those in the data before those in the tokens
     keys = methods[0].tokens if scenes is None else scenes
-    units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
-    draws = np.random.default_rng(seed).multinomial(len(units), np.full(len(units), 1 / len(units)), samples)
-    unit_of_frame = np.array([units[key] for key in keys], np.int64)
-    return Drawn("frame" if scenes is None else "scene", unit_of_frame, draws.astype(np.float64))
+    return Drawn("frame" if scenes is None else "scene", *draw_units(keys, samples, np.random.default_rng(seed)))
 
 
 def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
@@ -182,14 +211,21 @@ def mean_over_classes(columns: Sequence[Floats]) -> Floats:
     return mean
 
 
-def _added(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
-    """Return the sums of the rows of each unit."""
-    sums = np.zeros((units, rows.shape[1]))
+def draws_of(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
+    """Return the draws of one value, and for a mean those of all classes."""
+    classes = [other for other in samples if other != "mean"] if name == "mean" else []
+    parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
+    return Draws(samples[name][key], count[name], parts)
+
+
+def added_by_unit(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
+    """Return the sums of the rows of each unit, ``(units, ...)``."""
+    sums = np.zeros((units, *rows.shape[1:]))
     np.add.at(sums, unit_of_frame, rows)
     return sums
 
 
-def _drawn(weights: Floats, sums: Floats) -> Floats:
+def drawn_sums(weights: Floats, sums: Floats) -> Floats:
     """Return the sums of each sample. Unlike ``@``, the order of additions does not depend on the number of threads."""
     drawn: Floats = np.einsum("su,uc->sc", weights, sums)
     return drawn
@@ -200,7 +236,7 @@ def _sum_values(
 ) -> dict[tuple[str, int], dict[str, Floats]]:
     """Return the main and headline values from weighted sums at the first setting, by metric and class."""
     scores, protocol, units = results.scores, results.protocol, weights.shape[1]
-    instances = _added((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
+    instances = added_by_unit((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
     there = weights @ instances > 0  # the terms are whole numbers, so their sums are exact in any order
     tasks = [
         (metric, rows, c)
@@ -211,7 +247,8 @@ def _sum_values(
 
     def work(task: tuple[Metric, SumRows, int]) -> dict[str, Floats]:
         metric, rows, c = task
-        values = rows.values(_drawn(weights, _added(scores.sums[metric.name][0][:, c], unit_of_frame, units)), protocol)
+        of_unit = added_by_unit(scores.sums[metric.name][0][:, c], unit_of_frame, units)
+        values = rows.values(drawn_sums(weights, of_unit), protocol)
         shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
         return {key: np.where(there[:, c], values[key], np.nan) for key in shown}
 

@@ -15,12 +15,21 @@ from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import setting_of, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.results.bootstrap import draw, drawn_values, units_with_class
-from mapgauge.results.intervals import FEWEST, Difference, Draws, Estimate, difference, estimate, holm, too_few
+from mapgauge.results.bootstrap import (
+    LEVEL,
+    SAMPLES,
+    Samples,
+    check_draws,
+    draw,
+    drawn_values,
+    draws_of,
+    units_with_class,
+)
+from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
 from mapgauge.results.values import Values
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Indices
 
 
 def check_comparable(methods: Sequence["Results"], names: Sequence[str], *, metrics: bool = True) -> None:
@@ -77,10 +86,7 @@ def _text(value: Any) -> str:
 
 Correction: TypeAlias = Literal["none", "holm"]
 Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]  # by methods, class and key
-Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples by class (or "mean") and key
 
-SAMPLES = 1000
-LEVEL = 0.95
 CORRECTIONS = ("none", "holm")
 
 
@@ -186,10 +192,7 @@ def compare(
     called = method_names(results, names)
     check_comparable(results, called)
     methods = [sorted_by_token(method) for method in results]
-    if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
-        raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
-    if not isinstance(seed, int) or seed < 0:
-        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
+    check_draws(samples, level, seed)
     if correction not in CORRECTIONS:
         raise InvalidInput(f"correction must be 'none' or 'holm', got {correction!r}")
     drawn = draw(methods, samples, seed)
@@ -220,10 +223,10 @@ def compare(
         }
     if correction == "holm":
         differences = _corrected(differences, level)
-    notes = tuple(_notes(called, methods, drawn.kind, drawn.units, units_by_class(unit_of_frame, methods)))
+    notes = tuple(_notes(called, methods, drawn.kind, drawn.count, units_by_class(unit_of_frame, methods)))
     settings = methods[0].protocol
     return Comparison(
-        called, estimates, differences, drawn.kind, drawn.units, samples, level, settings, notes, correction
+        called, estimates, differences, drawn.kind, drawn.count, samples, level, settings, notes, correction
     )
 
 
@@ -250,13 +253,6 @@ def _subtracted(one: Samples, other: Samples) -> Samples:
         for name, by_key in one.items()
         if name in other
     }
-
-
-def draws_of(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
-    """Return the draws of one value, and for a mean those of all classes."""
-    classes = [other for other in samples if other != "mean"] if name == "mean" else []
-    parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
-    return Draws(samples[name][key], count[name], parts)
 
 
 def _limits(key: str) -> tuple[float, float]:

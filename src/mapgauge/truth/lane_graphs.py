@@ -101,7 +101,7 @@ def cut_graph(
 
     Args:
         graph: The lanes.
-        poses: ``(frames, 4, 4)``, from the coordinates of a frame, x forward, to those of the map.
+        poses: ``(frames, 4, 4)``, from frame coordinates, x forward, to map coordinates.
         region: Length and width in metres.
         dimension: Coordinates of the result: 2 or 3. The height of a map without heights is 0.
     """

@@ -15,8 +15,8 @@ from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WO
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.results.bootstrap import draw, mean_over_classes
-from mapgauge.results.comparison import LEVEL, SAMPLES, check_comparable, draws_of, sorted_by_token, units_by_class
+from mapgauge.results.bootstrap import LEVEL, SAMPLES, added_by_unit, check_draws, draw, draws_of, mean_over_classes
+from mapgauge.results.comparison import check_comparable, sorted_by_token, units_by_class
 from mapgauge.results.intervals import Difference, difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
@@ -240,11 +240,12 @@ def compare_causes(
     +0.400 [+0.400, +0.400]
     (None, 0.0)
     """
+    check_draws(samples, level, seed)
     check_comparable([first, second], ("the first results", "the second"), metrics=False)
     methods = [sorted_by_token(method) for method in (first, second)]
     drawn = draw(methods, samples, seed)
     unit_of_frame = drawn.unit_of_frame
-    weights = np.concatenate([np.ones((1, drawn.units)), drawn.weights])  # the first sample is all units
+    weights = np.concatenate([np.ones((1, drawn.count)), drawn.weights])  # the first sample is all units
     parts = [_drawn(method, unit_of_frame, weights) for method in methods]
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
     count = units_by_class(unit_of_frame, methods)
@@ -266,8 +267,7 @@ def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str
     They are NaN where a sample has no instances of the class.
     """
     sums = sums_by_cause(method)
-    of_unit = np.zeros((weights.shape[1], *sums.shape[1:]))
-    np.add.at(of_unit, unit_of_frame, sums)
+    of_unit = added_by_unit(sums, unit_of_frame, weights.shape[1])
     drawn = np.einsum("su,uck->sck", weights, of_unit)
     parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
     parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)

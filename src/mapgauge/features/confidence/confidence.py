@@ -27,7 +27,7 @@ from mapgauge.io.files.writing import save
 from mapgauge.markup import block, interval, line, note, number, table, text_table
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
-from mapgauge.results.comparison import LEVEL, SAMPLES
+from mapgauge.results.bootstrap import LEVEL, SAMPLES, check_draws
 from mapgauge.results.intervals import FEWEST, Draws, Estimate, estimate, too_few
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
@@ -362,10 +362,7 @@ def confidence(
         )
     if not isinstance(hit, int | float) or not 0 <= hit < 1:
         raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
-    if not isinstance(samples, int) or samples < 1 or not isinstance(level, float | int) or not 0 < level < 1:
-        raise InvalidInput(f"samples must be at least 1 and level between 0 and 1, got {samples!r} and {level!r}")
-    if not isinstance(seed, int) or seed < 0:
-        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
+    check_draws(samples, level, seed)
     count, length = check_whole("bins", bins, 1), cutoff_of(results, cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
@@ -436,11 +433,11 @@ def _calibration(
     """Yield the reliability of each class with predictions, and of all predictions, for both targets."""
     soft = np.where(np.isnan(solved.distance), 0.0, 1.0 - solved.distance)
     hits = hits_of(solved)
-    unit = units.of_frame[solved.frame]
+    unit = units.unit_of_frame[solved.frame]
     for label, name in ((None, ALL), *names):
         mine = np.ones(len(unit), np.bool_) if label is None else solved.label == label
         if mine.any():
-            drawn = (unit[mine], units.draws)
+            drawn = (unit[mine], units.weights)
             how: dict[str, Any] = {"bins": bins, "level": level}
             yield (
                 name,

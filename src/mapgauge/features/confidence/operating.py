@@ -2,26 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mapgauge.features.confidence.levels import Form, Levels, levels_of, normalised
 from mapgauge.features.confidence.solved import Solved
+from mapgauge.results.bootstrap import Drawn, draw_units
 from mapgauge.results.intervals import Draws, Estimate, estimate
 from mapgauge.results.results import Results
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """Scenes or frames, with bootstrap draws and two halves."""
+class Units(Drawn):
+    """Scenes or frames, with bootstrap draws and two halves. Frames are sorted by token."""
 
-    kind: Literal["scene", "frame"]
-    count: int
-    of_frame: Indices  # the unit of each frame, by sorted token
-    draws: Floats  # (samples, units): how often each unit was drawn
     halves: tuple[Flags, Flags] | None  # which frames are in each half; None if there are fewer than two units
 
     @classmethod
@@ -29,15 +26,13 @@ class Units:
         """Return the units of results. The halves and the draws depend on the seed only, not on the order of frames."""
         scenes = results.scenes
         by_token = dict(zip(results.tokens, results.tokens if scenes is None else scenes, strict=True))
-        names = {unit: k for k, unit in enumerate(sorted(set(by_token.values())))}
-        of_frame = np.array([names[by_token[token]] for token in sorted(by_token)], np.int64)
-        count = len(names)
         rng = np.random.default_rng(seed)
-        draws = rng.multinomial(count, np.full(count, 1 / max(count, 1)), samples).astype(np.float64)
+        unit_of_frame, weights = draw_units([by_token[token] for token in sorted(by_token)], samples, rng)
+        count = weights.shape[1]
         first = np.zeros(count, np.bool_)
         first[rng.permutation(count)[: (count + 1) // 2]] = True
-        halves = (first[of_frame], ~first[of_frame]) if count > 1 else None
-        return cls("frame" if scenes is None else "scene", count, of_frame, draws, halves)
+        halves = (first[unit_of_frame], ~first[unit_of_frame]) if count > 1 else None
+        return cls("frame" if scenes is None else "scene", unit_of_frame, weights, halves)
 
 
 _PASSES = 3  # over all levels at once, which leave few blocks for the loop
@@ -195,8 +190,8 @@ def class_confidence(
         level: Probability of intervals.
     """
     mine = solved.label == label
-    there = np.bincount(units.of_frame, solved.true[:, label], units.count) > 0
-    there[units.of_frame[solved.frame[mine]]] = True
+    there = np.bincount(units.unit_of_frame, solved.true[:, label], units.count) > 0
+    there[units.unit_of_frame[solved.frame[mine]]] = True
     thresholds = thresholds_of(levels)
     drawn = _Drawn(units, int(np.count_nonzero(there)), solved.order, level)
     pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, "dropped", -np.inf))
@@ -238,13 +233,13 @@ class _Drawn:
 
     def pld(self, value: float, sums: Floats) -> _Value:
         """Return a PLD from the cost and the mass of each unit. Samples without predictions and truth have NaN."""
-        cost, mass = np.einsum("su,uc->cs", self.units.draws, sums)
+        cost, mass = np.einsum("su,uc->cs", self.units.weights, sums)
         return _Value(value, np.where(mass > 0, normalised(cost, mass, self.order), np.nan))
 
     def mean(self, values: Floats, unit: Indices) -> _Value:
         """Return the mean of a number of each prediction."""
         sums = np.stack([np.bincount(unit, values, self.units.count), np.bincount(unit, minlength=self.units.count)])
-        total, number = np.einsum("su,cu->cs", self.units.draws, sums)
+        total, number = np.einsum("su,cu->cs", self.units.weights, sums)
         return _Value(float(values.mean()), np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
 
     def estimate(self, found: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
@@ -259,7 +254,7 @@ class _Drawn:
 def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float) -> Floats:
     """Return cost and mass of each unit at a threshold, ``(units, 2)``."""
     mine = (solved.label == label) & (solved.confidence >= threshold)
-    unit = units.of_frame[solved.frame[mine]]
+    unit = units.unit_of_frame[solved.frame[mine]]
     weight = solved.confidence[mine] if form == "dropped" else np.ones(len(unit))
     saving = solved.dropped[mine] if form == "dropped" else solved.rounded[mine]
     return _unit_sums(solved, label, units, unit, weight, saving)
@@ -269,7 +264,7 @@ def _unit_sums(
     solved: Solved, label: int, units: Units, unit: Indices, confidence: Confidences, saving: Floats
 ) -> Floats:
     """Return cost and mass of each unit, ``(units, 2)``, from the unit, confidence and saving of each prediction."""
-    mass = np.bincount(units.of_frame, solved.true_mass[:, label], units.count)
+    mass = np.bincount(units.unit_of_frame, solved.true_mass[:, label], units.count)
     mass += np.bincount(unit, 0.5 * confidence, units.count)
     return np.stack([mass - np.bincount(unit, saving, units.count), mass], axis=1)
 
@@ -289,7 +284,7 @@ def _held_out(solved: Solved, label: int, units: Units, pld: _Value, drawn: _Dra
         cost += float(half.cost["rounded"][place])
         mass += float(half.mass["rounded"][place])
     in_first = np.zeros((units.count, 1), np.bool_)
-    in_first[units.of_frame[units.halves[0]]] = True
+    in_first[units.unit_of_frame[units.halves[0]]] = True
     sums = np.where(in_first, *(_sums(solved, label, units, "rounded", at) for at in (second, first)))
     judged = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
     return HeldOut((first, second), drawn.estimate(judged), drawn.less(pld, judged))
@@ -333,7 +328,7 @@ def _recalibrated(
 ) -> Recalibrated | None:
     if confidence is None or savings is None or not mine.any() or np.isnan(confidence[mine]).any():
         return None
-    target, unit, units = hits_of(solved)[mine], drawn.units.of_frame[solved.frame[mine]], drawn.units
+    target, unit, units = hits_of(solved)[mine], drawn.units.unit_of_frame[solved.frame[mine]], drawn.units
     mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[mine].sum())
     cost = mass - float(savings[mine].sum())
     sums = _unit_sums(solved, label, units, unit, confidence[mine], savings[mine])

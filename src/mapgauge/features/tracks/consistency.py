@@ -22,7 +22,17 @@ from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
-from mapgauge.results.intervals import FEWEST, Draws, Estimate, estimate, too_few
+from mapgauge.results.bootstrap import (
+    LEVEL,
+    SAMPLES,
+    added_by_unit,
+    check_draws,
+    draw_units,
+    drawn_sums,
+    draws_of,
+    mean_over_classes,
+)
+from mapgauge.results.intervals import FEWEST, Estimate, estimate, too_few
 from mapgauge.typing import Bounds, Floats, Indices
 
 FLICKER = "flicker"  # the key of the value
@@ -178,44 +188,30 @@ def estimates_of(
     Whole scenes are drawn, because transitions of one scene are similar.
     """
     own = np.flatnonzero(transitions.lag == lag)
-    scenes = sorted({transitions.scene[i] for i in own.tolist()})
-    number = {scene: k for k, scene in enumerate(scenes)}
-    owner = np.array([number[transitions.scene[i]] for i in own.tolist()], np.int64)
-    by_scene = np.zeros((len(scenes), len(classes), len(Parts._fields) + 1))
-    np.add.at(by_scene, owner, transitions.sums[own])
-    weights = np.zeros((samples, 0))
-    if scenes:
-        share = np.full(len(scenes), 1 / len(scenes))
-        weights = np.random.default_rng(seed).multinomial(len(scenes), share, samples).astype(np.float64)
-    values: dict[str, Floats] = {}
-    drawn: dict[str, Floats] = {}
-    units: dict[str, int] = {}
+    scenes = [transitions.scene[i] for i in own.tolist()]
+    unit, weights = draw_units(scenes, samples, np.random.default_rng(seed))
+    by_scene = added_by_unit(transitions.sums[own], unit, weights.shape[1])
+    values: dict[str, list[float]] = {}
+    drawn: dict[str, dict[str, Floats]] = {}
+    count: dict[str, int] = {}
     for c, name in enumerate(classes):
         pooled = np.array([rounded(total) for total in exact_sums(transitions.sums[own, c])])
         if pooled[-1] > 0:
-            values[name] = _values(pooled)
-            drawn[name] = _values(np.einsum("su,uc->sc", weights, by_scene[:, c]))
-            units[name] = int(np.count_nonzero(by_scene[:, c, -1]))
+            values[name] = _values(pooled).tolist()
+            drawn[name] = dict(zip(KEYS, _values(drawn_sums(weights, by_scene[:, c])).T, strict=True))
+            count[name] = int(np.count_nonzero(by_scene[:, c, -1]))
     if not values:
         return {}
-    found = {
+    values[MEAN] = [float(added(column)) / len(values) for column in zip(*values.values(), strict=True)]
+    drawn[MEAN] = {key: mean_over_classes([of_class[key] for of_class in drawn.values()]) for key in KEYS}
+    count[MEAN] = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
+    return {
         name: {
-            key: estimate(float(values[name][k]), Draws(drawn[name][:, k], units[name]), level, (0.0, 1.0))
-            for k, key in enumerate(KEYS)
+            key: estimate(value, draws_of(drawn, name, key, count), level, (0.0, 1.0))
+            for key, value in zip(KEYS, values[name], strict=True)
         }
         for name in values
     }
-    stacked = np.stack(list(drawn.values()))
-    there = np.isfinite(stacked)
-    means = np.where(there, stacked, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    any_class = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
-    mean = {}
-    for k, key in enumerate(KEYS):
-        parts = tuple(Draws(drawn[name][:, k], units[name]) for name in values)
-        value = float(added([values[name][k] for name in values])) / len(values)
-        samples_of = np.where(there[..., k].any(axis=0), means[:, k], np.nan)
-        mean[key] = estimate(value, Draws(samples_of, any_class, parts), level, (0.0, 1.0))
-    return found | {MEAN: mean}
 
 
 def _values(sums: Floats) -> Floats:
@@ -246,8 +242,8 @@ def consistency(
     margin: float = MARGIN,
     cutoff: float = 1.5,
     spacing: float = 0.5,
-    samples: int = 1000,
-    level: float = 0.95,
+    samples: int = SAMPLES,
+    level: float = LEVEL,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -287,10 +283,7 @@ def consistency(
     """
     wanted = check_lags(lags)
     settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
-    check_whole("samples", samples, 1)
-    check_whole("seed", seed, 0)
-    if not isinstance(level, float | int) or not 0 < level < 1:
-        raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
+    check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
     frames = drives.frames if classes is None else drives.frames.select(classes)
     check_not_mean(frames.classes)

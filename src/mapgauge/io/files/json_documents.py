@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
 
+_COUNTED = 1 << 16  # bytes of text that are counted at once, few enough for the cache of a processor
+_LARGE = 1 << 28  # bytes of a text whose plain objects would take gigabytes
+
 
 class MakeError(Protocol):
     """Creates an error whose message begins with the path of the file, such as ``Content.error``."""
@@ -31,10 +34,6 @@ def gc_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-_COUNTED = 1 << 16  # bytes of text that are counted at once, few enough for the cache of a processor
-_LARGE = 1 << 28  # bytes of a text whose plain objects would take gigabytes
 
 
 def parse_json(text: bytes, error: MakeError) -> Any:

@@ -77,8 +77,8 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     try:
         if is_url(path):
             fs, root = fsspec_module().core.url_to_fs(path)
-            found = [root] if fs.isfile(root) else _visible(fs.find(root), root)
-            files = [fs.unstrip_protocol(name) for name in found]
+            names = [root] if fs.isfile(root) else _visible(fs.find(root), root)
+            files = [fs.unstrip_protocol(name) for name in names]
         else:
             folder = Path(path).absolute()  # a worker may run in another folder
             files = [str(folder)]

@@ -1,19 +1,23 @@
-"""The content of one file: its bytes, decompressed, and the document in them."""
+"""The content of one file: its bytes, decompressed up to a limit, and the document in them."""
 
 import contextlib
 import os
 import re
 import stat
+import zlib
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from mapgauge.dependencies import zstd_module
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.io.files.compression import GZIP, ZSTD, TooLarge, decompressed
 from mapgauge.io.files.json_documents import parse_json
 from mapgauge.io.files.pickle_tree import PickleTree, or_none, read_tree
 from mapgauge.io.files.pickles import unpickle
+
+T = TypeVar("T")
+Kind: TypeAlias = Literal["json", "pickle", "parquet", "other"]
 
 VARIABLE = "MAPGAUGE_MAX_BYTES"
 RAISE = f"If you trust the file, set the environment variable {VARIABLE} to a larger number"
@@ -21,6 +25,23 @@ RAISE = f"If you trust the file, set the environment variable {VARIABLE} to a la
 _RATIO = 100  # JSON of maps compresses to about a fifth, and seldom to less than a thirtieth
 _ALWAYS = 1 << 26  # small files may have any ratio
 _MOST = 1 << 34
+
+_HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
+_KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
+_PARQUET = b"PAR1"
+_REMEDIES = {"a directory": "Give the file inside it", "a pipe": "Write its content to a file first"}
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+_ZEROS = re.compile(rb"\0*")
+_CHUNK = 1 << 10, 1 << 22  # bytes given to a decompressor after the first member: at first, and at most
 
 
 def most_bytes(size: int) -> int:
@@ -51,15 +72,6 @@ def max_bytes() -> int | None:
     return int(text[:20])
 
 
-_KINDS = (
-    (stat.S_ISDIR, "a directory"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
-
-
 def kind_of(mode: int) -> str | None:
     """Return what a path is if it is not a plain file, such as ``"a device"``; None for a plain file."""
     return next((name for is_kind, name in _KINDS if is_kind(mode)), None)
@@ -83,11 +95,8 @@ def _mode(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-_ANOTHER = "Give another name"
-
-
 class _Outputs:
-    """The declared outputs, and those of them that were read."""
+    """The declared outputs, and which of them were read."""
 
     def __init__(self) -> None:
         self.paths: list[Path] = []
@@ -115,22 +124,13 @@ OUTPUTS = _Outputs()
 
 def overwrites(path: Path) -> MapgaugeError:
     """Return the error for an output that is an input."""
-    return MapgaugeError(f"{path}: would overwrite an input of this command", remedy=_ANOTHER)
+    return MapgaugeError(f"{path}: would overwrite an input of this command", remedy="Give another name")
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    with contextlib.suppress(OSError, ValueError):  # one does not exist, or cannot
-        return one.samefile(other)
+def _is_same(path: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):  # a path does not exist, or cannot
+        return path.samefile(other)
     return False
-
-
-T = TypeVar("T")
-Kind: TypeAlias = Literal["json", "pickle", "parquet", "other"]
-
-_HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
-_KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
-_PARQUET = b"PAR1"
-_REMEDIES = {"a directory": "Give the file inside it", "a pipe": "Write its content to a file first"}
 
 
 def check_path(path: object) -> None:
@@ -165,8 +165,8 @@ class Content:
                 raise self.error("cannot be read: permission denied")
         except FileNotFoundError:
             folder = self.path.parent
-            found = "does not contain it" if folder.is_dir() else "does not exist"
-            raise self.error(f"no such file (the folder {folder} {found})") from None
+            reason = "does not contain it" if folder.is_dir() else "does not exist"
+            raise self.error(f"no such file (the folder {folder} {reason})") from None
         except UnreadableFile:
             raise
         except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
@@ -285,8 +285,8 @@ class Content:
         self.keys = self._keys_within(len(self.text))
 
     def _keys_within(self, end: int) -> frozenset[str]:
-        found = set(_KEY.findall(self.text, 0, end)) if self.kind == "json" else set()
-        return frozenset(key.decode("utf-8", "replace") for key in found)
+        keys = set(_KEY.findall(self.text, 0, end)) if self.kind == "json" else set()
+        return frozenset(key.decode("utf-8", "replace") for key in keys)
 
     @cached_property
     def document(self) -> Any:
@@ -316,3 +316,58 @@ class Content:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+class TooLarge(Exception):
+    """The content is larger than allowed."""
+
+
+def decompressed(data: bytes, limit: int) -> bytes:
+    """Return the content of a gzip or zstd file; other data unchanged.
+
+    Raises:
+        TooLarge: The content has more bytes than ``limit``.
+        ValueError: The data are damaged or incomplete.
+    """
+    if data.startswith(GZIP):
+        return _decompressed_members(data, limit, lambda: zlib.decompressobj(wbits=31), zlib.error, _ZEROS)
+    if data.startswith(ZSTD):
+        zstd = zstd_module()
+        return _decompressed_members(data, limit, zstd.ZstdDecompressor, zstd.ZstdError, None)
+    return data
+
+
+def _decompressed_members(
+    data: bytes,
+    limit: int,
+    make: Callable[[], Any],
+    broken: type[Exception],
+    padding: re.Pattern[bytes] | None,
+) -> bytes:
+    """Decompress all members of a file; the members follow each other, with padding between them."""
+    parts: list[bytes] = []
+    room = limit + 1
+    view = memoryview(data)
+    at, chunk = 0, len(data)  # the first member at once, so that its content needs no second copy
+    while at < len(data):
+        member = make()
+        while not member.eof:
+            if at == len(data):
+                raise ValueError("the file ends before the compressed data do")
+            given = view[at : at + chunk]
+            try:
+                part = member.decompress(given, room)
+            except broken as error:
+                raise ValueError(str(error)) from error
+            parts.append(part)
+            room -= len(part)
+            if room <= 0:
+                raise TooLarge
+            at += len(given)
+            chunk = min(2 * chunk, _CHUNK[1])
+        at -= len(member.unused_data)
+        # Short at first: a decompressor copies what follows its member, which is slow for many small members.
+        chunk = _CHUNK[0]
+        if padding is not None:
+            at = padding.match(data, at).end()  # type: ignore[union-attr]  # matches the empty text
+    return parts[0] if len(parts) == 1 else b"".join(parts)

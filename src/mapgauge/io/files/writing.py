@@ -1,16 +1,33 @@
-"""Atomic writing: a file is written completely or not at all."""
+"""Writes files completely or not at all, and pickles that all versions of numpy load."""
 
 import contextlib
 import gzip
+import io
 import os
+import pickle
 import secrets
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mapgauge.dependencies import zstd_module
 from mapgauge.errors import MapgaugeError
 from mapgauge.io.files.source import OUTPUTS, kind_of
+
+_PROTOCOL = 4  # the last one that Python 3.7 reads
+# Looks up the function that creates arrays by its old name, stores it as the first value in the memo of the unpickler,
+# and takes it from the stack.
+_OLD_NAME = (
+    pickle.PROTO
+    + bytes([_PROTOCOL])
+    + pickle.GLOBAL
+    + b"numpy.core.multiarray\n_reconstruct\n"
+    + pickle.MEMOIZE
+    + pickle.POP
+)
 
 
 def save(path: Path, data: bytes) -> None:
@@ -55,7 +72,7 @@ def _mode_of(target: Path, path: Path) -> int | None:
 
 
 def _write(part: Path, data: bytes, mode: int | None) -> None:
-    """Write a new file to the disk, with the permissions of the file that it replaces or those of any new file."""
+    """Write a new file to the disk, with the permissions of the file that it replaces, or of any new file."""
     with part.open("xb") as file:
         if mode is not None:
             part.chmod(mode)
@@ -83,3 +100,18 @@ def remove_folder(path: Path) -> None:
         with contextlib.suppress(KeyboardInterrupt):
             shutil.rmtree(path, ignore_errors=True)
             return
+
+
+def portable_pickle(document: Any) -> bytes:
+    """Return a pickle of plain values and arrays that numpy 1 and numpy 2 load.
+
+    numpy 2 names ``numpy._core.multiarray`` in the pickle of an array. numpy before 1.26, which public evaluators
+    require, does not have that module. Both have ``numpy.core.multiarray``.
+    """
+    create = np.empty(0).__reduce__()[0]
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, _PROTOCOL)
+    pickler.memo = {id(create): (0, create)}  # as if it had been written already
+    pickler.dump(document)
+    header = pickle.PROTO + bytes([_PROTOCOL])
+    return _OLD_NAME + buffer.getvalue().removeprefix(header)

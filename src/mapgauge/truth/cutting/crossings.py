@@ -1,7 +1,7 @@
 """Merges pedestrian crossings that a map draws as several polygons. Each repository merges them differently.
 
 As in the repositories, merging happens after cutting at the edge of the region, in the coordinates of the frame. So
-bounding boxes are aligned with the frame, and the long side is that of the visible part of a crossing. The functions
+bounding boxes are aligned with the frame, and the long side is the long side of the visible part. The functions
 merge the polygons of many frames in one call, because a frame has few of them. Polygons are sorted by frame.
 """
 

@@ -45,7 +45,7 @@ def query_index(tree: Any, rectangles: Geometries) -> tuple[Indices, Indices]:
 class Patches:
     """The same region at many poses. A pose is at the centre of its patch, and the length is along its x axis."""
 
-    poses: NDArray[np.float64]  # (patches, 4, 4), level: from the coordinates of a patch to those of the map
+    poses: NDArray[np.float64]  # (patches, 4, 4), level: from patch to map coordinates
     length: float
     width: float
 

@@ -21,7 +21,7 @@ from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import FAILED_LOGS, Selection, check_scenes, choose_split, split_named
 
-SENSOR = "sensor"  # the folder of this data set, beside those of the other data sets of Argoverse 2
+SENSOR = "sensor"  # the folder of this data set, beside the folders of the other data sets of Argoverse 2
 FOLDERS = ("train", "val", "test")  # of the data set: its official splits
 POSES = "city_SE3_egovehicle.feather"
 SWEEPS = Path("sensors", "lidar")
@@ -212,7 +212,7 @@ def _poses(table: Any, path: Path) -> Poses:
 def _rotations(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
 
-    The steps are those of SciPy, which the development kit of Argoverse 2 uses. A region cuts triangles out of
+    The steps are the same as in SciPy, which the development kit of Argoverse 2 uses. A region cuts triangles out of
     crossings, and rounding decides which of their sides is the long side. So the bits must be the same.
     """
     w, x, y, z = (quaternions / np.sqrt((quaternions[:, [1, 2, 3, 0]] ** 2).sum(axis=1))[:, None]).T

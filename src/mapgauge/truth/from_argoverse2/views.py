@@ -45,7 +45,7 @@ class Near(NamedTuple):
 class Views:
     """The same region ``(length, width)`` around a vehicle at many poses, one for each frame."""
 
-    poses: NDArray[np.float64]  # (frames, 4, 4), from the coordinates of the vehicle to those of the map
+    poses: NDArray[np.float64]  # (frames, 4, 4), from vehicle to map coordinates
     region: tuple[float, float]
 
     def __len__(self) -> int:
@@ -70,8 +70,8 @@ class Views:
     def rectangles(self) -> Geometries:
         """The region of each frame in map coordinates, turned by the yaw of the vehicle.
 
-        The steps are those of the converters: degrees, and a turn about the centre. Rounding decides which side of a
-        triangle is its long side, and regions cut triangles out of crossings.
+        The steps are the same as in the converters: degrees, and a turn about the centre. Rounding decides which side
+        of a triangle is its long side, and regions cut triangles out of crossings.
         """
         shapely = shapely_module()
         angle = np.arctan2(self.poses[:, 1, 0], self.poses[:, 0, 0]) / np.pi * 180 * np.pi / 180.0
