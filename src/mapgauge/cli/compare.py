@@ -10,8 +10,8 @@ import typer
 from mapgauge.cli import gate
 from mapgauge.cli import options as o
 from mapgauge.cli.latex import Bounds, Column, methods_table
-from mapgauge.cli.output import Form, Table, form_of, say, show_table, warn, write_csv, write_json
-from mapgauge.cli.parsing import Texts, file_names, listed, refuse, without_effect
+from mapgauge.cli.output import Table, say, show_table, warn, write_csv, write_json
+from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, without_effect
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.errors import InvalidInput
 

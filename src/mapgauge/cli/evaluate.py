@@ -16,11 +16,13 @@ from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.inspect import tell_frames, tell_inputs
-from mapgauge.cli.output import Form, distrust, exit_on, form_of, inform, progress, show_findings, warn, warn_of
+from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.parsing import (
+    Form,
     Texts,
     check_settings_used,
     file_names,
+    form_of,
     listed,
     metrics_of_each,
     numbers,

@@ -15,11 +15,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Any, TextIO
 
 import typer
 
-from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
 
@@ -248,17 +247,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         stream.flush()
 
 
-Form: TypeAlias = Literal["text", "json", "csv", "latex"]
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width
-
-
-def form_of(*, json: bool = False, csv: bool = False, latex: bool = False) -> Form:
-    """Return the form of output that the options ask for."""
-    forms: list[Form] = [form for form, asked in (("json", json), ("csv", csv), ("latex", latex)) if asked]  # type: ignore[misc]
-    if len(forms) > 1:
-        refuse(f"--{forms[1]}", f"only one of --{' and --'.join(forms)} can be given")
-    return forms[0] if forms else "text"
 
 
 def write_json(document: Any) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
 T = TypeVar("T")
+Form: TypeAlias = Literal["text", "json", "csv", "latex"]
 Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
@@ -61,6 +62,14 @@ def without_effect(context: typer.Context, names: Sequence[str], when: str) -> N
     given = given_options(context, names)
     if given:
         refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
+
+
+def form_of(*, json: bool = False, csv: bool = False, latex: bool = False) -> Form:
+    """Return the form of output that the options ask for."""
+    forms: list[Form] = [form for form, asked in (("json", json), ("csv", csv), ("latex", latex)) if asked]  # type: ignore[misc]
+    if len(forms) > 1:
+        refuse(f"--{forms[1]}", f"only one of --{' and --'.join(forms)} can be given")
+    return forms[0] if forms else "text"
 
 
 def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:

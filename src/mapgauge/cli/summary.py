@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli import latex
 from mapgauge.cli.latex import Column, methods_table
-from mapgauge.cli.output import Form, Table, is_quiet, say, show_table, write_csv, write_json
+from mapgauge.cli.output import Table, is_quiet, say, show_table, write_csv, write_json
+from mapgauge.cli.parsing import Form
 from mapgauge.markup import number
 
 if TYPE_CHECKING:

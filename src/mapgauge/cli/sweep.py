@@ -8,23 +8,13 @@ import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli.output import (
-    Form,
-    Table,
-    distrust,
-    exit_on,
-    form_of,
-    inform,
-    progress,
-    show_table,
-    warn_of,
-    write_csv,
-    write_json,
-)
+from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of, write_csv, write_json
 from mapgauge.cli.parsing import (
+    Form,
     Texts,
     check_settings_used,
     file_names,
+    form_of,
     listed,
     metrics_of,
     numbers,

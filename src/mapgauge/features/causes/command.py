@@ -7,8 +7,8 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.methods import Methods, with_data
-from mapgauge.cli.output import Table, exit_on, form_of, printable, progress, say, show_table, write_csv, write_json
-from mapgauge.cli.parsing import refuse, without_effect
+from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table, write_csv, write_json
+from mapgauge.cli.parsing import form_of, refuse, without_effect
 from mapgauge.markup import number
 
 if TYPE_CHECKING:

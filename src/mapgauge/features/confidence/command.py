@@ -8,20 +8,8 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.output import (
-    Form,
-    Table,
-    exit_on,
-    form_of,
-    inform,
-    progress,
-    say,
-    show_table,
-    warn_of,
-    write_csv,
-    write_json,
-)
-from mapgauge.cli.parsing import refuse
+from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of, write_csv, write_json
+from mapgauge.cli.parsing import Form, form_of, refuse
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:

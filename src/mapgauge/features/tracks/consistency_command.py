@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.output import Table, form_of, progress, say, show_table, warn, warn_of, write_csv, write_json
+from mapgauge.cli.output import Table, progress, say, show_table, warn, warn_of, write_csv, write_json
 from mapgauge.cli.parsing import (
     Texts,
     file_names,
+    form_of,
     listed,
     numbers,
     one_cutoff,
