@@ -21,10 +21,10 @@ from benchmarks.tables import at_least, at_most, heading, machine, race, row
 import mapgauge as mg
 from mapgauge.checks import check
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.prepare import prepare_to_score
-from mapgauge.evaluation.scoring import BLOCK, score_frames
+from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.prepare import prepare
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.content import content_hash
-from mapgauge.metrics.groups import group
 from mapgauge.results.results import Results
 
 FRAMES = 6019  # nuScenes val
@@ -67,9 +67,7 @@ def whole(folder: Path, rounds: int) -> None:
 
 def grouped(x: mg.MapFrames, y: mg.MapFrames) -> None:
     """Resample, sort and pack all frames, block by block."""
-    for start in range(0, len(y), BLOCK):
-        block = slice(start, start + BLOCK)
-        group(x.between(block), y.between(block), PROTOCOL)
+    Data.of(x, y, PROTOCOL).in_blocks(lambda _: None)
 
 
 def hashed(x: mg.MapFrames, y: mg.MapFrames) -> None:
@@ -82,10 +80,10 @@ def stages(folder: Path, rounds: int) -> None:
     """Print the processor time of each stage, and the speed-up of a second thread when frames are scored."""
     paths = folder / "predictions.json", folder / "truth.json"
     predictions, truth = (mg.read(path) for path in paths)
-    x, y = prepare_to_score(predictions, truth, PROTOCOL, "error")
+    x, y = prepare(predictions, truth, PROTOCOL, "error")
 
     def scoring(metrics: tuple[str, ...], workers: int = 1) -> Callable[[], object]:
-        return partial(score_frames, x, y, PROTOCOL, metrics, (), workers=workers)
+        return partial(score_frames, Data.of(x, y, PROTOCOL), metrics, workers=workers)
 
     def summary(results: Results) -> str:
         return results.without_data().table()
@@ -96,7 +94,7 @@ def stages(folder: Path, rounds: int) -> None:
         "reading the predictions": partial(mg.read, paths[0], workers=1),
         "reading the truth": partial(mg.read, paths[1], workers=1),
         "checks": partial(check, predictions, truth, region=PROTOCOL.region, classes=PROTOCOL.classes),
-        "alignment": partial(prepare_to_score, predictions, truth, PROTOCOL, "error"),
+        "alignment": partial(prepare, predictions, truth, PROTOCOL, "error"),
         "grouping, resampling, packing": partial(grouped, x, y),
         **{f"scoring, with the line above: {name}": scoring(metrics) for name, metrics in METRICS.items()},
         "summary": partial(summary, found),

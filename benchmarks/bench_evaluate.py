@@ -21,6 +21,7 @@ from benchmarks.tables import race as race_for
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import prepare
 from mapgauge.evaluation.scoring import score_frames
 from mapgauge.results.summary import Input
@@ -47,7 +48,7 @@ race = partial(race_for, rounds=ROUNDS)
 
 def scoring(x: mg.MapFrames, y: mg.MapFrames, metrics: tuple[str, ...], workers: int = 1) -> Callable[[], object]:
     """A call that scores aligned frames: all work per frame, from resampling on."""
-    return partial(score_frames, x, y, PROTOCOL, metrics, (), workers=workers)
+    return partial(score_frames, Data.of(x, y, PROTOCOL), metrics, workers=workers)
 
 
 def throughput(predictions: mg.MapFrames, truth: mg.MapFrames, x: mg.MapFrames, y: mg.MapFrames) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from benchmarks import plain_graphs as plain
+from benchmarks.extra_kernels import all_distances
 from benchmarks.tables import at_least, heading, machine, race, row
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
-from mapgauge import kernels
 from mapgauge.features.lanes.graph import Graph
 from mapgauge.features.lanes.graph_sampling import Roads, Samples
 from mapgauge.features.lanes.graph_scores import GraphPair
@@ -104,10 +104,10 @@ def shortest_paths(graph: Graph) -> None:
     count = len(first) - 1
     starts = np.arange(count)
     matrix: Any = csr_array((length, target, first), shape=(count, count))
-    near = kernels.walks.all_distances(first, target, length, starts)  # compiles
+    near = all_distances(first, target, length, starts)  # compiles
     assert np.allclose(near, dijkstra(matrix))
     own, scipy, limited, one_by_one = race(
-        lambda: kernels.walks.all_distances(first, target, length, starts),
+        lambda: all_distances(first, target, length, starts),
         lambda: dijkstra(matrix),
         lambda: dijkstra(matrix, limit=SETTINGS.walk),
         lambda: [dijkstra(matrix, indices=[k], limit=SETTINGS.walk) for k in starts.tolist()],

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from benchmarks import baseline, workloads
+from benchmarks.extra_kernels import gains_of_pairs
 from benchmarks.tables import at_most, heading, machine, row
 from benchmarks.workloads import PER_SIDE, Points, Workload
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 import mapgauge as mg
 from mapgauge.kernels.assignment import assign
 from mapgauge.kernels.lines import Lines, index_lines
-from mapgauge.kernels.sospa import gains_of_pairs, values_of_matrix
+from mapgauge.kernels.sospa import values_of_matrix
 
 CUTOFF = 1.5  # metres
 REPETITIONS = 15  # at least

@@ -14,8 +14,9 @@ from benchmarks import plain_lanes as plain
 from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import prepare
-from mapgauge.evaluation.scoring import score
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.evaluation.totals import Totals
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
@@ -140,7 +141,7 @@ def main() -> None:
         sides = prepare(x, y, protocol, "error")
 
         def ours() -> tuple[float | None, ...]:
-            totals = Totals.of(score(*sides, protocol, names, ()), protocol)
+            totals = Totals.of(score_frames(Data.of(*sides, protocol), names), protocol)
             found = mean_of(values_of_classes(totals, y.classes, names, protocol, ()).values())
             return tuple(found[name] for name in names)
 
@@ -157,7 +158,7 @@ def main() -> None:
     protocol = mg.protocol("openlanev2-v1.1")
     sides = prepare(x, y, protocol, "error")
     every = chosen_metrics(protocol, None)
-    (seconds,) = race(lambda: score(*sides, protocol, every, ()), rounds=ROUNDS, clock=time.process_time)
+    (seconds,) = race(lambda: score_frames(Data.of(*sides, protocol), every), rounds=ROUNDS, clock=time.process_time)
     print(f"\nAll scores of v1.1: {FRAMES / seconds:,.0f} frames a second.")
 
 

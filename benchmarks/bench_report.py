@@ -24,7 +24,7 @@ from mapgauge.report import write_report
 from mapgauge.results.bootstrap import drawn_values
 from mapgauge.results.tables import MemoryRows
 from mapgauge.typing import Floats
-from mapgauge.views.report.drawings import drawings, of_drawn
+from mapgauge.views.report.drawings import drawings
 from mapgauge.views.report.frames import frame_numbers
 from mapgauge.views.report.pack import pack
 
@@ -93,13 +93,13 @@ def stages(results: mg.Results, folder: Path) -> None:
 
     caused = with_metrics(results, ["causes"])
     drawn = list(range(0, len(results.tokens), max(len(results.tokens) // DRAWN, 1)))[:DRAWN]
-    some, numbers = of_drawn(caused, drawn), frame_numbers(caused)
+    some, numbers = caused.of_frames(drawn), frame_numbers(caused)
     file = folder / "run.mg"
     sizes = []
     for one in (_without_matches(results), results):
         one.save(file)
         sizes.append(file.stat().st_size)
-    loaded = replace(mg.load_results(file), sides=results.sides)
+    loaded = replace(mg.load_results(file), geometry=results.geometry)
     row("file of results: with matches / without", f"{sizes[1] / sizes[0]:.3f}", "")
     measured("causes of all frames, assigned again", lambda: with_metrics(_without_matches(results), ["causes"]))
     measured("causes of all frames, matches from a file", lambda: with_metrics(loaded, ["causes"]))
@@ -108,7 +108,7 @@ def stages(results: mg.Results, folder: Path) -> None:
     measured("values of all frames", lambda: frame_numbers(caused))
     measured("drawings", lambda: drawings(some, lambda: None))
     measured("causes of drawn instances", lambda: cause_columns(some))
-    measured("compression", lambda: pack(numbers | drawings(of_drawn(caused, drawn[:1]), lambda: None)))
+    measured("compression", lambda: pack(numbers | drawings(caused.of_frames(drawn[:1]), lambda: None)))
     for name, causes in (("whole report", None), ("whole report, --no-causes", False)):
         measured(name, partial(write_report, results, page, frames=DRAWN, causes=causes))
         row(f"{name}: size of the page, MB", f"{page.stat().st_size / 1e6:.2f}", "")

@@ -190,6 +190,13 @@ def test_kernels_do_not_raise() -> None:
                 assert not wrong, f"{path.name}:{wrong}"
 
 
+def test_the_readme_of_kernels_names_every_module_and_no_other() -> None:
+    folder = PACKAGE / "kernels"
+    rows = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+\.py)`", row.split("|")[1])]
+    assert sorted(named) == sorted(path.name for path in folder.glob("*.py") if path.name != "__init__.py")
+
+
 def test_no_module_is_longer_than_one_idea() -> None:
     long = {name: count for name in MODULES if (count := len(MODULES[name].read_text().splitlines())) > 500}
     assert not long, long

@@ -8,6 +8,7 @@ Each kind of work runs in a process of its own on a few synthetic frames. Run it
 import json
 import os
 import pickle
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -18,9 +19,9 @@ import numpy as np
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.kernels import signatures
+from mapgauge.kernels import compiling
 from mapgauge.kernels._jit import Kernel
-from mapgauge.kernels._type_names import in_words
+from mapgauge.kernels._stored import in_words
 
 
 def _files(folder: Path) -> tuple[Path, Path]:
@@ -48,16 +49,6 @@ def _pickles(folder: Path) -> None:
         document = {"method": "", "results": {("val", "0", "0"): {"predictions": frame}}}
         (folder / "result.pkl").write_bytes(pickle.dumps(document))
         mg.read(folder / "result.pkl")
-
-
-def _streaming(folder: Path) -> None:
-    from mapgauge.demo import demo_world
-    from mapgauge.frames.content import content_hash
-
-    for side in demo_world(40, seed=0, quality="good"):
-        content_hash(side, compiled=True)
-        mg.write(side, folder / "side.parquet")
-        mg.read(folder / "side.parquet")
 
 
 def _evaluate(metric: str) -> Callable[[Path], None]:
@@ -112,14 +103,13 @@ WORK: dict[str, Callable[[Path], None]] = {
     "thresholds": _thresholds,
     "distances": _distances,
     "pickles": _pickles,
-    "streaming": _streaming,
 }
 
 
 def _called() -> list[list[str]]:
     """Return the kernels that this process called from Python, with the types of their arguments."""
     found = []
-    for name in kernels.__all__:
+    for name in sorted(info.name for info in pkgutil.iter_modules(kernels.__path__)):
         module = sys.modules.get(f"mapgauge.kernels.{name}")
         for kernel in vars(module).values() if module is not None else ():
             if isinstance(kernel, Kernel) and kernel.name.startswith(f"{name}."):
@@ -141,7 +131,7 @@ def main() -> None:
         run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         rows[name] = json.loads(run.stdout.splitlines()[-1])
         sys.stderr.write(f"{name}: {len(rows[name])} kernels\n")
-    signatures.FILE.write_text(json.dumps(rows, indent=1) + "\n")
+    compiling.FILE.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

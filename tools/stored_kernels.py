@@ -16,13 +16,14 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from numba.core.callconv import CPUCallConv
+from numba.core.typing.templates import _OverloadFunctionTemplate
 
-from mapgauge.kernels import _stored, signatures
-from mapgauge.kernels._inner import compile_inner, compile_numba_inside
-from mapgauge.kernels._stamp import stamp
-from mapgauge.kernels._type_names import in_words, type_from
+from mapgauge.kernels import _stored, compiling
+from mapgauge.kernels._cache import stamp
+from mapgauge.kernels._inner import WithoutMachineCode, compile_inner
+from mapgauge.kernels._stored import in_words, type_from
 from mapgauge.kernels._units import UNITS
-from mapgauge.kernels.signatures import Compiled, kernel_named
+from mapgauge.kernels.compiling import Compiled, kernel_named
 
 
 def key_of(one: Compiled) -> str:
@@ -56,6 +57,18 @@ def code_of(one: Compiled, name: str) -> tuple[_stored.Stored, bytes]:
     return _stored.Stored(name, stamp_of(one), in_words(returned), units), module.as_bitcode()
 
 
+def compile_numba_inside() -> None:
+    """Compile also functions of numba, such as ``np.empty``, without machine code of their own."""
+    numba_decorator = _OverloadFunctionTemplate._get_jit_decorator
+
+    def decorator(self: Any) -> Any:
+        decorate = numba_decorator(self)
+        own = {"pipeline_class": WithoutMachineCode, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+        return lambda **options: decorate(**(options | own))
+
+    setattr(_OverloadFunctionTemplate, "_get_jit_decorator", decorator)  # noqa: B010
+
+
 def write(kernels: list[Compiled], path: Path) -> None:
     """Write the file."""
     rows, codes = {}, {}
@@ -70,7 +83,7 @@ def write(kernels: list[Compiled], path: Path) -> None:
 
 def main() -> None:
     """Write the file, or check it."""
-    kernels = signatures.needed_for(signatures.table())
+    kernels = compiling.needed_for(compiling.table())
     if sys.argv[1:] == ["--check"]:
         stored = _stored.index()
         stale = [

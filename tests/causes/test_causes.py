@@ -12,9 +12,10 @@ from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.evaluation.more_metrics import felt, with_metrics
+from mapgauge.evaluation.more_metrics import with_metrics
 from mapgauge.features.causes.metric import CAUSES, Thresholds
 from mapgauge.metrics.assigned import Matches
+from mapgauge.metrics.completeness import in_words
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Scored, assign_groups
 
@@ -301,7 +302,7 @@ def test_pld_split_by_cause_is_one_tested_difference() -> None:
 
 
 def test_errors_say_what_to_do(results: mg.Results) -> None:
-    with pytest.raises(mg.InvalidInput, match=r"need the geometry.*with_data\(\)"):
+    with pytest.raises(mg.InvalidInput, match=r"does not hold the geometry.*with_data\(\)"):
         mg.causes(results.without_data())
     with pytest.raises(mg.InvalidInput, match="reach must be between 1 and 100, got 0.5"):
         Thresholds(reach=0.5)  # a displaced line is beyond the cutoff
@@ -341,7 +342,10 @@ def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
         confidence={"a": {"divider": [1, 0.5], "boundary": []}},
     )
     results = mg.evaluate(x, y, PROTOCOL)
-    assert felt(results).endswith("25% of the true length found (100 of 400 m), 23% of the predicted length not there")
+    sums = with_metrics(results, ["completeness"]).scores.sums["completeness"][0].sum(axis=(0, 1))
+    assert in_words(sums, results.protocol).endswith(
+        "25% of the true length found (100 of 400 m), 23% of the predicted length not there"
+    )
     rare = mg.causes(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))
     assert rare.mean["missed"] > 0
     assert rare.sentence() == "most of the PLD is wrong class (100%)"

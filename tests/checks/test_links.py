@@ -8,7 +8,7 @@ from tests.checks.world import codes, none, one
 
 import mapgauge as mg
 from mapgauge.checks import links
-from mapgauge.frames.links import Links
+from mapgauge.frames.links import CONTROLLED_BY, Links
 from mapgauge.typing import Indices
 
 
@@ -132,6 +132,20 @@ def test_equal_scores_of_links_are_found_if_lanes_have_probabilities() -> None:
     assert "scores of all 36 links are 1" in next(links.links_of_side("predictions", certain)).message
     for confidence in (np.ones(48), np.arange(48.0) % 2):
         assert codes_of(replace(certain, confidence=confidence)) == []
+    assert certain.links is not None
+    with_zeros = Links.of(certain.links.source, certain.links.target, weight=np.arange(36) % 2)
+    assert (
+        "scores of all 18 links are 1"
+        in next(links.links_of_side("predictions", replace(certain, links=with_zeros))).message
+    )
+
+
+def test_equal_scores_of_links_to_traffic_elements_are_found() -> None:
+    made = replace(roads(), confidence=np.linspace(0.1, 0.9, 48))
+    for weight, code in ((np.ones(36), ["links-equal"]), (np.linspace(0.1, 0.9, 36), [])):
+        assert made.links is not None
+        to_elements = Links.of(made.links.source, made.links.target, weight=weight, kind=CONTROLLED_BY)
+        assert codes_of(replace(made, links=to_elements)) == code
 
 
 def test_far_links_of_lanes_that_do_not_meet_are_the_fault_of_the_lanes() -> None:

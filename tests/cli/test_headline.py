@@ -116,6 +116,7 @@ def test_python_shows_the_cutoff_and_the_changes(changed: Path) -> None:
     comparison = mg.compare(results, samples=9)
     assert "pld (0.5 m)" in comparison.table()
     assert repr(comparison).startswith("<Comparison pld (0.5 m) ")
+    assert "Protocol paper-60x30 with these settings" in results[0].protocol._repr_html_()
     for shown in (results[0], comparison, mg.causes(results[0].with_data())):
         page = shown._repr_html_()
         assert CHANGED in page

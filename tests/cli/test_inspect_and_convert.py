@@ -77,7 +77,7 @@ def test_convert_sets_options_of_the_format(call: Run, tmp_path: Path) -> None:
     done = call("convert", path, f'{target},points=float16,authors="A, B"', "--to", "openlanev2")
     assert done.returncode == 0
     document = pickle.loads(target.read_bytes())
-    assert document["authors"] == ["A"]
+    assert document["authors"] == ["A", "B"]
     frame = document["results"]["val", "s", "1"]["predictions"]
     assert frame["lane_centerline"][0]["points"].dtype == np.float16
     assert list(mg.read(target).links or ()) == list(mg.read(path).links or ())

@@ -138,6 +138,7 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
         (["good.json", "truth.geojson", "--cause", "missed", "--worst", "0"], "must be at least 1"),
         (["good.json", "truth.geojson", "--worst", "3"], "--worst: has no effect without --cause NAME"),
         (["good.mg", "--csv", "--cause", "missed"], "--cause: has no effect with --csv"),
+        (["good.mg", "--csv", "--fixes"], "--fixes: has no effect with --csv"),
         (["good.json"], "give predictions and truth, or results"),
         (["good.mg", "-p", "maptr"], "--protocol: has no effect on results"),
         (

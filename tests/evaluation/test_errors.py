@@ -10,7 +10,7 @@ import pytest
 from tests.checks.world import predictions_of, truth_of
 
 import mapgauge as mg
-from mapgauge.evaluation import scoring as in_memory
+from mapgauge.evaluation import data, scoring
 from mapgauge.evaluation.scoring import score as score_block
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.results.flat import flat
@@ -222,7 +222,7 @@ def test_sweep_says_what_it_cannot_do(options: dict[str, Any], words: list[str])
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("block", [1, 3, 48])
 def test_progress_rises_to_the_number_of_frames(workers: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_memory, "BLOCK", block)
+    monkeypatch.setattr(data, "BLOCK", block)
     truth = truth_of(np.random.default_rng(1), frames=7)
     seen: list[tuple[int, int]] = []
     mg.evaluate(
@@ -245,7 +245,7 @@ def test_an_interrupted_evaluation_ends_at_once(
     workers: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Running blocks are finished, waiting blocks are not started, and the next evaluation works as usual."""
-    monkeypatch.setattr(in_memory, "BLOCK", 1)
+    monkeypatch.setattr(data, "BLOCK", 1)
     truth = truth_of(np.random.default_rng(1), frames=40)
     predictions = predictions_of(np.random.default_rng(2), truth)
     calls = []
@@ -264,16 +264,16 @@ def test_an_interrupted_evaluation_ends_at_once(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_in_a_thread_comes_out(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_memory, "BLOCK", 1)
+    monkeypatch.setattr(data, "BLOCK", 1)
     calls = []
 
-    def score(*sides: Any) -> Any:
+    def score(*arguments: Any) -> Any:
         calls.append(1)
         if len(calls) == 4:
             raise MemoryError("no more")
-        return score_block(*sides)
+        return score_block(*arguments)
 
-    monkeypatch.setattr(in_memory, "score", score)
+    monkeypatch.setattr(scoring, "score", score)
     truth = truth_of(np.random.default_rng(1), frames=9)
     with pytest.raises(MemoryError, match="no more"):
         mg.evaluate(truth.with_confidence(1), truth, metrics=["pld"], workers=workers)

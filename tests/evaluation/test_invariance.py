@@ -9,7 +9,7 @@ from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
-from mapgauge.evaluation import scoring as in_memory
+from mapgauge.evaluation import data
 from mapgauge.protocols import Protocol
 
 FRAMES = 23
@@ -76,7 +76,7 @@ def test_workers_and_blocks_do_not_change_a_bit(
     name: str, workers: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = expected(name)
-    monkeypatch.setattr(in_memory, "BLOCK", block)
+    monkeypatch.setattr(data, "BLOCK", block)
     divided = evaluated(*sides(), PROTOCOLS[name], workers)
     assert_same_rows(divided, whole)
     assert_same_values(divided, whole)

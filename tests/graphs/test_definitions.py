@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import plain_graphs
+from benchmarks.extra_kernels import all_distances
 from examples.graph_scores import table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -43,7 +44,7 @@ def test_shortest_paths_equal_those_of_scipy(directed: bool) -> None:
     first, target, length = Samples.of(Roads.of(graph.tidy()), 3.0).csr(directed=directed)
     count = len(first) - 1
     expected = dijkstra(csr_array((length, target, first), shape=(count, count)))
-    found = kernels.walks.all_distances(first, target, length, np.arange(count))
+    found = all_distances(first, target, length, np.arange(count))
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert np.isinf(found).any() == directed
 
@@ -52,7 +53,7 @@ def test_close_points_are_those_of_all_pairs() -> None:
     rng = np.random.default_rng(3)
     x, y = rng.uniform(-5, 5, (60, 3)), rng.uniform(-5, 5, (50, 3))
     gaps = np.square(x[:, None] - y[None]).sum(axis=-1)
-    i, j, squared = kernels.nearby.close_points(x, y, 1.5)
+    i, j, squared = kernels.road_graphs.close_points(x, y, 1.5)
     order = np.lexsort((j, i))
     np.testing.assert_array_equal(np.stack([i, j], axis=1)[order], np.argwhere(gaps < 1.5**2))
     np.testing.assert_allclose(squared[order], gaps[gaps < 1.5**2], rtol=1e-12)

@@ -2,9 +2,7 @@
 
 import inspect
 import io
-import math
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -13,30 +11,27 @@ from types import SimpleNamespace
 
 import numba
 import pytest
-from numba.core.typing.context import BaseContext
 from typer.testing import CliRunner
 
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
-from mapgauge.kernels import ahead, signatures
-from mapgauge.kernels._inner import compile_entry
-from mapgauge.kernels._shortcuts import SHORTCUTS
-from mapgauge.kernels._type_names import in_words, type_from
+from mapgauge.kernels import compiling
+from mapgauge.kernels._stored import in_words, type_from
 from mapgauge.kernels._units import Unit, _Units
-from mapgauge.kernels.signatures import kernel_named
-from mapgauge.kernels.watching import Watch
+from mapgauge.kernels.compiling import kernel_named
+from mapgauge.kernels.progress import Watch
 
 # Two small kernels, and one for a type that it does not take.
 TABLE = """
-from mapgauge.kernels import ahead, signatures
-from mapgauge.kernels.signatures import Compiled
+from mapgauge.kernels import compiling
+from mapgauge.kernels.compiling import Compiled
 from mapgauge.kernels.sospa import normalise, saturation
 rows = [
     Compiled("sospa.normalise", ("float64",)),
     Compiled("sospa.saturation", ("float64", "uint64", "float64", "float64")),
     Compiled("sospa.total_cost", ("none",) * 5),
 ]
-signatures.table = lambda: {"read": [], "small": rows}
+compiling.table = lambda: {"read": [], "small": rows}
 """
 USE = """
 import numpy as np
@@ -54,9 +49,9 @@ def python(code: str, folder: Path, compilers: int) -> list[str]:
 
 
 def test_processes_compile_the_same_kernels(tmp_path: Path) -> None:
-    begun, values, hits = python(f"{TABLE}print(ahead.compile_ahead(['small'])){USE}", tmp_path / "ahead", 2)
+    begun, values, hits = python(f"{TABLE}print(compiling.compile_ahead(['small'])){USE}", tmp_path / "ahead", 2)
     assert (begun, hits) == ("3", "1 1")  # loaded from the cache, which the processes filled
-    begun, alone, hits = python(f"{TABLE}print(ahead.compile_ahead(['small'])){USE}", tmp_path / "alone", 0)
+    begun, alone, hits = python(f"{TABLE}print(compiling.compile_ahead(['small'])){USE}", tmp_path / "alone", 0)
     assert (begun, hits) == ("0", "0 0")
     assert values == alone
 
@@ -78,45 +73,11 @@ def test_the_command_refuses_unknown_metrics() -> None:
 
 def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> None:
     code = "import numba, sys; numba.version_info = numba.version_info._replace(short=(9, 9))\n"
-    for name in ("mapgauge.kernels._inner", "mapgauge.kernels._shortcuts", "numba.core.runtime.nrt"):
+    for name in ("mapgauge.kernels._inner", "numba.core.runtime.nrt"):
         code += f"sys.modules['{name}'] = None\n"  # such a version may not have what they import
     test = "from mapgauge.kernels.sospa import align_lines; kernels = saturation, align_lines\n"
     test += "print(all(kernel.inner is kernel.entry for kernel in kernels))"
     assert python(f"{code}{TABLE}{test}{USE}", tmp_path, 0)[0] == "True"
-
-
-NAMES = r"_ZN\w+|picklebuf\.\d+"  # in machine code; they differ from compilation to compilation
-
-
-def _farthest(points, start):  # type: ignore[no-untyped-def]
-    best, at = 0.0, start
-    for i in range(start, len(points)):
-        size = math.hypot(points[i, 0], points[i, 1])
-        if size > best:
-            best, at = size, i
-    return best, at
-
-
-def test_shortcuts_change_no_machine_code() -> None:
-    if SHORTCUTS is None:
-        pytest.skip("for other versions of numba")
-    code = []
-    for decorate in (numba.njit, compile_entry):
-        compiled = decorate(nogil=True)(_farthest)
-        before = BaseContext.resolve_function_type
-        if decorate is compile_entry:
-            SHORTCUTS.take()
-            assert BaseContext.resolve_function_type is not before
-        try:
-            compiled.compile((numba.float64[:, ::1], numba.int64))
-        finally:
-            SHORTCUTS.leave()
-        assert BaseContext.resolve_function_type is before
-        (text,) = compiled.inspect_asm().values()
-        text = "\n".join(line for line in text.splitlines() if not line.strip().startswith("."))  # instructions only
-        names = list(dict.fromkeys(re.findall(NAMES, text)))
-        code.append(re.sub(NAMES, lambda found: str(names.index(found[0])), text))  # noqa: B023
-    assert code[0] == code[1]
 
 
 def test_the_address_of_a_unit_is_known_before_it_is_called() -> None:
@@ -156,8 +117,8 @@ def test_types_become_text_and_types_again(given: object) -> None:
     assert type_from(in_words(given)) == given
 
 
-@pytest.mark.parametrize("one", sorted({one for rows in signatures.table().values() for one in rows}))
-def test_the_table_fits_the_kernels(one: signatures.Compiled) -> None:
+@pytest.mark.parametrize("one", sorted({one for rows in compiling.table().values() for one in rows}))
+def test_the_table_fits_the_kernels(one: compiling.Compiled) -> None:
     function = kernel_named(one.kernel).entry.py_func
     assert len(one.types) == len(inspect.signature(function).parameters), "run: python -m tools.kernel_signatures"
     assert tuple(in_words(type_from(text)) for text in one.types) == one.types
@@ -190,12 +151,12 @@ class _Compiler:
     def __init__(self, together: threading.Barrier, ends: bool) -> None:
         self.stdin = io.StringIO()
         self.stdout = self
-        self._answers = iter([ahead._identity(), "" if ends else "compiled", "compiled"])
+        self._answers = iter([compiling._identity(), "" if ends else "compiled", "compiled"])
         self._together = together
 
     def readline(self) -> str:
         answer = next(self._answers)
-        if answer != ahead._identity():
+        if answer != compiling._identity():
             self._together.wait(20)
         return answer
 
@@ -209,9 +170,9 @@ class _Compiler:
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_kernel_of_two_types_in_two_processes_holds_nobody_up(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     together = threading.Barrier(2)
-    monkeypatch.setattr(ahead, "_start", lambda: _Compiler(together, ends))
-    work = ahead._Ahead()
-    work.add([signatures.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], 2)
+    monkeypatch.setattr(compiling, "_start", lambda: _Compiler(together, ends))
+    work = compiling._Queue()
+    work.add([compiling.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], 2)
     waiting = threading.Thread(target=work.wait, args=("a.kernel",), daemon=True)
     waiting.start()
     waiting.join(20)
@@ -221,7 +182,7 @@ def test_a_kernel_of_two_types_in_two_processes_holds_nobody_up(ends: bool, monk
 
 
 def test_what_comes_after_the_tables_is_compiled_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signatures, "is_compiled", lambda one: False)
-    found, tables = signatures.missing_for(["read", "words", "pld"]), signatures.needed_for(["read", "pld"])
+    monkeypatch.setattr(compiling, "is_compiled", lambda one: False)
+    found, tables = compiling.missing_for(["read", "words", "pld"]), compiling.needed_for(["read", "pld"])
     assert set(found[: len(tables)]) == set(tables)
     assert len(found) > len(tables)

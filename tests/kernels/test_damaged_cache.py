@@ -10,7 +10,7 @@ import pytest
 
 from mapgauge.kernels import sospa
 from mapgauge.kernels._jit import Kernel, jit
-from mapgauge.kernels.watching import WATCH
+from mapgauge.kernels.progress import WATCH
 
 
 @pytest.fixture

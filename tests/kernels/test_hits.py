@@ -43,8 +43,10 @@ def test_hits_from_few_distances_are_those_from_all(strict: bool) -> None:
                 kernels.frechet.frechet_pairs(lines, flags, bounds, factor, directed, np.inf, distance)
             expected, found = np.zeros(count, np.uint16), np.zeros(count, np.uint16)
             memory = np.empty(count, np.int64), np.empty(count), np.empty(count, np.bool_)
-            kernels.hits.hits_of_groups(bounds, order, distance, thresholds, strict, *memory, expected)
-            kernels.hits.hits_of_lines(lines, flags, bounds, order, factor, directed, thresholds, strict, found)
+            kernels.average_precision.hits_of_groups(bounds, order, distance, thresholds, strict, *memory, expected)
+            kernels.average_precision.hits_of_lines(
+                lines, flags, bounds, order, factor, directed, thresholds, strict, found
+            )
             assert found.tolist() == expected.tolist()
             some += int(np.count_nonzero(found))
     assert some > 500

@@ -3,7 +3,7 @@
 import importlib.util
 import json
 import os
-import re
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,10 +19,11 @@ import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.cli.compile import compile_for
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.kernels import _jit, ahead, interpreting
-from mapgauge.kernels.interpreting import Pairs, call
+from mapgauge.kernels import _jit, compiling, interpreting
+from mapgauge.kernels._jit import Kernel
+from mapgauge.kernels.compiling import kernel_named
+from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
 from mapgauge.kernels.lines import Lines
-from mapgauge.kernels.signatures import kernel_named
 from mapgauge.typing import Points
 
 PACKAGE = Path(mg.__file__).parent
@@ -198,7 +199,7 @@ CASES: dict[str, Callable[[np.random.Generator], Arguments]] = {
     "chamfer.chamfer_of_lines": chamfer_of_lines,
     "frechet.frechet_both_shifted": frechet_both_shifted,
     "pld.pld_of_lines": pld_of_lines,
-    "hits.hits_of_lines": hits_of_lines,
+    "average_precision.hits_of_lines": hits_of_lines,
     "resample.lengths_of": lengths_of,
     "resample.resample_lines": resample_lines,
     "json_lists.replace_lists": replace_lists,
@@ -230,7 +231,7 @@ def interpreted(kernel: Any, *arguments: Any) -> Any:
     """Interpret a kernel without a limit. An error is not caught."""
     interpreting._LEFT.calls = np.inf
     with np.errstate(all="ignore"):
-        return interpreting._as_compiled(interpreting.interpreted(kernel)(*arguments))
+        return interpreting._as_compiled(interpreting.python_function(kernel)(*arguments))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -256,26 +257,28 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Every kernel that may be interpreted is called in both ways, and must give the same bits. Return their names."""
     names = set()
 
-    def both(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
-        assert visits() >= 0.0
+    def both(kernel: Kernel, *arguments: Any) -> Any:
+        if kernel.visits is None:
+            return kernel.call_compiled(arguments)
+        assert kernel.visits(*arguments) >= 0.0
         names.add(kernel.name)
         mine = copied(arguments)
         found = interpreted(kernel, *mine)
-        compiled = kernel(*arguments)
+        compiled = kernel.call_compiled(arguments)
         assert_same_bits(found, compiled)
         assert_same_bits(mine, arguments)
         return compiled
 
-    monkeypatch.setattr(interpreting, "call", both)
+    monkeypatch.setattr(Kernel, "__call__", both)
     return names
 
 
 # Kernels whose arguments come from other kernels.
 EVALUATED = {
     "pld.pld_of_groups",
-    "nearest.match_points",
-    "offsets.measure_groups",
-    "band.pairs_of_groups",
+    "matched_points.match_points",
+    "matched_points.measure_groups",
+    "gains.pairs_of_groups",
     "sospa.normalised_pairs",
 }
 
@@ -302,10 +305,9 @@ def test_evaluations_compute_the_same_bits(checked: set[str], rng: np.random.Gen
 
 
 def test_every_kernel_that_may_be_interpreted_is_tested() -> None:
-    text = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
-    calls = re.findall(r"interpreting\.call\(\s*(?:\*\()?kernels\.(\w+\.\w+)", text)
-    assert set(calls) == set(CASES) | EVALUATED
-    assert len(calls) == text.count("interpreting.call(")
+    modules = [getattr(kernels, info.name) for info in pkgutil.iter_modules(kernels.__path__) if info.name[0] != "_"]
+    made = {one.name for module in modules for one in vars(module).values() if isinstance(one, Kernel) and one.visits}
+    assert made == set(CASES) | EVALUATED
 
 
 # What the first pages of the documentation show. The last line is the number of compiled kernels.
@@ -372,6 +374,10 @@ def little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     interpreting._names_in.cache_clear()
 
 
+def call(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
+    return interpreted_while_small(lambda *_: visits())(kernel)(*arguments)
+
+
 def is_in_memory(kernel: Any) -> bool:
     return bool(kernel.entry.overloads)
 
@@ -380,7 +386,7 @@ def test_a_kernel_with_little_to_do_is_interpreted(little: Callable[[], ModuleTy
     total = little().total
     assert call(total, lambda: 5, 5) == 30.0
     assert not is_in_memory(total)
-    assert sum(total.interpreted.values()) > 0.0
+    assert sum(total.seconds.values()) > 0.0
 
 
 def test_a_kernel_with_much_to_do_is_compiled(little: Callable[[], ModuleType]) -> None:
@@ -392,8 +398,8 @@ def test_a_kernel_with_much_to_do_is_compiled(little: Callable[[], ModuleType]) 
 def test_a_kernel_whose_budget_is_spent_is_compiled(little: Callable[[], ModuleType]) -> None:
     total = little().total
     call(total, lambda: 5, 5)
-    for types in total.interpreted:
-        total.interpreted[types] = interpreting.BUDGET
+    for types in total.seconds:
+        total.seconds[types] = interpreting.BUDGET
     assert call(total, lambda: 5, 5) == 30.0
     assert is_in_memory(total)
 
@@ -442,21 +448,21 @@ def test_a_kernel_that_another_process_compiles_is_waited_for(
 
 def test_other_orders_are_never_interpreted() -> None:
     lines = indexed(Polylines.of([[[0, 0], [1, 0]], [[0, 1], [1, 1]]]))
-    assert Pairs(lines, 1.5).visits() < np.inf
-    assert Pairs(lines, 1.5, 2.0).visits() == np.inf
+    assert visits_of_groups(lines, 1.5) < np.inf
+    assert visits_of_groups(lines, 1.5, 2.0) == np.inf
 
 
 def test_visits_grow_with_lines_that_are_near() -> None:
     line = np.array([[0.0, 0.0], [1.0, 0.0]])
     lines = indexed(Polylines.of([line, line + 9, line, line + 1]))
-    near, all_of_them = (Pairs(lines, reach, bounds=[(0, 2, 4)]).visits() for reach in (1.5, np.inf))
+    near, all_of_them = (visits_of_groups(lines, reach, bounds=[(0, 2, 4)]) for reach in (1.5, np.inf))
     assert near < all_of_them
-    assert Pairs(lines, 1.5, bounds=[(0, 2, 4)] * 10**6).visits() < 10**6  # it stops counting
+    assert visits_of_groups(lines, 1.5, bounds=[(0, 2, 4)] * 10**6) < 10**6  # it stops counting
 
 
 def test_commands_start_no_compilers_for_small_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(ahead, "compile_ahead", started.append)
+    monkeypatch.setattr(compiling, "compile_ahead", started.append)
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     small.write_bytes(b" " * 100)
     large.write_bytes(b" " * 200_000)

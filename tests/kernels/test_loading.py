@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mapgauge import kernels
-from mapgauge.kernels._loading import IS_TESTED
+from mapgauge.kernels._cache import IS_TESTED
 
 CODE = """
 import sys

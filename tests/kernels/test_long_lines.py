@@ -5,16 +5,16 @@ import os
 
 import numpy as np
 import pytest
+from benchmarks.extra_kernels import gain_of_lines
 from numba import njit
 
 from mapgauge.kernels import reference
 from mapgauge.kernels._jit import ONE, ZERO, U
-from mapgauge.kernels.band import CUT_GAIN, allocate_band, make_band
 from mapgauge.kernels.chain import Reading, heaviest_chain
 from mapgauge.kernels.cyclic import fewest_close, gains_of_cuts
-from mapgauge.kernels.gains import fill_gains
+from mapgauge.kernels.gains import CUT_GAIN, allocate_band, fill_gains, make_band
 from mapgauge.kernels.lines import Lines, index_lines, length_of
-from mapgauge.kernels.sospa import align_lines, gain_of_lines, total_cost
+from mapgauge.kernels.sospa import align_lines, total_cost
 from mapgauge.typing import Points
 
 _wagner_fischer = njit(reference.wagner_fischer)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mapgauge.kernels._stamp import files_of, stamp
+from mapgauge.kernels._cache import files_of, stamp
 
 
 def test_a_stamp_follows_imports_and_nothing_else(tmp_path: Path) -> None:

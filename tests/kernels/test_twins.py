@@ -270,7 +270,7 @@ def weighted(
     confidence: list[float], hit: list[bool], owner: list[int], truth: list[int], weights: list[int], eleven: bool
 ) -> float:
     """The kernel for one sample, which fills a block. The second setting has the other predictions as hits."""
-    lanes, drawn = kernels.bootstrap.LANES, np.array(weights, np.float64)
+    lanes, drawn = kernels.average_precision.LANES, np.array(weights, np.float64)
     flags = np.stack([np.array(hit, np.bool_), ~np.array(hit, np.bool_)], axis=1)
     first = [i for i, c in enumerate(confidence) if i == 0 or c != confidence[i - 1]]
     some = [bool(flags[begin:end].any()) for begin, end in itertools.pairwise([*first, len(hit)])]
@@ -278,11 +278,11 @@ def weighted(
     total, number = np.full(lanes, drawn @ truth), np.full(lanes, often.sum())
     state = np.zeros((2, 3, lanes))
     state[:, 0] = (often @ flags)[:, None]
-    kernels.bootstrap.weighted_precisions(
+    kernels.average_precision.weighted_precisions(
         *(np.array(owner, np.int64), flags, np.array(some, np.bool_), np.array([*first, len(hit)], np.int64)),
         np.repeat(drawn.astype(np.float32)[:, None], lanes, axis=1),
         *(total.copy(), number.copy(), state.reshape(-1)),
-        *(np.full((2, lanes), kernels.bootstrap.LEVELS), np.empty(lanes), eleven),
+        *(np.full((2, lanes), kernels.average_precision.LEVELS), np.empty(lanes), eleven),
     )
     (value,) = set(state[0, 2].tolist())
     if not total[0]:

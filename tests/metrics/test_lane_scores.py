@@ -68,7 +68,7 @@ def test_what_topology_scores_reward(predictions: mg.MapFrames, expected: float)
 
 def test_equal_scores_rank_by_index_and_missed_vertices_rank_by_the_filler() -> None:
     true = np.array([[True, False, True, False]])
-    precision = kernels.topology.vertex_precisions
+    precision = kernels.lanes.vertex_precisions
     assert precision(true, np.array([[0.8, 0.8, 0.8, 0.9]])) == pytest.approx((1 / 2 + 2 / 4) / 2)
     assert precision(true, np.array([[0.51, 0.5 + 2**-23, 0.0, 0.0]])) == pytest.approx(1 / 2)
     assert precision(true, np.array([[0.5, 0.5, 0.5, 0.5]])) == 0

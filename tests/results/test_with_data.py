@@ -121,22 +121,6 @@ def test_frames_from_memory_must_be_given(folder: Path) -> None:
         mg.load_results("some.mg").with_data(truth=truth.at([0, 1]))
 
 
-def test_results_of_early_versions_load_and_find_files_that_were_read_plainly(folder: Path) -> None:
-    predictions, _ = demo_world(FRAMES)
-    mg.write(predictions, "plain.json", "streammapnet")
-    results = mg.evaluate("plain.json", "y.json", **PLD)
-    results.save("early.mg")
-
-    def early(arrays: dict[str, Any]) -> None:
-        header = arrays["header"]
-        header["layout"], header["inputs"] = 1, [one[:5] for one in header["inputs"]]
-
-    rewritten(Path("early.mg"), early)
-    loaded = mg.load_results("early.mg")
-    assert loaded.inputs[0].history is None
-    assert_same_frames(loaded.with_data(), results)
-
-
 def test_streamed_results_are_read_again_from_their_file(folder: Path) -> None:
     predictions, truth = demo_world(FRAMES)
     for frames, name in ((predictions, "x.parquet"), (truth, "y.parquet")):

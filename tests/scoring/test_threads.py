@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mapgauge.evaluation.threads import Beside, in_threads
+from mapgauge.evaluation.threads import Background, in_threads
 
 
 def fail(what: str) -> None:
@@ -15,7 +15,7 @@ def fail(what: str) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_outcomes_are_in_the_order_of_tasks_and_functions_beside_have_run(workers: int) -> None:
-    first, second = Beside(lambda: 7), Beside(lambda: "x")
+    first, second = Background(lambda: 7), Background(lambda: "x")
     counts: list[tuple[int, int]] = []
     found = in_threads(lambda k: k * k, range(20), workers, lambda *now: counts.append(now), [first, second])
     assert found == [k * k for k in range(20)]
@@ -30,17 +30,17 @@ def test_an_error_beside_comes_before_that_of_a_task(workers: int, task: int) ->
         if k == task:
             fail("task")
 
-    others = [Beside(lambda: None), Beside(lambda: fail("beside")), Beside(lambda: fail("later"))]
+    others = [Background(lambda: None), Background(lambda: fail("beside")), Background(lambda: fail("later"))]
     with pytest.raises(ValueError, match="beside"):
-        in_threads(work, range(9), workers, beside=others)
+        in_threads(work, range(9), workers, background=others)
     with pytest.raises(ValueError, match="task"):
-        in_threads(work, range(9), workers, beside=others[:1])
+        in_threads(work, range(9), workers, background=others[:1])
 
 
 def test_one_worker_starts_no_thread() -> None:
     seen: set[int] = set()
-    note = Beside(lambda: seen.add(threading.get_ident()))
-    in_threads(lambda _: seen.add(threading.get_ident()), range(3), 1, beside=[note])
+    note = Background(lambda: seen.add(threading.get_ident()))
+    in_threads(lambda _: seen.add(threading.get_ident()), range(3), 1, background=[note])
     assert seen == {threading.get_ident()}
 
 

@@ -1,12 +1,10 @@
 """Inputs that changed since their chunks were scored are recognised, whatever their footers say."""
 
-import json
 import os
 import random
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.streaming.worlds import same, write_folder
 
@@ -104,27 +102,6 @@ def test_exchanged_scenes_are_noticed(world: World, tmp_path: Path) -> None:
     mg.write(replace(truth, scenes=("a", "a", "b", "b", "b", "a")), y)
     with pytest.raises(mg.InvalidInput, match="changed since the evaluation began"):
         mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work", resume=True)
-
-
-def test_folders_of_early_versions_load_and_resume(world: World, tmp_path: Path) -> None:
-    """They have neither stamps nor hashes. Their chunks are scored again if the run is resumed."""
-    sides = write_folder(world[0], tmp_path / "x"), write_folder(world[1], tmp_path / "y")
-    first = mg.evaluate(*sides, work=tmp_path / "work")
-    about = tmp_path / "work" / "evaluation.json"
-    written = json.loads(about.read_bytes())
-    del written["stamps"]
-    about.write_text(json.dumps(written))
-    for file in (tmp_path / "work").glob("chunks-*/*.npz"):
-        with np.load(file) as archive:
-            arrays = dict(archive)
-        header = json.loads(arrays["header"].tobytes())
-        del header["hashes"]
-        arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-        np.savez(file, **arrays)
-    assert same(mg.load_results(tmp_path / "work"), first)
-    results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
-    assert same(results, first)
-    assert results.inputs == first.inputs
 
 
 def test_a_file_written_during_the_evaluation_is_refused_until_it_is_compared(world: World, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from mapgauge.checks.context import Context, examples, percent
 from mapgauge.checks.neighbours import evenly
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
-from mapgauge.frames.links import SUCCESSOR, Links
+from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import link_findings
 from mapgauge.typing import Flags, Indices, Points
@@ -56,13 +56,14 @@ def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     side = side.at(evenly(range(len(side)), _FRAMES))
     assert side.links is not None
     links = side.links.of_kind(SUCCESSOR)
+    yield from _equal_scores(name, side, side.links.of_kind(CONTROLLED_BY), "links to traffic elements")
     if not len(links):
         return
     crowded = list(_too_many(name, side, links))
     yield from crowded
     if crowded:
         return
-    yield from _equal_scores(name, side, links)
+    yield from _equal_scores(name, side, links, "links")
     strong = _strongest(links)
     yield from _to_themselves(name, side, links, links.weight[strong].min(initial=_ABOVE))
     yield from _directions(name, side, links.source[strong], links.target[strong])
@@ -85,16 +86,17 @@ def _too_many(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
     yield Finding("error" if side.confidence is None else "warning", "links-too-many", text, count, where, remedy)
 
 
-def _equal_scores(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
+def _equal_scores(name: str, side: MapFrames, links: Links, called: str) -> Iterator[Finding]:
     """Find predicted links whose scores are all the same, or 0, although the lanes have probabilities."""
-    if side.confidence is None or len(links) < _ENOUGH or np.ptp(links.weight) > 0:
+    scores = links.weight[links.weight > 0]
+    if side.confidence is None or len(scores) < _ENOUGH or np.ptp(scores) > 0:
         return
     confidence = side.confidence[_lanes(side, links)]
     if not (np.ptp(confidence) > 0 and ((confidence > 0) & (confidence < 1)).any()):
         return
-    text = f"{name}: the scores of all {len(links)} links are {links.weight[0]:g}, and lanes have different confidences"
+    text = f"{name}: the scores of all {len(scores)} {called} are {scores[0]:g}, and lanes have different confidences"
     remedy = Remedy.of("Save the scores of links before a threshold is applied. Scores of lane graphs use them")
-    yield Finding("warning", "links-equal", text, len(links), remedy=remedy)
+    yield Finding("warning", "links-equal", text, len(scores), remedy=remedy)
 
 
 def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> Iterator[Finding]:

@@ -19,7 +19,8 @@ from mapgauge.frames.tracks import (
     in_time,
     track_findings,
 )
-from mapgauge.typing import Indices
+from mapgauge.geometry.measuring import boxes_of
+from mapgauge.typing import Floats, Indices
 
 _JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap
 _MOST_JUMPS = 0.01  # share of steps that may jump before it is a warning
@@ -105,14 +106,14 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     yield Finding(level, "tracks-jump", text, len(far), shown, remedy)
 
 
-def _boxes(side: MapFrames, rows: Indices, poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def _boxes(side: MapFrames, rows: Indices, poses: Floats) -> tuple[Floats, Floats]:
     """Return the corners of the boxes around instances, in world coordinates."""
     lines = side.polylines.pick(rows)
     world = np.empty((len(lines.coords), 2))
     first = lines.offsets[np.searchsorted(side.frame[rows], np.arange(len(side) + 1))].tolist()
     for pose, begin, end in zip(poses, first, first[1:], strict=False):  # points are sorted by frame
         world[begin:end] = lines.coords[begin:end] @ pose[:2, : side.dimension].T + pose[:2, 3]
-    return tuple(end.reduceat(world, lines.offsets[:-1], axis=0) for end in (np.minimum, np.maximum))
+    return boxes_of(world, lines.offsets[:-1])
 
 
 def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:

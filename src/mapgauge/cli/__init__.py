@@ -17,15 +17,14 @@ from pathlib import Path
 
 from mapgauge.cli.failures import FAILED, fail, fail_with
 from mapgauge.errors import MapgaugeError
-from mapgauge.io.files.source import OUTPUTS
-from mapgauge.kernels import turns
-from mapgauge.kernels.watching import WATCH
+from mapgauge.kernels.progress import WATCH
 
 INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
+_SWITCH_INTERVAL = 1e-4  # seconds, as in ``evaluation/threads.py``
 
 
 def main() -> None:
@@ -38,7 +37,7 @@ def main() -> None:
     gc.set_threshold(*_COLLECTED)
     # Before it ends, Python looks for garbage among all objects several times, which takes a third of a second.
     atexit.register(gc.freeze)
-    sys.setswitchinterval(turns.SECONDS)  # files are read while modules are imported and checks run
+    sys.setswitchinterval(_SWITCH_INTERVAL)  # files are read while modules are imported and checks run
     code: int | str | None = INTERRUPTED
     with _signals() as received, suppress(KeyboardInterrupt):  # also between the commands of ``_run``
         code = _run()
@@ -66,9 +65,16 @@ def _run() -> int | str | None:
     except Exception as error:
         code = _unexpected(error)
     finally:
-        OUTPUTS.declare()
+        _forget_outputs()
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
+
+
+def _forget_outputs() -> None:
+    """Declare no outputs, for a further command in this process. Help and usage errors import no files."""
+    files = sys.modules.get("mapgauge.io.files.source")
+    if files is not None:
+        files.OUTPUTS.declare()
 
 
 @contextmanager

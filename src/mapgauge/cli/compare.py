@@ -67,6 +67,8 @@ def compare(
     check_bootstrap(samples, level, seed)
     if len(results) == 1:
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
+    if form == "latex" and not fail_if:
+        without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results

@@ -11,7 +11,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.output import inform, is_quiet, say, warn, width_of
 from mapgauge.cli.parsing import listed, refuse
-from mapgauge.kernels.watching import WATCH
+from mapgauge.kernels.progress import WATCH
 
 _SMALL = 100_000  # bytes: a few frames
 
@@ -22,25 +22,21 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     Kernels are compiled on first use and stored in a folder. This command fills the folder before, for an image or the
     cache of a CI service. Without metrics, everything that usual work needs is compiled.
     """
-    from mapgauge.kernels import ahead, signatures
+    from mapgauge.kernels import compiling
     from mapgauge.metrics.table import METRICS
 
-    known = list(signatures.table())
+    known = list(compiling.table())
     wanted = listed(metrics) or []
     unknown = [name for name in wanted if name not in METRICS]
     if unknown:
         refuse("--metrics", f"unknown metric {', '.join(unknown)}. Known: {', '.join(METRICS)}")
     works = ["read", *wanted] if wanted else known
-    folder = signatures.folder()
+    folder = compiling.folder()
     if folder is None:
         refuse("NUMBA_CACHE_DIR", "no folder can be written, so compiled kernels cannot be stored. Set it to a folder")
     begun = time.monotonic()
-    missing = signatures.missing_for(works)
-    ahead.compile_ahead(works)
-    ahead.wait_for_all()
-    for one in missing:  # those that the processes did not compile
-        signatures.compile_kernel(one)
-    say(f"{len(missing)} kernels compiled in {time.monotonic() - begun:.0f} s, {_size_of(folder)} in {folder}")
+    count = compiling.compile_missing(works)
+    say(f"{count} kernels compiled in {time.monotonic() - begun:.0f} s, {_size_of(folder)} in {folder}")
     if WATCH.unstored:
         raise typer.Exit(1)
     later = [name for name in wanted if name not in known]
@@ -57,7 +53,7 @@ def compile_for(works: Iterable[str], files: Sequence[Path] = ()) -> None:
 
     For small files, most kernels need not be compiled (``kernels/interpreting.py``).
     """
-    from mapgauge.kernels.ahead import compile_ahead
+    from mapgauge.kernels.compiling import compile_ahead
 
     if not files or not all(file.is_file() for file in files) or sum(file.stat().st_size for file in files) > _SMALL:
         compile_ahead(works)

@@ -162,7 +162,7 @@ CutoffOption: TypeAlias = Annotated[
         "--cutoff -c",
         "METRES,...",
         COMPUTED,
-        "Cutoffs of PLD. The summary shows the first; `track` and `consistency` take one.",
+        "Cutoffs of PLD. Tables show the protocol's own; `track` and `consistency` take one.",
     ),
 ]
 SetOption: TypeAlias = Annotated[

@@ -156,7 +156,10 @@ def with_settings(protocol: "Protocol", texts: Sequence[str]) -> "Protocol":
     """Return the protocol with some settings changed, each given as ``NAME=VALUE``."""
     from dataclasses import fields
 
-    known = {field.name: getattr(field.type, "__name__", str(field.type)) for field in fields(protocol)}
+    known = {
+        field.name: field.type.__name__ if isinstance(field.type, type) else str(field.type)
+        for field in fields(protocol)
+    }
     changes: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.partition("=")

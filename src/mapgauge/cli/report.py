@@ -36,6 +36,7 @@ def report(
     The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
+    check_targets([output], files)
     check_page("--output", output, frames)
     sides = Methods.of(context, files)
     check_targets([output], sides.files)

@@ -27,8 +27,7 @@ def chamfer(x: PolylineLike, y: PolylineLike) -> float:
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    visits = kernels.interpreting.Pairs(lines, math.inf).visits
-    return float(kernels.interpreting.call(kernels.chamfer.chamfer_of_lines, visits, lines, 0, 1))
+    return float(kernels.chamfer.chamfer_of_lines(lines, 0, 1))
 
 
 def frechet(
@@ -64,11 +63,4 @@ def frechet(
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    cyclic, pairs = bool(flags.any()), kernels.interpreting.Pairs(lines, math.inf)
-    shifts = len(polylines.coords) if cyclic else 1
-    return float(
-        kernels.interpreting.call(
-            *(kernels.frechet.frechet_both_shifted, lambda: pairs.visits() * shifts),
-            *(lines, 0, 1, cyclic, directed),
-        )
-    )
+    return float(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed))

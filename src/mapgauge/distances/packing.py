@@ -36,8 +36,7 @@ def as_lines(polylines: Polylines, closed: object, closed_tolerance: object) -> 
     flags, repeats = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
     start, stop = polylines.offsets[:-1], polylines.offsets[1:] - repeats
     points = np.ascontiguousarray(polylines.coords.T)
-    spans = start.astype(np.uint64), stop.astype(np.uint64)
-    lines: Lines = kernels.interpreting.call(kernels.lines.index_lines, lambda: points.shape[1], points, *spans)
+    lines: Lines = kernels.lines.index_lines(points, start.astype(np.uint64), stop.astype(np.uint64))
     return lines, flags
 
 

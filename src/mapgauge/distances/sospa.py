@@ -1,6 +1,5 @@
 """SOSPA, the order-aware distance between two polylines (sections 3.1 and 3.2 of the paper)."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -117,11 +116,9 @@ def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float,
     """``sospa_align`` for two lines without closing points."""
     n, m = (int(stop - start) for start, stop in lines.span[:, :2])
     closed = np.full(2, cyclic)
-    found = kernels.interpreting.call(
-        *(kernels.sospa.align_two, kernels.interpreting.Pairs(lines, cutoff, order).visits),
-        *(lines, closed, directed, cutoff, order, kernels.sospa.is_long(lines, closed)),
-    )
-    return _alignment(found, n, m, cutoff, order, closed=cyclic)
+    long = kernels.sospa.is_long(lines, closed)
+    aligned = kernels.sospa.align_two(lines, closed, directed, cutoff, order, long)
+    return _alignment(aligned, n, m, cutoff, order, closed=cyclic)
 
 
 def sospa_from_distances(
@@ -163,11 +160,8 @@ def sospa_from_distances(
         raise InvalidInput(f"matrix[{i}, {j}] is {distance[i, j]}, expected a finite distance of at least 0")
     n, m = distance.shape
     long = True if cyclic and max(n, m) > kernels.sospa.LONG else None
-    found = kernels.interpreting.call(
-        *(kernels.sospa.align_matrix, lambda: n * m if order == 1.0 else math.inf),
-        *(distance, cyclic, directed, cutoff, order, long),
-    )
-    result = _alignment(found, n, m, cutoff, order, closed=cyclic)
+    aligned = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order, long)
+    result = _alignment(aligned, n, m, cutoff, order, closed=cyclic)
     return result.normalised if normalised else result.value
 
 
@@ -205,11 +199,8 @@ def sospa_matrix(
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    pairs = kernels.interpreting.Pairs(lines, cutoff, order, [(0, rows, len(flags))])
-    total, share = kernels.interpreting.call(
-        *(kernels.sospa.values_of_matrix, pairs.visits),
-        *(lines, flags, rows, directed, cutoff, order, kernels.sospa.is_long(lines, flags)),
-    )
+    long = kernels.sospa.is_long(lines, flags)
+    total, share = kernels.sospa.values_of_matrix(lines, flags, rows, directed, cutoff, order, long)
     matrix: NDArray[np.float64] = share if normalised else _metres(total, cutoff, order)
     return matrix
 

@@ -8,21 +8,21 @@ from typing import Literal
 from mapgauge.arguments import check_workers
 from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.engines import EngineLike
 from mapgauge.evaluation.prepare import (
     Frames,
-    Unsorted,
     check_needs,
     check_rings,
     findings_of,
     loaded,
-    prepare_to_score,
+    prepare,
     with_scenes,
 )
 from mapgauge.evaluation.scene_frames import uses_tracks
-from mapgauge.evaluation.scoring import score_frames, ties_by_file
+from mapgauge.evaluation.scoring import has_scene_metrics, score_frames, ties_by_file
 from mapgauge.evaluation.streaming.run import evaluate_stream
-from mapgauge.evaluation.threads import Beside, Progress
+from mapgauge.evaluation.threads import Background, Progress
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.places import opened, streams
@@ -110,7 +110,9 @@ def evaluate(
     files = [source for source in sources if not isinstance(source, MapFrames)]
     if len(files) == 2 and scenes is None and axes == "keep" and all(map(streams, files)):
         return evaluate_stream(
-            *(os.fspath(files[0]), os.fspath(files[1]), settings),
+            os.fspath(files[0]),
+            os.fspath(files[1]),
+            settings,
             metrics=chosen,
             rings=rings,
             unknown=unknown,
@@ -134,23 +136,64 @@ def evaluate(
     sides = loaded(sources.pop(0), degenerate, count), loaded(sources.pop(0), degenerate, count)
     if axes == "auto":
         sides = with_axes_of(*sides), sides[1]
-    if scenes is not None:
-        sides = sides[0], with_scenes(sides[1], scenes)
-    x, y = prepare_to_score(*sides, settings, unknown)
-    check_needs(chosen, x, y)
-    findings = Beside(partial(findings_of, *sides, settings, chosen, unknown))
-    scores = score_frames(x, y, settings, chosen, rings, workers=count, progress=progress, beside=[findings])
-    ties = ties_by_file(x, y, settings, chosen, scores, count)
-    summary = Summary(
+    return evaluate_frames(
+        *sides,
         settings,
-        chosen,
+        metrics=chosen,
+        rings=rings,
+        scenes=scenes,
+        unknown=unknown,
+        workers=count,
+        progress=progress,
+    )
+
+
+def evaluate_frames(
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    *,
+    metrics: tuple[str, ...],
+    rings: tuple[float, ...] = (),
+    scenes: Mapping[str, str] | None = None,
+    unknown: Literal["error", "ignore"] = "error",
+    workers: int | None = None,
+    progress: Progress | None = None,
+    keep: bool = False,
+) -> Results:
+    """Compare frames in memory. The arguments are those of ``evaluate``, after they were checked.
+
+    Args:
+        predictions: The predictions.
+        truth: The truth.
+        protocol: All settings.
+        metrics: From ``chosen_metrics``.
+        rings: From ``check_rings``.
+        scenes: As for ``evaluate``.
+        unknown: As for ``evaluate``.
+        workers: As for ``evaluate``.
+        progress: As for ``evaluate``.
+        keep: Whether the results keep the groups of few predictions. Further metrics and the report then take less
+            time, and the results more memory.
+    """
+    if scenes is not None:
+        truth = with_scenes(truth, scenes)
+    x, y = prepare(predictions, truth, protocol, unknown)
+    check_needs(metrics, x, y)
+    data = Data.of(x, y, protocol, whole_scenes=has_scene_metrics(metrics), keep=keep)
+    findings = Background(partial(findings_of, predictions, truth, protocol, metrics, unknown))
+    scores = score_frames(data, metrics, rings, workers=workers, progress=progress, background=[findings])
+    ties = ties_by_file(data, metrics, scores, workers)
+    summary = Summary(
+        protocol,
+        metrics,
         y.classes,
         rings,
-        InputsOf(*sides, uses_tracks(chosen)),
-        frames_missing=len(tokens_without(sides[1], sides[0])),
-        frames_ignored=len(tokens_without(*sides)),
+        InputsOf(predictions, truth, uses_tracks(metrics)),
+        frames_missing=len(tokens_without(truth, predictions)),
+        frames_ignored=len(tokens_without(predictions, truth)),
         findings=(*findings.outcome, *ties),
         version=__version__,
         source=scores,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), Unsorted((x, y)))
+    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), data)

@@ -1,12 +1,10 @@
-"""Prepares both sides of an evaluation: reads, checks, aligns, crops and sorts them."""
+"""Prepares both sides of an evaluation: reads, checks, aligns and crops them."""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
-
-import numpy as np
 
 from mapgauge.arguments import check_confidence, check_not_mean
 from mapgauge.checks import findings_in
@@ -59,13 +57,6 @@ def has_rings(metrics: Sequence[str]) -> bool:
 
 
 def prepare(
-    predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
-) -> tuple[MapFrames, MapFrames]:
-    """Return both sides as ``prepare_to_score`` does, with instances in the order of the rows of results."""
-    return in_order_of_rows(*prepare_to_score(predictions, truth, protocol, unknown))
-
-
-def prepare_to_score(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, unknown: Unknown
 ) -> tuple[MapFrames, MapFrames]:
     """Return both sides on the same frames and classes, cropped if the protocol says so."""
@@ -248,25 +239,3 @@ def check_times(metrics: Sequence[str], truth: MapFrames) -> None:
             f"{truth.name or 'truth'}: {of_scenes[0]} needs the order of frames, and the data set has no time stamps",
             remedy="Write the column timestamp, or use files of another format, whose order is kept",
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Unsorted:
-    """Both sides, and a function that sorts them when they are needed in the order of the rows of results."""
-
-    sides: tuple[MapFrames, MapFrames]  # the instances of a frame may have any order
-
-    def __call__(self) -> tuple[MapFrames, MapFrames]:
-        """Return both sides with instances in the order of the rows."""
-        return in_order_of_rows(*self.sides)
-
-
-def in_order_of_rows(predictions: MapFrames, truth: MapFrames) -> tuple[MapFrames, MapFrames]:
-    """Return both sides with instances in the order of the rows of results."""
-    return _sorted(predictions), _sorted(truth)
-
-
-def _sorted(frames: MapFrames) -> MapFrames:
-    """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
-    key = frames.frame * max(len(frames.classes), 1) + frames.label
-    return frames if (np.diff(key) >= 0).all() else frames.keep(np.argsort(key, kind="stable"))

@@ -12,8 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.evaluation.prepare import has_rings
+from mapgauge.evaluation.evaluate import evaluate, evaluate_frames
+from mapgauge.evaluation.prepare import check_rings, has_rings
 from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -87,6 +87,7 @@ class InMemory:
 
     truth: Callable[[], MapFrames]
     predictions: Sequence[Callable[[MapFrames], MapFrames]]  # of each method, for the truth
+    keep: bool = False  # whether the results of a single run keep their groups, for further metrics and the report
 
 
 @dataclass(frozen=True)
@@ -176,15 +177,16 @@ def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -
             predictions = sides.predictions[k // len(plan.protocols)](truth)
             watch.read("predictions", predictions)
         with watch.progress(f"evaluating {_of(runs, k)}") as advance:
-            results = evaluate(
+            results = evaluate_frames(
                 predictions,
                 truth,
                 run.protocol,
                 metrics=run.metrics,
-                ranges=run.rings,
+                rings=check_rings(run.rings, run.metrics),
                 unknown=plan.unknown,
                 workers=plan.workers,
                 progress=advance,
+                keep=sides.keep and len(runs) == 1,
             )
         yield results
 

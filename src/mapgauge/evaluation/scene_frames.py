@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.alignment import join_frames
@@ -102,7 +103,7 @@ class SceneFrames:
         # Tokens decide the order of frames with equal times, so for the scores they are numbers in this order.
         numbers = tuple(f"{k:012}" for k in range(len(order)))
         x, y = (replace(side.at(order), tokens=numbers) for side in (self.predictions, self.truth))
-        scores = score_frames(x, y, protocol, metrics, (), workers=None)
+        scores = score_frames(Data.of(x, y, protocol), metrics, workers=None)
         x, y = (replace(side, tokens=tuple(names[i] for i in order)) for side in (x, y))
         return scores.at(np.argsort(order)), tuple(track_findings(x, y))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.metrics.assigned import Known, Matches
+from mapgauge.metrics.assigned import Matches, ScoredMatches
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
@@ -56,8 +56,8 @@ class Scores:
 
     def counted(self, label: int, protocol: Protocol) -> Flags:
         """Return which predictions count in the average precision of a class."""
-        mine: Flags = self.label == label
-        return mine & (self.true[self.frame, label] > 0) if protocol.skip_without_truth else mine
+        of_class: Flags = self.label == label
+        return of_class & (self.true[self.frame, label] > 0) if protocol.skip_without_truth else of_class
 
     def at(self, frames: Indices) -> "Scores":
         """Return the rows of some frames, in the given order."""
@@ -73,13 +73,14 @@ class Scores:
             None if self.matches is None else self.matches.at(records),
         )
 
-    def known(self, frames: slice) -> Known | None:
+    def scored_matches(self, frames: slice) -> ScoredMatches | None:
         """Return the matches of some frames, for the evaluation by other metrics; None if they are not known."""
         if self.matches is None:
             return None
         sums = self.sums.get("pld")
         rows = slice(*self._ends[[frames.start, frames.stop]].tolist())
-        return Known(self.matches.at(rows), None if sums is None else sums[0, frames].reshape(-1, sums.shape[-1]))
+        of_groups = None if sums is None else sums[0, frames].reshape(-1, sums.shape[-1])
+        return ScoredMatches(self.matches.at(rows), of_groups)
 
     @cached_property
     def _ends(self) -> Indices:
@@ -89,9 +90,9 @@ class Scores:
     def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
         """Return the rows of these metrics and of other metrics of the same frames, in the order of ``metrics``."""
 
-        def both(mine: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-            found = mine | others
-            return {name: found[name] for name in metrics if name in found}
+        def both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+            columns = first | second
+            return {name: columns[name] for name in metrics if name in columns}
 
         columns = {name: both(getattr(self, name), getattr(other, name)) for name in ("sums", "rings", "hits")}
         matches = other.matches if self.matches is None else self.matches
@@ -135,8 +136,8 @@ class Scores:
         known = {named.get(name, name): column for name, column in arrays.items()}
 
         def of(prefix: str) -> dict[str, Any]:
-            found = {name.removeprefix(prefix): block for name, block in known.items() if name.startswith(prefix)}
-            return {name: block for name, block in found.items() if name != "pld" or name in metrics}
+            blocks = {name.removeprefix(prefix): block for name, block in known.items() if name.startswith(prefix)}
+            return {name: block for name, block in blocks.items() if name != "pld" or name in metrics}
 
         matches = arrays.get(_MATCHES) if "pld" in metrics else None
         if matches is not None and (matches.dtype.kind != "i" or matches.ndim != 1):
@@ -183,10 +184,10 @@ class Scores:
         """Raise ``ValueError`` for matches with no truth, or with truth that has another match."""
         if len(truth) != len(self.confidence):
             raise ValueError("its matches are not those of its predictions")
-        mine = np.flatnonzero(truth >= 0)
-        group = self.frame[mine] * self.true.shape[1] + self.label[mine]
+        matched = np.flatnonzero(truth >= 0)
+        group = self.frame[matched] * self.true.shape[1] + self.label[matched]
         first = np.append(0, self.true.cumsum())
-        instances = first[group] + truth[mine]
+        instances = first[group] + truth[matched]
         if (instances >= first[group + 1]).any() or (np.bincount(instances) > 1).any():
             raise ValueError("its matches are not those of its truth")
 

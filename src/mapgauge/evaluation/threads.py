@@ -1,20 +1,46 @@
 """Runs independent pieces of work in threads. Kernels release the interpreter lock."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock
 from typing import Generic, TypeAlias, TypeVar
 
 from mapgauge.arguments import check_workers
-from mapgauge.kernels.turns import short_turns
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Progress: TypeAlias = Callable[[int, int], None]
 
+# Seconds for which a thread keeps the interpreter lock while another one waits for it. A thread that returns from a
+# kernel waits for the lock, and Python lets another thread keep it for 5 ms otherwise, as long as a kernel runs.
+SWITCH_INTERVAL = 1e-4
+_CHANGING = Lock()
+_before: list[float] = []  # the interval of Python, for each use of the shorter one
 
-class Beside(Generic[Outcome]):
-    """A function without arguments that runs beside other work, and its outcome."""
+
+@contextmanager
+def short_switch_interval() -> Iterator[None]:
+    """Let threads that return from kernels wait for a short time only.
+
+    Uses may overlap: the last one that ends restores the interval of Python.
+    """
+    with _CHANGING:
+        _before.append(_before[0] if _before else sys.getswitchinterval())
+        sys.setswitchinterval(min(_before[0], SWITCH_INTERVAL))
+    try:
+        yield
+    finally:
+        with _CHANGING:
+            interval = _before.pop()
+            if not _before:
+                sys.setswitchinterval(interval)
+
+
+class Background(Generic[Outcome]):
+    """A function without arguments that runs at the same time as other work, and its outcome."""
 
     def __init__(self, function: Callable[[], Outcome]) -> None:
         """Keep the function."""
@@ -30,7 +56,7 @@ def in_threads(
     tasks: Sequence[Task],
     workers: int | None,
     progress: Progress | None = None,
-    beside: Sequence[Callable[[], None]] = (),
+    background: Sequence[Callable[[], None]] = (),
 ) -> list[Outcome]:
     """Return the outcome of each task, in the order of the tasks.
 
@@ -39,7 +65,7 @@ def in_threads(
         tasks: The tasks.
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished tasks and the number of all tasks.
-        beside: Functions that run before the tasks, or at the same time. If several fail, the first of them counts,
+        background: Functions that run before the tasks, or at the same time. If several fail, the first of them counts,
             and they come before the tasks.
     """
     threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
@@ -53,12 +79,12 @@ def in_threads(
         return done
 
     if threads < 2:
-        for other in beside:
+        for other in background:
             other()
         return gathered(map(work, tasks))
     pool = ThreadPoolExecutor(threads)
-    with short_turns():
-        others = [pool.submit(other) for other in beside]
+    with short_switch_interval():
+        others = [pool.submit(other) for other in background]
         try:
             return gathered(pool.map(work, tasks))
         finally:

@@ -7,9 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mapgauge import kernels
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Floats, Indices
@@ -18,7 +16,7 @@ HASH_BYTES = 16
 _FRAMES = 500  # that a thread hashes at once
 
 
-def content_hash(frames: MapFrames, *, tracks: bool = False, compiled: bool = False) -> int:
+def content_hash(frames: MapFrames, *, tracks: bool = False) -> int:
     """Return the hash of tokens, classes, points, confidences, intersections and links.
 
     Scenes, times and poses are not included. Frames without links have the same hash whether ``links`` is None or
@@ -27,14 +25,11 @@ def content_hash(frames: MapFrames, *, tracks: bool = False, compiled: bool = Fa
     Args:
         frames: The frames.
         tracks: Whether tracks are included, as they are if a metric uses them. Without tracks, the hash is the same.
-        compiled: Whether to use the kernel, which takes a third of the time, but must be compiled once.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
     >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
     True
     """
-    if compiled:
-        return _sum_of(_compiled_hashes(frames, frames.tokens, tracks))
     if len(frames) < 2 * _FRAMES:
         return _hash_of(frames, tracks)
     blocks = (slice(start, start + _FRAMES) for start in range(0, len(frames), _FRAMES))
@@ -50,24 +45,19 @@ def _hash_of(frames: MapFrames, tracks: bool) -> int:
 def has_content(frames: MapFrames, text: str) -> bool:
     """Whether frames have a recorded hash, with or without their tracks.
 
-    Results of metrics that use tracks have a hash with tracks. Those of early versions have one without.
+    Results of metrics that use tracks have a hash with tracks, others one without.
     """
     return any(hash_text(content_hash(frames, tracks=tracks)) == text for tracks in (False, True))
 
 
-def frame_hashes(
-    frames: MapFrames, tokens: Sequence[str] | None = None, *, tracks: bool = False, compiled: bool = False
-) -> list[bytes]:
+def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None, *, tracks: bool = False) -> list[bytes]:
     """Return the hash of each frame, 16 bytes. ``content_hash`` is their sum as little-endian numbers.
 
     Args:
         frames: The frames.
         tokens: Replace the tokens of the frames.
         tracks: Whether tracks are included.
-        compiled: Whether to use the kernel.
     """
-    if compiled:
-        return [digest.tobytes() for digest in _compiled_hashes(frames, tokens or frames.tokens, tracks)]
     heads = [_encoded(token) for token in tokens or frames.tokens]
     names = [_encoded(name) for name in frames.classes]
     tails = _tails(frames, tracks)
@@ -87,44 +77,8 @@ def frame_hashes(
     return hashes
 
 
-def _compiled_hashes(frames: MapFrames, tokens: Sequence[str], tracks: bool) -> NDArray[np.uint64]:
-    """Return the same hashes by the kernel, two words each."""
-    points, instances = frames.polylines.offsets.astype(np.uint64), frames.offsets.astype(np.uint64)
-    coords = np.ascontiguousarray(frames.polylines.coords)
-    if frames.intersection is None and not (tracks and frames.track is not None) and not frames.links:
-        confidence = np.empty(0) if frames.confidence is None else np.ascontiguousarray(frames.confidence)
-        tails = np.frombuffer(confidence.tobytes(), np.uint8), np.uint64(8 * (len(confidence) > 0)) * instances
-    else:
-        tails = _joined(_tails(frames, tracks))
-    digests: NDArray[np.uint64] = kernels.blake2b.digests_of_frames(
-        *(*_encoded_all(tokens), np.uint64(frames.dimension), *_encoded_all(frames.classes)),
-        *(frames.label.astype(np.uint64), instances, np.diff(points).view(np.uint8)),
-        *(coords.reshape(-1).view(np.uint8), points, *tails),
-    )
-    return digests
-
-
-def _sum_of(digests: NDArray[np.uint64]) -> int:
-    """Return the sum of hashes of two words. Halves of words are added, so that no sum overflows."""
-    halves = np.ascontiguousarray(digests).view("<u4").astype(np.uint64).sum(axis=0).tolist()
-    return added_hashes([half << 32 * k for k, half in enumerate(halves)])
-
-
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def _encoded_all(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-    """Return the bytes of all texts, and where each begins and ends."""
-    joined = "".join(texts)
-    if not joined.isascii():
-        return _joined([_encoded(text) for text in texts])
-    return np.frombuffer(joined.encode(), np.uint8), np.cumsum([0, *map(len, texts)]).astype(np.uint64)
-
-
-def _joined(parts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-    """Return all bytes one after the other, and where each part begins and ends."""
-    return np.frombuffer(b"".join(parts), np.uint8), np.cumsum([0, *map(len, parts)]).astype(np.uint64)
 
 
 def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
@@ -189,6 +143,11 @@ def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) ->
         content = _with_links(sides, order[ties], links)
     order[ties] = order[ties[sorted(range(len(run)), key=lambda k: (run[k], content[k]))]]
     return order
+
+
+def by_row(frames: MapFrames) -> Indices:
+    """Return the order of instances by frame and class, otherwise as in the file: the order of rows of results."""
+    return np.argsort(frames.frame * max(len(frames.classes), 1) + frames.label, kind="stable")
 
 
 def _number(side: MapFrames) -> Floats:

@@ -41,17 +41,27 @@ def _surveyed(polylines: Polylines) -> Survey:
     coords, offsets = polylines.coords, polylines.offsets
     if len(coords) > _MANY:
         # The kernel would be compiled again for other arrays.
-        return Survey(*kernels.survey.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
+        return Survey(*kernels.lines.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
     shape = len(polylines), polylines.dimension
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     rows = np.flatnonzero(np.diff(offsets))
     if len(rows):
-        low[rows] = np.minimum.reduceat(coords, offsets[rows], axis=0)
-        high[rows] = np.maximum.reduceat(coords, offsets[rows], axis=0)
+        low[rows], high[rows] = boxes_of(coords, offsets[rows])
     same = np.flatnonzero((coords[1:] == coords[:-1]).all(axis=1))
     owner = np.searchsorted(offsets, same, side="right") - 1
     inside = same + 1 < offsets[owner + 1]
     return Survey(low, high, np.bincount(owner[inside], minlength=len(polylines)))
+
+
+def boxes_of(points: Floats, starts: Indices, axis: int = 0) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest coordinates of runs of points. No run may be empty.
+
+    Args:
+        points: ``(points, dimension)``, or ``(dimension, points)`` if ``axis`` is 1.
+        starts: Where each run begins. It ends where the next one begins.
+        axis: The axis of the points.
+    """
+    return np.minimum.reduceat(points, starts, axis=axis), np.maximum.reduceat(points, starts, axis=axis)
 
 
 def buffers_meet(polylines: Polylines, pairs: Pairs, width: float) -> Flags:

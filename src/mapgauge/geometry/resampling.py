@@ -105,7 +105,7 @@ class Side(NamedTuple):
         coords = np.require(polylines.coords, requirements=["C", "W"])
         if spacing is None and count is None:
             return cls(coords, polylines.offsets, np.zeros(len(polylines)), np.ones(len(polylines), np.bool_))
-        lengths = kernels.interpreting.call(kernels.resample.lengths_of, lambda: len(coords), coords, polylines.offsets)
+        lengths = kernels.resample.lengths_of(coords, polylines.offsets)
         stays = np.zeros(len(polylines), np.bool_) if kept is None else kept
         lengths[stays] = 0.0
         step, number = _step_and_count(spacing, count)
@@ -140,14 +140,8 @@ def resample_sides(
     """
     lengths, kept = np.concatenate([x.lengths, y.lengths]), np.concatenate([x.kept, y.kept])
     step, number = _step_and_count(spacing, count)
-
-    def visits() -> float:
-        samples = _sizes(lengths, step, number).sum() if step or number else 0.0
-        return float(len(x.coords) + len(y.coords) + samples)
-
-    lines = x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept
-    resampled: tuple[Floats, Offsets, Flags] = kernels.interpreting.call(
-        kernels.resample.resample_lines, visits, *lines, step, number, tolerance
+    resampled: tuple[Floats, Offsets, Flags] = kernels.resample.resample_lines(
+        x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, number, tolerance
     )
     return resampled
 

@@ -28,7 +28,6 @@ class InstanceColumns(NamedTuple):
     track: Names | None = None
     links: Links | None = None
     intersection: Flags | None = None
-    finite: bool = False  # whether all coordinates are known to be finite
 
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
@@ -67,7 +66,7 @@ class InstanceColumns(NamedTuple):
         """Return the kinds of degenerate instances: a code, which instances they are, and a description."""
         broken = np.zeros(len(self.frame), np.bool_)
         with np.errstate(over="ignore", invalid="ignore"):
-            total = 0.0 if self.finite else self.coords.sum()
+            total = self.coords.sum()
         if not np.isfinite(total):  # a coordinate is not finite, or all of them together are too large
             finite = np.isfinite(self.coords)
             broken[np.repeat(np.arange(len(self.frame)), self.sizes)[~finite.all(axis=1)]] = True

@@ -179,11 +179,9 @@ def _parse_range(symbols: NDArray[np.uint8], cuts: list[int], coords: Floats) ->
     parts = []
     for start, stop in pairwise(cuts):
         part, first = symbols[start:stop], start // _SHORTEST
-        found: Any = kernels.interpreting.call(
-            *(kernels.json_lists.replace_lists, part.__len__),
-            *(part, np.uint64(first), copy, numbers, coords, sizes, table, hard),
+        state, copied, number, coord, lines, rows, left = columns.replace_lists(
+            part, np.uint64(first), copy, numbers, coords, sizes, table, hard
         )
-        state, copied, number, coord, lines, rows, left = found
         if state != columns.DONE:
             return None
         for begin, end, kind, index in hard[:left].tolist():

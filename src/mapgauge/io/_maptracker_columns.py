@@ -17,8 +17,7 @@ from mapgauge.io._tree_columns import (
     track_names,
     wholes_of,
 )
-from mapgauge.io.files.pickle_table import Rows, expect
-from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices
 
 

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
-from mapgauge.io._openlanev2_links import LaneFrames, links_of
-from mapgauge.io._openlanev2_lists import INTERSECTION, LISTS, MATRICES, SEGMENT
+from mapgauge.io._openlanev2_lists import INTERSECTION, LISTS, MATRICES, SEGMENT, Topology
 from mapgauge.io._tree_columns import codes_of, numbered, points_of, track_names
-from mapgauge.io.files.pickle_table import Rows, expect
-from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.pickle_tree import Irregular, PickleTree, Rows, expect
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Confidences, Flags, Indices, Points
 
@@ -85,13 +86,54 @@ def add_instances(
     key = next((key for key in MATRICES if key in kinds), None)
     links = None
     if key is not None:
-        index, bounds = np.flatnonzero(entries[key].present), np.searchsorted(frame, np.arange(len(annotations) + 1))
-        lanes, elements = entries[key].counts[index], entries["traffic_element"].counts[index]
-        some = LaneFrames(key, index, annotations[index], lanes, elements, bounds[index], bounds[index + 1])
-        links = links_of(tree, collector, some)
+        bounds = np.searchsorted(frame, np.arange(len(annotations) + 1))
+        links = _links(tree, collector, key, entries, annotations, bounds)
     collector.add_columns(
         frame, code, confidence, sizes, coords, track, links, None if inside is None else inside[order]
     )
+
+
+def _links(
+    tree: PickleTree,
+    collector: Collector,
+    key: str,
+    entries: dict[str, Entries],
+    annotations: Rows,
+    bounds: Indices,
+) -> Links | None:
+    """Return the links of all frames, and add findings about matrices that are missing.
+
+    Args:
+        tree: The pickle.
+        collector: It must have the frames.
+        key: The list of lanes.
+        entries: The entries of all lists.
+        annotations: What each frame holds: the lists and the matrices.
+        bounds: The index of the first instance of each frame, and the number of instances.
+    """
+    topology = Topology(_irregular, key)
+    frames, names = np.flatnonzero(entries[key].present), MATRICES[key]
+    matrices = [_given(tree, rows) for rows in tree.find_all(annotations[frames], *names)]
+    lanes, elements = entries[key].counts, entries["traffic_element"].counts
+    prefix, part = ("results", "predictions") if collector.has_confidence else ("", "annotation")
+    for i, *given in zip(frames.tolist(), *matrices, strict=True):
+        first, last = bounds[i : i + 2].tolist()
+        where = f'{prefix}["{collector.tokens[i]}"].{part}'
+        given_by_name = dict(zip(names, given, strict=True))
+        topology.add(given_by_name, int(lanes[i]), first, range(last - int(elements[i]), last), where)
+    collector.findings += topology.findings(collector.name)
+    return topology.links()
+
+
+def _irregular(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+    """Leave a wrong matrix to the reader of objects. It may come after another fault, which is reported first."""
+    raise Irregular
+
+
+def _given(tree: PickleTree, rows: Rows) -> list[NDArray[Any] | None]:
+    """Return arrays; None where one is missing."""
+    arrays = iter(tree.arrays(rows[rows >= 0]))
+    return [next(arrays) if row >= 0 else None for row in rows.tolist()]
 
 
 def _column(parts: Sequence[Any], counts: Sequence[int], missing: Any) -> Any:

@@ -1,11 +1,12 @@
 """The lists of instances in a frame of OpenLane-V2: lanes, areas and traffic elements."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge import kernels
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
@@ -30,6 +31,15 @@ _SCORES = Remedy.of("Apply the sigmoid function to logits before saving, or clip
 _ROWS = Remedy.of("Write one row for each lane, in the order of the list of lanes, and one column for each target")
 
 
+class _Frame(NamedTuple):
+    """The scores of a frame, and the instances that they are about."""
+
+    lanes: NDArray[Any]  # (lanes, lanes)
+    elements: NDArray[Any]  # (lanes, elements)
+    first: int  # index of the first instance of the first lane
+    beside: int  # index of the first traffic element
+
+
 class Topology:
     """Collects the links of all frames."""
 
@@ -41,7 +51,7 @@ class Topology:
             key: The list of lanes: ``lane_centerline`` or ``lane_segment``.
         """
         self._error, self._key = error, key
-        self._parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]] = []
+        self._frames: list[_Frame] = []
         self._given: dict[str, int] = {}  # frames that have a matrix, by its name
         self._lacking: dict[str, list[str]] = {}  # frames that have lanes and no matrix
 
@@ -55,28 +65,18 @@ class Topology:
             elements: The indices of the traffic elements.
             where: The place of the frame in the file.
         """
-        codes = CODES[self._key]
-        width = len(codes)
-        # One table for all kinds of links, with a column per instance, gives the links in their order.
-        table = np.zeros((lanes, width * lanes + len(elements)))
-        columns = (slice(0, width * lanes, width), lanes), (slice(width * lanes, None), len(elements))
-        for name, (there, count) in zip(MATRICES[self._key], columns, strict=True):
+        scores = []
+        for name, count in zip(MATRICES[self._key], (lanes, len(elements)), strict=True):
             given = matrices.get(name)
             if given is not None:
                 self._given[name] = self._given.get(name, 0) + 1
-                table[:, there] = self._scores(given, (lanes, count), f"{where}.{name}")
             elif lanes and count:
                 self._lacking.setdefault(name, []).append(where)
-        if width == 3:
-            row = np.arange(lanes)
-            table[row, 3 * row + 1] = table[row, 3 * row + 2] = 1
-        row, column = table.nonzero()
-        code = np.concatenate([np.tile(codes, lanes), np.zeros(len(elements))]).astype(np.uint8)
-        shift = elements.start - width * lanes  # areas are between the lanes and the traffic elements
-        target = np.where(column < width * lanes, first + column, shift + column)
-        self._parts.append((first + width * row, target, table[row, column], code[column]))
+            size = (lanes, count)
+            scores.append(np.zeros(size) if given is None else self._scores(given, size, f"{where}.{name}"))
+        self._frames.append(_Frame(scores[0], scores[1], first, elements.start))
 
-    def _scores(self, given: Any, size: tuple[int, int], where: str) -> NDArray[np.float64]:
+    def _scores(self, given: Any, size: tuple[int, int], where: str) -> NDArray[Any]:
         """Return a matrix of scores after checking it."""
         try:
             matrix = np.asarray(given)
@@ -90,45 +90,44 @@ class Topology:
         if matrix.shape != size:
             found = " x ".join(map(str, matrix.shape)) or "a single number"
             raise self._error(f"{where} is {found}, expected {size[0]} x {size[1]}", remedy=_ROWS)
-        wrong = ~((matrix >= 0) & (matrix <= 1))
-        if wrong.any():
+        if not 0 <= matrix.min() <= matrix.max() <= 1:  # also if one is not a number
+            wrong = ~((matrix >= 0) & (matrix <= 1))
             i, j = np.argwhere(wrong)[0].tolist()
             more = f" ({np.count_nonzero(wrong)} of {matrix.size} are outside)" if wrong.sum() > 1 else ""
             raise self._error(
                 f"{where}[{i}, {j}] is {matrix[i, j]}, expected a score from 0 to 1{more}", remedy=_SCORES
             )
-        return matrix.astype(np.float64)
+        return matrix
 
     def links(self) -> Links | None:
         """Return the links, or None if no frame has a matrix and there are no lane segments."""
         if not self._given and self._key == "lane_centerline":
             return None
-        types = (np.int64, np.int64, np.float64, np.uint8)
-        none = [np.empty(0, dtype) for dtype in types]
-        source, target, weight, code = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
-        return Links(source, target, weight, code, KINDS[self._key])
+        codes = np.array([0, *CODES[self._key]], np.uint8)
+        most: Any = sum(np.count_nonzero(scores) for frame in self._frames for scores in frame[:2])
+        if self._key == "lane_segment":
+            most += 2 * sum(len(frame.lanes) for frame in self._frames)
+        source, target = np.empty(most, np.int64), np.empty(most, np.int64)
+        weight, code = np.empty(most), np.empty(most, np.uint8)
+        at: Any = np.uint64(0)
+        for frame in self._frames:
+            lanes, elements = (np.array(scores, np.float64, order="C") for scores in frame[:2])
+            first, beside = np.uint64(frame.first), np.uint64(frame.beside)
+            at = kernels.matrix_links.links_of_frame(
+                lanes, elements, first, beside, codes, at, source, target, weight, code
+            )
+        return Links.unchecked(source, target, weight, code, KINDS[self._key])
 
     def findings(self, name: str) -> list[Finding]:
         """Return a finding for each matrix that frames with lanes lack."""
-        return missing_matrices(name, self._given, self._lacking)
-
-
-def missing_matrices(name: str, given: Mapping[str, int], lacking: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """Return a finding for each matrix that frames with lanes lack.
-
-    Args:
-        name: The file.
-        given: The number of frames that have a matrix, by its name.
-        lacking: The places of the frames that have lanes and lack it.
-    """
-    found = []
-    for matrix, places in lacking.items():
-        everywhere = matrix not in given
-        count = "no frame has" if everywhere else f"{len(places)} frames with lanes have no"
-        text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
-        level: Level = "note" if everywhere else "warning"
-        found.append(Finding(level, "topology-missing", text, len(places), tuple(places[:EXAMPLES])))
-    return found
+        found = []
+        for matrix, places in self._lacking.items():
+            everywhere = matrix not in self._given
+            count = "no frame has" if everywhere else f"{len(places)} frames with lanes have no"
+            text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
+            level: Level = "note" if everywhere else "warning"
+            found.append(Finding(level, "topology-missing", text, len(places), tuple(places[:EXAMPLES])))
+        return found
 
 
 SEGMENT = ("centerline", "left_laneline", "right_laneline")

@@ -25,7 +25,6 @@ from mapgauge.io._parquet_file import (
     read_group,
     row_groups,
 )
-from mapgauge.io._parquet_points import Lines, read_lines
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.io.files.source import Content
 from mapgauge.typing import Flags, Indices, Points
@@ -50,12 +49,10 @@ class ParquetColumns:
         *,
         whole: bool = True,
         without: Sequence[str] = (),
-        lines: Lines | None = None,
     ) -> None:
-        """Take the tables that ``read_group`` returned for some row groups of a file, and points that were read."""
+        """Take the tables that ``read_group`` returned for some row groups of a file."""
         self.error = error
         self.whole = whole
-        self.lines = lines
         self.about = about_of(error, schema)
         pa, _ = pyarrow_modules()
         try:
@@ -79,24 +76,19 @@ class ParquetColumns:
         footer, schema = open_footer(error, pa.BufferReader(data))
 
         try:
-            infos = row_groups(footer_bytes(pa.BufferReader(data)))
-            check_size(infos, len(file), error)
-            view, threads = memoryview(file), pa.cpu_count()
-            axes = [info.axes for info in infos if info.rows]
-            lines = read_lines(axes, lambda start, size: view[start : start + size], threads=threads)
-            without = () if lines is None else ("geometry",)
+            check_size(row_groups(footer_bytes(pa.BufferReader(data))), len(file), error)
 
             def group(index: int) -> Any:
-                return read_group(pa.BufferReader(data), footer, schema, index, without)
+                return read_group(pa.BufferReader(data), footer, schema, index)
 
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
         except UnreadableFile:
             raise
         except broken_errors() as cause:
             raise broken(error, cause) from cause
-        return cls(error, schema, groups, without=without, lines=lines)
+        return cls(error, schema, groups)
 
     def has(self, name: str) -> bool:
         """Whether the file has a column."""
@@ -193,10 +185,6 @@ class ParquetColumns:
 
     def points(self) -> tuple[Indices, Points]:
         """Return the number of points of each row, and all points."""
-        if self.lines is not None:
-            if len(self.lines.sizes) != len(self.table):
-                raise self.error(f"broken Parquet: {len(self.table)} rows have {len(self.lines.sizes)} geometries")
-            return self.lines.sizes, self.lines.coords
         pa, _ = pyarrow_modules()
         column = self._column("geometry")
         sizes = _lengths(column)
@@ -232,11 +220,6 @@ class ParquetColumns:
         else:  # a worker is one of many and has one processor
             list(map(fill, blocks, stops.tolist()))
         return sizes, coords
-
-    @property
-    def finite(self) -> bool:
-        """Whether all coordinates are known to be finite."""
-        return self.lines is not None and self.lines.finite
 
     def structs(self, name: str) -> tuple[Indices, dict[str, NDArray[Any]]]:
         """Return the number of structs in the list of each row, and their members: numbers, or texts.

@@ -86,8 +86,7 @@ class ThriftReader:
         return value >> 1 ^ -(value & 1)
 
 
-_AXES = [b"x", b"y", b"z"]
-_FLOAT, _DOUBLE, _BYTE_ARRAY = 4, 5, 6  # physical types; texts are arrays of bytes
+_BYTE_ARRAY = 6  # the physical type of texts
 _TAIL = 1 << 16  # bytes at the end of a file that are read at once
 
 
@@ -99,17 +98,6 @@ class RowGroupInfo(NamedTuple):
     size: int  # bytes, uncompressed
     texts: dict[str, tuple[str, str]]  # bounds of columns of texts that have statistics: first, last
     numbers: dict[str, tuple[int, int]]  # bounds of columns of whole numbers
-    axes: "tuple[Axis, ...]"  # of the points; none unless they are lists of structs of floats or doubles without nulls
-
-
-class Axis(NamedTuple):
-    """Where a row group has one coordinate of all points."""
-
-    top: int  # the level of a value that is defined
-    codec: int  # how its pages are compressed
-    start: int  # where its first page begins in the file
-    size: int  # bytes of all pages
-    values: int  # number of points, and of lines without points
 
 
 def footer_bytes(stream: Any) -> bytes:
@@ -135,8 +123,7 @@ def row_groups(data: bytes) -> list[RowGroupInfo]:
     try:
         document = ThriftReader(data).structure(0)
         ordered = 7 in document  # statistics have a defined order
-        top = _top_level(document[2])
-        return [_row_group(group, ordered, top) for group in document[4]]
+        return [_row_group(group, ordered) for group in document[4]]
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"its footer is damaged ({type(error).__name__})") from error
 
@@ -155,33 +142,7 @@ def check_size(groups: Sequence[RowGroupInfo], data: int, error: MakeError) -> N
         raise error(f"the file has {data} bytes, and its columns {size}, expected at most {limit}", remedy=RAISE)
 
 
-def _top_level(schema: list[dict[int, Any]]) -> int:
-    """Return the level of a coordinate that is defined; 0 if points are not lists of structs without nulls."""
-    place = next((k for k, element in enumerate(schema) if element.get(4) == b"geometry"), len(schema))
-    lines, repeated, point, *axes = [*schema[place : place + 6], {}, {}, {}][:6]
-    axes = axes[: point[5]] if point.get(5) in (2, 3) else []
-    names = [element.get(4) for element in axes]
-    wanted = (lines.get(3), repeated.get(3), repeated.get(5), point.get(3)) in ((0, 2, 1, 0), (1, 2, 1, 0))
-    plain = all(element.get(3) == 0 and element.get(1) in (_FLOAT, _DOUBLE) for element in axes)
-    return 1 + int(lines[3]) if wanted and plain and names == _AXES[: len(names)] and names else 0
-
-
-def _axes(group: dict[int, Any], top: int) -> tuple[Axis, ...]:
-    """Return where the coordinates are; none if the footer does not say it."""
-    columns = {tuple(chunk.get(3, {}).get(3, ())): chunk for chunk in group[1]}
-    found = []
-    for axis in _AXES:
-        chunk = columns.get((b"geometry", b"list", b"element", axis))
-        if chunk is not None and top:
-            about = chunk[3]
-            numbers = [about.get(field) for field in (4, 9, 7, 5)]
-            if 1 in chunk or 11 in about or not all(isinstance(number, int) and number >= 0 for number in numbers):
-                return ()  # in another file, with a dictionary, or damaged
-            found.append(Axis(top, *numbers))
-    return tuple(found)
-
-
-def _row_group(group: dict[int, Any], ordered: bool, top: int) -> RowGroupInfo:
+def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
     texts: dict[str, tuple[str, str]] = {}
     numbers: dict[str, tuple[int, int]] = {}
     for chunk in group[1]:
@@ -199,7 +160,7 @@ def _row_group(group: dict[int, Any], ordered: bool, top: int) -> RowGroupInfo:
     values = [chunk.get(3, {}).get(5, 0) for chunk in group[1]]
     if rows < 0 or size < 0 or min(values, default=0) < 0:
         raise ValueError("its footer gives a row group with a negative number of rows, values or bytes")
-    return RowGroupInfo(rows, sum(values), size, texts, numbers, _axes(group, top))
+    return RowGroupInfo(rows, sum(values), size, texts, numbers)
 
 
 VERSION = 1  # of the schema; files with a later version are refused

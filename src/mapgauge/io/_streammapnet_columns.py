@@ -4,8 +4,7 @@ import numpy as np
 
 from mapgauge.io._collect import Collector
 from mapgauge.io._tree_columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
-from mapgauge.io.files.pickle_table import expect
-from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.pickle_tree import PickleTree, expect
 
 
 def read_results(tree: PickleTree, collector: Collector) -> Collector:

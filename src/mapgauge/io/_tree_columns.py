@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._pose import Column
-from mapgauge.io.files.pickle_table import Rows, expect
-from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices, Points
 
 
@@ -46,7 +45,9 @@ def _listed_points(tree: PickleTree, rows: Rows, flat: bool) -> tuple[Indices, P
         return sizes // 2, tree.numbers(points).reshape(-1, 2)
     width = int(tree.items(points[:1])[0].sum())
     expect(sizes > 0, width in (2, 3))
-    return sizes, tree.points(points, width)
+    counts, numbers = tree.items(points)
+    expect(counts == width)
+    return sizes, tree.numbers(numbers).reshape(-1, width)
 
 
 def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Indices, Points]:
@@ -69,13 +70,13 @@ def _table(tree: PickleTree, rows: Rows, widths: Indices) -> Points:
     """Return the numbers of arrays as points. All must have the same dimension."""
     width = int(widths[0]) if len(widths) else 2
     expect(width in (2, 3), widths == width)
-    return tree.array_floats(rows, "iuf").reshape(-1, width)
+    return tree.array_values(rows, "iuf").astype(np.float64, copy=False).reshape(-1, width)
 
 
 def numbers_of(tree: PickleTree, rows: Rows) -> tuple[Indices, NDArray[np.float64]]:
     """Return the lengths of lists or arrays of numbers, and all their numbers."""
     if tree.only(rows, "ARRAY"):
-        return _lengths(tree, rows), tree.array_floats(rows, "iuf")
+        return _lengths(tree, rows), tree.array_values(rows, "iuf").astype(np.float64, copy=False)
     counts, inside = tree.items(rows)
     return counts, tree.numbers(inside)
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +27,6 @@ from mapgauge.io import parquet
 from mapgauge.io._format import ReadOptions, refuse_few_points
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
 from mapgauge.io._parquet_file import (
-    Axis,
     Metadata,
     RowGroupInfo,
     about_of,
@@ -41,7 +39,6 @@ from mapgauge.io._parquet_file import (
     open_parquet,
     row_groups,
 )
-from mapgauge.io._parquet_points import read_lines
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.io.files.places import FINISHING, UNFINISHED, is_unfinished, is_url, open_file, parquet_files, put_file
 from mapgauge.io.files.writing import save
@@ -51,11 +48,10 @@ from mapgauge.typing import Forward
 Key: TypeAlias = tuple[str, str]  # scene and token; the scene is empty if frames are matched by token alone
 
 _SCENE = "scene="  # begins the name of a folder whose files all belong to one scene
-_MARKS = (  # what file systems of fsspec tell about the content or the age of a file
-    *("etag", "checksum", "md5", "md5hash", "content_md5", "content-md5", "digest", "crc32c", "generation"),
-    *("versionid", "version_id", "mtime", "modified", "last_modified", "last-modified", "lastmodified", "updated"),
-    "created",
-)
+# What file systems of fsspec tell about the content, the version and the age of a file.
+_HASHES = ("etag", "checksum", "md5", "md5hash", "content_md5", "content-md5", "digest", "crc32c")
+_VERSIONS = ("generation", "versionid", "version_id")
+_TIMES = ("mtime", "modified", "last_modified", "last-modified", "lastmodified", "updated", "created")
 _STREAMS = 8  # number of footers read at the same time: they are small, but may be far away
 
 
@@ -68,7 +64,6 @@ class Group(NamedTuple):
     size: int  # bytes, uncompressed
     first: Key
     last: Key
-    axes: tuple[Axis, ...] = ()  # where its points are; see ``RowGroupInfo``
 
 
 class RowGroups(NamedTuple):
@@ -76,7 +71,6 @@ class RowGroups(NamedTuple):
 
     file: str
     groups: tuple[int, ...]
-    axes: tuple[tuple[Axis, ...], ...] = ()  # where each has its points; none if pyarrow reads them
 
     def error(self, message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
         """Return an error whose message begins with the file and the row groups."""
@@ -159,7 +153,7 @@ def stamp_of(file: str) -> str:
         known = {str(key).lower(): value for key, value in fs.info(name).items()}
     except (OSError, ValueError, ImportError):
         return ""  # reading the file gives a better error
-    marks = [f"{key}={known[key]}" for key in _MARKS if known.get(key)]
+    marks = [f"{key}={known[key]}" for key in (*_HASHES, *_VERSIONS, *_TIMES) if known.get(key)]
     text = "\0".join([str(known.get("size")), *marks])
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest() if marks else ""
 
@@ -223,7 +217,7 @@ def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: R
     scene = _scene_of(file)
     scenes = known.get("scene", (scene or "", scene or ""))
     tokens = known["token"]
-    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]), info.axes)
+    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]))
 
 
 def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos: Sequence[RowGroupInfo]) -> None:
@@ -272,10 +266,7 @@ def row_groups_of(groups: Iterable[Group]) -> tuple[RowGroups, ...]:
     """Return row groups by file."""
     by_file = groupby(sorted(groups, key=lambda group: (group.file, group.number)), key=lambda group: group.file)
     listed = ((file, list(part)) for file, part in by_file)
-    return tuple(
-        RowGroups(file, tuple(group.number for group in part), tuple(group.axes for group in part))
-        for file, part in listed
-    )
+    return tuple(RowGroups(file, tuple(group.number for group in part)) for file, part in listed)
 
 
 def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: Sequence[str] = ()) -> MapFrames:
@@ -286,8 +277,6 @@ def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: S
 def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapFrames:
     with open_file(part.file) as stream:
         file, schema = open_parquet(part.error, stream)
-        lines = read_lines(part.axes, partial(_bytes_of, stream))
-        without = without if lines is None else (*without, "geometry")
         names, tables = columns_of(schema, without), []
         with file:
             for index in part.groups:
@@ -295,17 +284,12 @@ def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapF
                     tables.append(file.read_row_group(index, columns=names, use_threads=False))
                 except broken_errors() as cause:
                     raise broken(RowGroups(part.file, (index,)).error, cause) from cause
-    columns = ParquetColumns(part.error, schema, tables, whole=False, without=without, lines=lines)
+    columns = ParquetColumns(part.error, schema, tables, whole=False, without=without)
     frames = frames_from_columns(columns, options, part.file)
     scene = _scene_of(part.file)
     if frames.scenes is None and scene is not None:
         frames = replace(frames, scenes=(scene,) * len(frames))
     return frames
-
-
-def _bytes_of(stream: Any, start: int, size: int) -> Any:
-    stream.seek(start)
-    return stream.read_buffer(size) if hasattr(stream, "read_buffer") else stream.read(size)  # pyarrow reuses memory
 
 
 def keys_of(frames: MapFrames, by_scene: bool) -> list[Key]:

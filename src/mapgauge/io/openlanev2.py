@@ -37,8 +37,7 @@ from mapgauge.io._pose import Column, with_poses
 from mapgauge.io._tree_columns import arrays_of
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_table import Rows, expect
-from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.io.files.source import Content
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 

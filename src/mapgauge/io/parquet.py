@@ -218,9 +218,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
 
     links = read_links(columns, frame, instance) if columns.has("links") else None
     inside = columns.flags("intersection")[instance] if columns.has("intersection") else None
-    given = InstanceColumns(
-        frame[rows], label[rows], confidence, sizes[rows], coords, track, links, inside, columns.finite
-    )
+    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, track, links, inside)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about
     check_corners(sound, [name in (about.boxes if about else ()) for name in classes], columns.error, locate)

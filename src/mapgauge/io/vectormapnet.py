@@ -26,8 +26,7 @@ from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._tree_columns import codes_of, expect_texts, points_of
 from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_table import Rows, expect
-from mapgauge.io.files.pickle_tree import PickleTree
+from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.io.files.source import Content
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours

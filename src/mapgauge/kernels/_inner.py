@@ -16,9 +16,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import caching, codegen, compiler
 from numba.core.bytecode import FunctionIdentity
-from numba.core.typed_passes import InlineOverloads, NopythonRewrites
-from numba.core.typing.templates import _OverloadFunctionTemplate
-from numba.core.untyped_passes import ExtractByteCode, InlineClosureLikes, WithLifting
+from numba.core.untyped_passes import ExtractByteCode
 
 from mapgauge.kernels import _stored
 from mapgauge.kernels._units import UNITS
@@ -79,10 +77,6 @@ def _library_of(generator: Any, name: str, module: Any, units: Sequence[Any] = (
     return library
 
 
-# Passes of numba for closures, ``with`` and arithmetic of whole arrays. Kernels have none of these.
-_NEEDLESS = {InlineClosureLikes, WithLifting, InlineOverloads, NopythonRewrites}
-
-
 class _EntryCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
         state = self.state
@@ -90,12 +84,7 @@ class _EntryCompiler(compiler.Compiler):
             state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
             state.library.enable_object_caching()
             self._use_stored()
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.passes = [one for one in pipeline.passes if one[0] not in _NEEDLESS]
-            pipeline._finalized = False
-            pipeline.finalize()
-        return pipelines
+        return super().define_pipelines()
 
     def _use_stored(self) -> None:
         """Compile a call of the stored code of a kernel in its place, if there is some."""
@@ -109,14 +98,16 @@ class _EntryCompiler(compiler.Compiler):
             state.typingctx.refresh()  # the call is a new function of numba
 
 
-class _WithoutMachineCode(compiler.Compiler):
+class WithoutMachineCode(compiler.Compiler):
+    """Compiles functions that are linked into a caller."""
+
     def define_pipelines(self) -> Any:
         state = self.state
         state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
         return super().define_pipelines()
 
 
-class _InnerCompiler(_WithoutMachineCode, _EntryCompiler):
+class _InnerCompiler(WithoutMachineCode, _EntryCompiler):
     pass
 
 
@@ -163,21 +154,6 @@ def compile_inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return compiled
 
     return decorate
-
-
-def compile_numba_inside() -> None:
-    """Compile also functions of numba, such as ``np.empty``, without machine code of their own.
-
-    This is for processes that do nothing but fill the cache. In others, functions that users compile would get them.
-    """
-    numba_decorator = _OverloadFunctionTemplate._get_jit_decorator
-
-    def decorator(self: Any) -> Any:
-        decorate = numba_decorator(self)
-        own = {"pipeline_class": _WithoutMachineCode, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-        return lambda **options: decorate(**(options | own))
-
-    setattr(_OverloadFunctionTemplate, "_get_jit_decorator", decorator)  # noqa: B010
 
 
 def compile_entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -1,7 +1,6 @@
 """The decorators that compile kernels, and the unsigned integers that kernels count with."""
 
 import gc
-from collections import Counter
 from collections.abc import Callable
 from functools import update_wrapper
 from pathlib import Path
@@ -12,16 +11,14 @@ import numpy as np
 from numba.core import event
 from numba.extending import typeof_impl
 
-from mapgauge.kernels._loading import IS_TESTED, use_cache
-from mapgauge.kernels._stamp import stamp
+from mapgauge.kernels._cache import IS_TESTED, stamp, use_cache
 from mapgauge.kernels._units import UNITS, caller_of, type_of
-from mapgauge.kernels.watching import WATCH
+from mapgauge.kernels.progress import WATCH
 
 if IS_TESTED:
     from mapgauge.kernels._inner import compile_entry, compile_inner
-    from mapgauge.kernels._shortcuts import SHORTCUTS
 else:  # another version of numba may not have what they import
-    compile_entry, compile_inner, SHORTCUTS = numba.njit, None, None  # type: ignore[assignment]
+    compile_entry, compile_inner = numba.njit, None  # type: ignore[assignment]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -48,9 +45,17 @@ class Kernel:
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
-        self.interpreted: Counter[Any] = Counter()  # seconds, by types of arguments; see ``interpreting.py``
+        self.seconds: dict[Any, float] = {}  # of interpretation, by types of arguments; see ``interpreting.py``
+        self.visits: Callable[..., float] | None = None  # estimates the work of a call that may be interpreted
+        self.call_uncompiled: Callable[[Kernel, tuple[Any, ...]], Any] = Kernel.call_compiled
 
     def __call__(self, *arguments: Any) -> Any:
+        if self.visits is not None and not self.entry.overloads:
+            return self.call_uncompiled(self, arguments)
+        return self.call_compiled(arguments)
+
+    def call_compiled(self, arguments: tuple[Any, ...]) -> Any:
+        """Call the compiled function, and compile it before if that is necessary."""
         if PENDING and (wait := PENDING.get(self.name)) is not None:
             wait(self.name)
         return self.entry(*arguments)
@@ -98,8 +103,6 @@ class _Listener(event.Listener):
         if self.depth == 0:
             self.collects = gc.isenabled()
             gc.disable()
-            if SHORTCUTS is not None:
-                SHORTCUTS.take()
             WATCH.report_unstored()
         self.depth += 1
         WATCH.started()
@@ -110,8 +113,6 @@ class _Listener(event.Listener):
             return
         self.depth -= 1
         if self.depth == 0:
-            if SHORTCUTS is not None:
-                SHORTCUTS.leave()
             WATCH.clear()
             if self.collects:
                 gc.enable()

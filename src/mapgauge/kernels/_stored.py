@@ -7,9 +7,10 @@ function that calls the stored code, and LLVM optimises both for this processor.
 bit, because the code is the same.
 
 Stored code is used only with the version of numba and the platform that it was made with, and only if no file changed
-from which it was made (``_stamp.py``). Otherwise kernels are compiled as usual. ``MAPGAUGE_STORED=0`` switches it off.
+from which it was made (``_cache.py``). Otherwise kernels are compiled as usual. ``MAPGAUGE_STORED=0`` switches it off.
 """
 
+import importlib
 import inspect
 import json
 import os
@@ -26,9 +27,44 @@ from numba.core import cgutils, config
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from mapgauge.kernels._stamp import stamp
-from mapgauge.kernels._type_names import in_words, type_from
+from mapgauge.kernels._cache import stamp
 from mapgauge.kernels._units import UNITS, Unit
+
+types: Any = numba.types
+
+
+def in_words(given: Any) -> str:
+    """Return a type of numba as text, from which ``type_from`` makes it again.
+
+    >>> import numba
+    >>> in_words(numba.float64[:, ::1]), in_words(numba.types.UniTuple(numba.int64, 2)), in_words(numba.types.none)
+    ('float64 2 C', '(int64; int64)', 'none')
+    """
+    if isinstance(given, types.Array):
+        return f"{given.dtype} {given.ndim} {given.layout}{'' if given.mutable else ' constant'}"
+    if isinstance(given, types.BaseNamedTuple):
+        owner = given.instance_class
+        return f"{owner.__module__}:{owner.__qualname__}({'; '.join(map(in_words, given))})"
+    if isinstance(given, types.BaseTuple):
+        return f"({'; '.join(map(in_words, given))})"
+    return str(given)
+
+
+def type_from(text: str) -> Any:
+    """Return the type of numba that a text describes."""
+    if text.endswith(")"):
+        owner, _, inside = text[:-1].partition("(")
+        inner = [type_from(one) for one in inside.split("; ") if one]
+        if not owner:
+            return types.Tuple.from_types(inner)
+        module, _, name = owner.partition(":")
+        made = getattr(importlib.import_module(module), name)
+        return types.BaseTuple.from_types(inner, made)
+    words = text.split()
+    if len(words) > 1:
+        return types.Array(getattr(types, words[0]), int(words[1]), words[2], readonly=len(words) > 3)
+    return getattr(types, text)
+
 
 FILE = Path(__file__).with_name("stored.zip")
 SWITCH = "MAPGAUGE_STORED"

@@ -86,3 +86,15 @@ def assign(saving):
             else:
                 partner[row] = column_of[row]
     return partner, work
+
+
+def cheapest_pairs(cost):
+    """The rows and columns of the one-to-one assignment with the smallest total cost, which has all of the fewer.
+
+    They are sorted by row.
+    """
+    if cost.shape[0] <= cost.shape[1]:
+        return np.arange(cost.shape[0]), cheapest_columns(np.ascontiguousarray(cost))[0]
+    rows, _ = cheapest_columns(np.ascontiguousarray(cost.T))
+    order = np.argsort(rows)
+    return rows[order], order

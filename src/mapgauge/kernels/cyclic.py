@@ -14,10 +14,10 @@ computed by Maes' divide and conquer. Best chains of different cuts need not cro
 cut halfway between two others is therefore searched only in the strip between their chains. This takes O(n m log m).
 """
 
-from mapgauge.kernels._extremes import most
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
-from mapgauge.kernels.band import AT, CUT_GAIN, EARLY, HIGH, LATE, LOW, REST, ROW_BEST, TRIED
+from mapgauge.kernels._vectors import most
 from mapgauge.kernels.chain import Reading, heaviest_chain, row_at, trace
+from mapgauge.kernels.gains import AT, CUT_GAIN, EARLY, HIGH, LATE, LOW, REST, ROW_BEST, TRIED
 from mapgauge.kernels.lines import BLOCK
 
 FEW = 24  # cuts that are tried one by one before the gains of all cuts are computed; these cost about as much

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._eight import WIDTH, closer_of_eight, ends_of_closer, least_of_eight
-from mapgauge.kernels._extremes import least as lesser
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
+from mapgauge.kernels._vectors import WIDTH, closer_of_eight, ends_of_closer, least_of_eight
+from mapgauge.kernels._vectors import least as lesser
 from mapgauge.kernels.lines import (
     FIRST_BLOCK,
     ROUNDING,

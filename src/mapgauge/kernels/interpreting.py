@@ -1,8 +1,9 @@
 """Kernels that are interpreted while they have little to do, so that a first answer does not wait for the compiler.
 
-Compiling a kernel takes seconds. For two small lines, its Python function takes a millisecond. ``call`` therefore runs
-the Python function of a kernel that is not compiled yet, neither in memory nor on disk, if there is little to do. Once
-this adds up to half a second, the kernel is compiled. A call that turns out to take longer is given up and compiled.
+Compiling a kernel takes seconds. For two small lines, its Python function takes a millisecond. A kernel that is
+decorated with ``interpreted_while_small`` and not compiled yet, neither in memory nor on disk, therefore runs as its
+Python function if there is little to do. Once this adds up to half a second, the kernel is compiled. A call that turns
+out to take longer is given up and compiled.
 
 Results never depend on it. The Python functions compute the same bits, because kernels use only operations that
 IEEE 754 defines to the last bit: sums, products, quotients and square roots. Powers are not among them, so SOSPA and
@@ -22,13 +23,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import PENDING, Kernel
-from mapgauge.kernels.lines import Lines
+
+if TYPE_CHECKING:
+    from mapgauge.kernels.lines import Lines
+
+F = TypeVar("F", bound=Callable[..., object])
 
 SWITCH = "MAPGAUGE_INTERPRET"  # 0 switches this off
 
@@ -43,68 +48,97 @@ class _TooLongError(Exception):
     """An interpreted kernel takes longer than expected."""
 
 
-class Pairs(NamedTuple):
-    """The pairs of lines that a kernel has to look at.
-
-    In group g, a pair is one of the lines ``bounds[g][0] .. bounds[g][1]`` and one of ``bounds[g][1] .. bounds[g][2]``.
-    """
-
-    lines: Lines
-    reach: float  # lines that are further apart take no time
-    order: float = 1.0  # of the metric
-    bounds: Iterable[Sequence[int]] | NDArray[np.int64] = ((0, 1, 2),)
-
-    def visits(self) -> float:
-        """Return the number of points of all pairs that are near; infinity if they must not be interpreted."""
-        if self.order != 1.0:
-            return math.inf
-        lines, dimension = self.lines, len(self.lines.points)
-        size = (lines.span[:, 1] - lines.span[:, 0]).astype(np.float64)
-        low, high = lines.line_box[:dimension], lines.line_box[dimension:]
-        visits = 0.0
-        for first, middle, last in self.bounds:
-            visits += 1.0 + float((middle - first) * (last - middle))
-            if VISIT * visits > BUDGET:
-                break
-            x, y = slice(first, middle), slice(middle, last)
-            with np.errstate(over="ignore"):
-                gap = np.maximum(low[:, x, None] - high[:, None, y], low[:, None, y] - high[:, x, None])
-            points = np.add.outer(size[x], size[y]) + np.multiply.outer(size[x], size[y] / _CELLS)
-            visits += float(points[(gap < self.reach).all(axis=0)].sum())
-        return visits
-
-
-def call(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
-    """Call a kernel. It is interpreted if it is not compiled and there is little to do.
+def visits_of_groups(
+    lines: "Lines",
+    reach: float,
+    order: float = 1.0,
+    bounds: Iterable[Sequence[int]] | NDArray[np.int64] = ((0, 1, 2),),
+) -> float:
+    """Return the number of points of all pairs of lines that are near; infinity if they must not be interpreted.
 
     Args:
-        kernel: The kernel.
-        visits: Returns about how many points it has to visit, all pairs of lines together; infinity if it must be
-            compiled. It is called only if it matters.
-        arguments: The arguments of the kernel.
+        lines: The lines.
+        reach: Lines that are further apart take no time.
+        order: The order of the metric.
+        bounds: The groups. In group g, a pair is one of the lines ``bounds[g][0] .. bounds[g][1]`` and one of
+            ``bounds[g][1] .. bounds[g][2]``.
     """
-    if kernel.entry.overloads or kernel.name in PENDING or os.environ.get(SWITCH) == "0":
-        return kernel(*arguments)
+    if order != 1.0:
+        return math.inf
+    size, low, high = _sizes_and_boxes(lines)
+    visits = 0.0
+    for first, middle, last in bounds:
+        visits += 1.0 + float((middle - first) * (last - middle))
+        if VISIT * visits > BUDGET:
+            break
+        x, y = slice(first, middle), slice(middle, last)
+        with np.errstate(over="ignore"):
+            gap = np.maximum(low[:, x, None] - high[:, None, y], low[:, None, y] - high[:, x, None])
+        points = np.add.outer(size[x], size[y]) + np.multiply.outer(size[x], size[y] / _CELLS)
+        visits += float(points[(gap < reach).all(axis=0)].sum())
+    return visits
+
+
+def visits_of_pairs(lines: "Lines", x: NDArray[Any], y: NDArray[Any], reach: float, order: float) -> float:
+    """Return the number of points of some pairs of lines, as ``visits_of_groups`` does for all pairs of groups."""
+    if order != 1.0:
+        return math.inf
+    if VISIT * len(x) > BUDGET:
+        return float(len(x))
+    size, low, high = _sizes_and_boxes(lines)
+    with np.errstate(over="ignore"):
+        gap = np.maximum(low[:, x] - high[:, y], low[:, y] - high[:, x])
+    points = size[x] + size[y] + size[x] * size[y] / _CELLS
+    return len(x) + float(points[(gap < reach).all(axis=0)].sum())
+
+
+def _sizes_and_boxes(lines: "Lines") -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the number of points of each line, and the lower and upper corners of the boxes around lines."""
+    dimension = len(lines.points)
+    size = (lines.span[:, 1] - lines.span[:, 0]).astype(np.float64)
+    return size, lines.line_box[:dimension], lines.line_box[dimension:]
+
+
+def interpreted_while_small(visits: Callable[..., float]) -> Callable[[F], F]:
+    """Decorate a kernel that is interpreted if it is not compiled and there is little to do.
+
+    Args:
+        visits: Takes the arguments of the kernel, and returns about how many points it has to visit, all pairs of lines
+            together; infinity if it must be compiled. It is called only if it matters.
+    """
+
+    def decorate(kernel: F) -> F:
+        chosen: Any = kernel
+        chosen.visits, chosen.call_uncompiled = visits, _call
+        return kernel
+
+    return decorate
+
+
+def _call(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
+    """Call a kernel that is not in memory."""
+    if kernel.visits is None or kernel.name in PENDING or os.environ.get(SWITCH) == "0":
+        return kernel.call_compiled(arguments)
     types = tuple(map(kernel.entry.typeof_pyval, arguments))
-    left = BUDGET - kernel.interpreted[types]
-    if VISIT * visits() > left or kernel.is_compiled(types):
-        return kernel(*arguments)
-    written = [one for one in arguments if isinstance(one, np.ndarray) and one.flags.writeable]
+    left = BUDGET - kernel.seconds.get(types, 0.0)
+    if VISIT * kernel.visits(*arguments) > left or kernel.is_compiled(types):
+        return kernel.call_compiled(arguments)
+    written = [array for array in arguments if isinstance(array, np.ndarray) and array.flags.writeable]
     before = [array.copy() for array in written]
     begun, _LEFT.calls = time.thread_time(), left / VISIT
     try:
         with np.errstate(all="ignore"):
-            return _as_compiled(interpreted(kernel)(*arguments))
+            return _as_compiled(python_function(kernel)(*arguments))
     except Exception:  # it takes too long, or Python refuses what machine code computes
         for array, content in zip(written, before, strict=True):
             array[...] = content
-        return kernel(*arguments)
+        return kernel.call_compiled(arguments)
     finally:
-        kernel.interpreted[types] += time.thread_time() - begun
+        kernel.seconds[types] = kernel.seconds.get(types, 0.0) + time.thread_time() - begun
 
 
 @cache
-def interpreted(kernel: Kernel) -> Callable[..., Any]:
+def python_function(kernel: Kernel) -> Callable[..., Any]:
     """Return the Python function of a kernel. It calls the Python functions of other kernels."""
     function: Callable[..., Any] = _names_in(kernel.__module__)[kernel.__name__]  # type: ignore[attr-defined]
     return function
@@ -140,8 +174,8 @@ def _with_limit(function: FunctionType) -> Callable[..., Any]:
     return limited
 
 
-def _as_compiled(found: Any) -> Any:
+def _as_compiled(value: Any) -> Any:
     """Return numbers as a compiled kernel does, which returns those of Python."""
-    if isinstance(found, np.generic):
-        return found.item()
-    return tuple(map(_as_compiled, found)) if type(found) is tuple else found
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(map(_as_compiled, value)) if type(value) is tuple else value

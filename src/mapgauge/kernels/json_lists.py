@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit
+from mapgauge.kernels.interpreting import interpreted_while_small
 
 _OPEN, _CLOSE, _COMMA, _MINUS, _PLUS, _POINT = (np.uint8(ord(c)) for c in "[],-+.")
 _QUOTE, _ESCAPE, _END, _SPACE = (np.uint8(ord(c)) for c in '"\\} ')
@@ -232,6 +233,7 @@ def _write_index(copy, filled, index):
     return filled + ONE
 
 
+@interpreted_while_small(lambda text, *_: len(text))
 @jit
 def replace_lists(text, base, copy, numbers, coords, sizes, table, hard):
     """Copy a text with ``[base + k]`` in place of its k-th list of numbers, points or polylines.

@@ -1,12 +1,15 @@
-"""The rows of ``pickle_tree``, and the few functions that the pickle of an array calls.
+"""What ``pickle_tree`` needs: its rows, what opcodes do, and the few functions that the pickle of an array calls.
 
 A row is one value of a pickle: its kind, two numbers, and its weight.
 """
+
+import pickletools
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
+from mapgauge.kernels.pickle_scan import WIDTH, opcode_table
 
 # Kinds of values. LATIN: bytes that are written as text, as protocols 0 to 2 do. EMPTY: an array that is not filled.
 NONE, FALSE, TRUE, WHOLE, FLOAT, TEXT, BYTES, LATIN = (U(i) for i in range(8))
@@ -27,7 +30,6 @@ TYPE_SHIFT, DEPTH_SHIFT, AXES_SHIFT = U(8), U(16), U(24)
 STORED, FETCHED, IS_LATIN = U(1 << 32), U(1 << 33), U(1 << 34)  # IS_LATIN: the content is written as text
 
 TYPES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
-FLOAT32, FLOAT64 = U(TYPES.index("f4")), U(TYPES.index("f8"))
 _LETTERS = np.frombuffer("".join(TYPES).encode(), np.uint8).reshape(-1, 2)
 
 # The functions and classes that a pickle may name, as the lines of a GLOBAL.
@@ -43,9 +45,32 @@ _GROUPS = np.array([0, 0, 2, 2, 4, 4, 6, 7, 8, 9, 9], np.uint64)
 _LARGEST, _LARGE = U(1 << 40), U(1 << 20)  # elements of an array, and the square root of that
 _LARGEST_EMPTY = U(1 << 20)  # what the dimensions other than 0 of an empty array may give
 MINUS_ONE = ~ZERO
-HIGHEST, _ONES = U(0x8080808080808080), U(0x0101010101010101)  # one bit of each byte of a word
 DEEPEST = U(100)  # nested containers
 LATIN1 = np.frombuffer(b"latin1", np.uint8)
+
+# What an opcode does.
+_ACTIONS = {
+    "STORE": ("MEMOIZE", "BINPUT", "LONG_BINPUT"),
+    "FETCH": ("BINGET", "LONG_BINGET"),
+    "NUMBER": ("BININT1", "BININT2"),
+    "SIGNED": ("BININT", "LONG1"),
+    "REAL": ("BINFLOAT",),
+    "STRING": ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+    "RAW": ("SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+    "CONSTANT": ("NONE", "NEWFALSE", "NEWTRUE"),
+    "NEW": ("EMPTY_TUPLE", "EMPTY_LIST", "EMPTY_DICT"),
+    "JOIN": ("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
+    "ADD": ("APPEND", "APPENDS", "SETITEM", "SETITEMS"),
+    "CALL": ("REDUCE",),
+    "FILL": ("BUILD",),
+    "LOOK_UP": ("GLOBAL", "STACK_GLOBAL"),
+    "MARK": ("MARK",),
+    "POP": ("POP",),
+    "BEGIN": ("PROTO",),
+    "FRAME": ("FRAME",),
+    "STOP": ("STOP",),
+}
+CODES = {action: U(i + 1) for i, action in enumerate(_ACTIONS)}
 
 
 def name_table() -> NDArray[np.uint8]:
@@ -53,43 +78,39 @@ def name_table() -> NDArray[np.uint8]:
     return np.array(_NAMED, "S64").view(np.uint8).reshape(len(_NAMED), 64)
 
 
-@jit
-def word_at(data, at):
-    """Return eight bytes as one number. Written without a loop, it is compiled to one instruction."""
-    low = U(data[at]) | (U(data[at + ONE]) << U(8)) | (U(data[at + TWO]) << U(16)) | (U(data[at + U(3)]) << U(24))
-    low |= (U(data[at + U(4)]) << U(32)) | (U(data[at + U(5)]) << U(40))
-    return low | (U(data[at + U(6)]) << U(48)) | (U(data[at + U(7)]) << U(56))
+def action_table() -> NDArray[np.uint64]:
+    """Return what each of the 256 bytes does as an opcode, and the width of its argument: (256, 3).
 
-
-@jit
-def first_bytes(word):
-    """Return the highest bit of each byte of a word that is the first of two bytes of a character, or more."""
-    return word & (word << ONE) & HIGHEST
+    The third column tells opcodes of the same action apart: how many values a tuple takes (or 255 for a mark), the
+    constant, the container, or how many values belong together and whether there is a mark.
+    """
+    table = np.zeros((256, 3), np.uint64)
+    table[:, 1] = opcode_table()[:, WIDTH]
+    details = dict.fromkeys(("NEWFALSE", "TUPLE1", "STACK_GLOBAL", "APPEND"), 1)
+    details |= dict.fromkeys(("NEWTRUE", "TUPLE2", "SETITEM"), 2) | {"TUPLE3": 3}
+    details |= {"EMPTY_TUPLE": int(TUPLE), "EMPTY_LIST": int(LIST), "EMPTY_DICT": int(DICT)}
+    details |= {"TUPLE": 255, "APPENDS": 257, "SETITEMS": 258}  # with a mark
+    action_of = {name: CODES[action] for action, names in _ACTIONS.items() for name in names}
+    for opcode in pickletools.opcodes:
+        table[ord(opcode.code), 0] = action_of.get(opcode.name, 0)
+        table[ord(opcode.code), 2] = details.get(opcode.name, 0)
+    return table
 
 
 @jit
 def count_letters(data, start, stop):
     """Return the number of characters of a text; the largest number if one of them is not in Latin-1.
 
-    A character beyond ASCII has two bytes: 0xC2 or 0xC3, and one below 0xC0. Eight bytes are compared at once.
+    A character beyond ASCII has two bytes: 0xC2 or 0xC3, and one from 0x80 to 0xBF.
     """
-    count, wrong, due = stop - start, ZERO, ZERO  # due: the bit of the byte that must be a second one
-    at = start
-    while at < stop:
-        word = ZERO
-        if stop - at >= U(8):
-            word = word_at(data, at)
-        else:
-            for i in range(stop - at):
-                word |= U(data[at + i]) << (U(8) * i)
-        firsts = first_bytes(word)
-        seconds = word & ~(word << ONE) & HIGHEST
-        others = (word << TWO) | (word << U(3)) | (word << U(4)) | (word << U(5)) | ~(word << U(6))
-        wrong |= (firsts & others) | (seconds ^ ((firsts << U(8)) | due))
-        due = firsts >> U(56)
-        count -= ((firsts >> U(7)) * _ONES) >> U(56)
-        at += U(8)
-    return MINUS_ONE if wrong | due else count
+    count, sound, due = ZERO, True, False  # due: whether the next byte must be a second one
+    for i in range(start, stop):
+        byte = data[i]
+        sound &= due == (byte & 0xC0 == 0x80)
+        due = byte >= 0xC0
+        sound &= not due or byte == 0xC2 or byte == 0xC3
+        count += U(byte < 0x80 or due)
+    return count if sound and not due else MINUS_ONE
 
 
 @jit

@@ -10,25 +10,23 @@ library say what is wrong. What it accepts, those two accept too: weights, depth
 ``pickle_scan``, and arrays as in ``files.pickle_values``.
 """
 
+import numpy as np
+
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
-from mapgauge.kernels.pickle_actions import CODES
-from mapgauge.kernels.pickle_arrays import INSIDE, array_at, buffer_at, point_at, scalar_at
 from mapgauge.kernels.pickle_calls import (
     AXES_SHIFT,
     BYTES,
+    CODES,
     DEEPEST,
     DEPTH_SHIFT,
     DICT,
     FETCHED,
     FIRST,
     FLOAT,
-    FROMBUFFER,
     INFO,
     LIST,
     MINUS_ONE,
     NAME,
-    RECONSTRUCT,
-    SCALAR_OF,
     SECOND,
     STORED,
     TEXT,
@@ -49,8 +47,8 @@ from mapgauge.kernels.pickle_scan import LINE, _argument, _number
 
 _STORE, _FETCH, _NUMBER, _SIGNED, _REAL, _STRING, _RAW, _CONSTANT, _NEW, _JOIN = list(CODES.values())[:10]
 _ADD, _CALL, _FILL, _LOOK_UP, _MARK, _POP, _BEGIN, _FRAME, _STOP = list(CODES.values())[10:]
-DONE, FULL, IRREGULAR, SHARED = range(4)
-_SPARE = U(8)  # places in the table, the memo and ``members`` that reading an array in one step may need
+DONE, FULL, IRREGULAR = range(3)
+_AXES = U(4)  # most extents of an array, which are written to ``members``
 _HIGHEST_PROTOCOL = U(5)
 
 
@@ -67,13 +65,12 @@ def _adopt(values, members, used, stack, low, high):
 
 
 @jit
-def read_on(data, in_steps, actions, names, limit, values, members, stack, memo, marks, state):
+def read_on(data, actions, names, limit, values, members, stack, memo, marks, state):
     """Read a pickle until it ends, or until one of the arrays is full.
 
     Args:
         data: The whole pickle.
-        in_steps: Whether to read arrays and scalars in one step each (``pickle_arrays``).
-        actions: ``pickle_actions.action_table()``.
+        actions: ``pickle_calls.action_table()``.
         names: ``pickle_calls.name_table()``.
         limit: The limit on weights, as for ``pickle_scan.scan``.
         values: The rows of the table.
@@ -84,8 +81,7 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
         state: What the next call needs to go on. It is all 0 before the first call.
 
     Returns:
-        ``DONE``, ``FULL``, ``IRREGULAR``, or ``SHARED`` if a part of an array is used again. When it is done, the row
-        of the document is ``stack[0]``.
+        ``DONE``, ``FULL`` or ``IRREGULAR``. When it is done, the row of the document is ``stack[0]``.
     """
     end = U(len(data))
     at, rows, used, height, stored = state[0], state[1], state[2], state[3], state[4]
@@ -94,12 +90,7 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
     most_rows, most_members = U(len(values)), U(len(members))
     highest, most_stored = U(len(stack)), U(len(memo))
     while at < end:
-        if (
-            rows + _SPARE > most_rows
-            or height == highest
-            or stored + _SPARE > most_stored
-            or used + _SPARE > most_members
-        ):
+        if rows == most_rows or height == highest or stored == most_stored or used + _AXES > most_members:
             break
         code = U(data[at])
         action, detail, width = actions[code, ZERO], actions[code, TWO], actions[code, ONE]
@@ -125,25 +116,6 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
             if index >= stored:
                 return IRREGULAR
             row = memo[index]
-            if row == INSIDE:
-                return SHARED
-            if in_steps and marked < DEEPEST and kind_of(values, row) == NAME:
-                name, place = values[row, FIRST], ZERO
-                if name == RECONSTRUCT:
-                    place, used, stored, hashed = array_at(
-                        data, at, row, values, rows, members, used, memo, stored, hashed
-                    )
-                elif name == FROMBUFFER:
-                    place, used, stored, hashed = buffer_at(
-                        data, at, row, values, rows, members, used, memo, stored, hashed
-                    )
-                elif name == SCALAR_OF:
-                    place, stored, hashed = scalar_at(data, at, row, values, rows, memo, stored, hashed)
-                if place > ZERO:
-                    if values[rows, WEIGHT] > limit or hashed > limit:
-                        return IRREGULAR
-                    row, at = rows, place
-                    rows += ONE
             values[row, INFO] |= FETCHED
             stack[height] = row
             height += ONE
@@ -168,15 +140,6 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
             elif _number(data, start, U(8)) > end - at:  # a frame
                 return IRREGULAR
             continue
-
-        if in_steps and marked < DEEPEST and action == _NEW and detail == LIST:
-            place, now, count = point_at(data, at, values, rows, members, used, memo, stored)
-            if place > ZERO:
-                stack[height] = rows
-                at, stored, used = place, now, used + count
-                height += ONE
-                rows += count + ONE
-                continue
 
         info, first, second = ZERO, ZERO, ZERO
         weight, depth = ONE + ((at - start) >> U(3)), ONE
@@ -308,3 +271,26 @@ def read_on(data, in_steps, actions, names, limit, values, members, stack, memo,
     state[0], state[1], state[2], state[3], state[4] = at, rows, used, height, stored
     state[5], state[6], state[7] = marked, hashed, moved
     return FULL
+
+
+@jit
+def copy_content(data, starts, sizes, as_text, out):
+    """Copy parts of a pickle into ``out``, one after the other.
+
+    A part may be written as text, with two bytes for a byte above 127: 0xC2 or 0xC3, and a second one.
+    """
+    at = ZERO
+    for i in range(U(len(starts))):
+        start, stop = starts[i], at + sizes[i]
+        if not as_text[i]:
+            for k in range(sizes[i]):
+                out[at + k] = data[start + k]
+            at = stop
+        while at < stop:
+            byte = U(data[start])
+            if byte >= U(128):
+                start += ONE
+                byte = U(data[start]) | ((byte & ONE) << U(6))
+            out[at] = np.uint8(byte)
+            start += ONE
+            at += ONE

@@ -7,17 +7,21 @@ other assignment can then be better, because the upper bound of its savings has 
 
 If many instances are heaped, bounds discard few pairs, and the search would take many rounds. It then computes all
 remaining distances at once and assigns a last time.
+
+The savings of all pairs of a prediction and a true line that are near, for metrics that assign over many frames.
+
+``pld.py`` computes few exact distances, because an assignment within a frame needs no more. An assignment over many
+frames may prefer any pair that saves something. So all of them are computed, for order 1.
 """
 
 import numpy as np
 
 from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign, cheapest_columns
-from mapgauge.kernels.band import all_pairs, make_band, pairs_of_groups
-from mapgauge.kernels.complete import CLEARLY
-from mapgauge.kernels.gains import best_of_columns, best_of_rows, fill_gains
+from mapgauge.kernels.gains import all_pairs, best_of_columns, best_of_rows, fill_gains, make_band, pairs_of_groups
+from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
 from mapgauge.kernels.lines import START, are_near, length_of
-from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
+from mapgauge.kernels.sospa import CLEARLY, align_lines, normalise, saturation, value_of
 
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
 COARSE, FINE, EXACT = 0, 1, 2  # how precisely a saving is known
@@ -222,6 +226,11 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
                 saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
 
 
+@interpreted_while_small(
+    lambda lines, closed, confidence, split, directed, cutoff, order, long: visits_of_groups(
+        lines, cutoff, order, [(0, split, len(closed))]
+    )
+)
 @jit_allocating
 def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long):
     """PLD between the instances before ``split`` (predictions) and those from ``split`` on (truth).
@@ -240,6 +249,11 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long
     return parts, truth_of
 
 
+@interpreted_while_small(
+    lambda lines, closed, confidence, bounds, directed, cutoff, order, *_: visits_of_groups(
+        lines, cutoff, order, bounds
+    )
+)
 @jit_allocating
 def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of, distance_of):
     """Write the five parts and the mass of each group, one class in one frame.
@@ -264,3 +278,51 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, lo
                 truth_of[xs[i]] = ys[j]
                 points = length_of(lines, xs[i]) + length_of(lines, ys[j])
                 _, distance_of[xs[i]] = value_of(cost[i, j], matched[i, j], points, cutoff, order)
+
+
+SAVING, MATCHED_SAVING, UNMATCHED_SAVING = range(3)  # columns of ``savings_of_pairs``
+
+
+@jit_allocating
+def near_pairs(lines, confidence, bounds, cutoff):
+    """All pairs of a prediction and a true line of the same group that may save something, as ``(pairs, 2)``.
+
+    Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the true lines ``bounds[g, 1] .. bounds[g, 2]``.
+    """
+    pairs = np.empty((1024, 2), np.int64)
+    count = 0
+    for g in range(len(bounds)):
+        for x in range(bounds[g, 0], bounds[g, 1]):
+            for y in range(bounds[g, 1], bounds[g, 2]):
+                if min(confidence[x], confidence[y]) <= 0.0:
+                    continue
+                empty = length_of(lines, U(x)) + length_of(lines, U(y)) == ZERO
+                if empty or are_near(lines, U(x), U(y), cutoff):
+                    if count == len(pairs):
+                        more = np.empty((2 * count, 2), np.int64)
+                        more[:count] = pairs
+                        pairs = more
+                    pairs[count, 0], pairs[count, 1] = x, y
+                    count += 1
+    return pairs[:count].copy()
+
+
+@jit_allocating
+def savings_of_pairs(lines, closed, confidence, pairs, directed, cutoff, long):
+    """``min(r, s) (1 - D)`` of each pair, and the two terms of ``min(r, s) D``: matched and unmatched points."""
+    out = np.zeros((len(pairs), 3))
+    band = make_band(lines, closed, pairs, cutoff, long)
+    for k in range(len(pairs)):
+        x, y = U(pairs[k, 0]), U(pairs[k, 1])
+        weight = min(confidence[x], confidence[y])
+        points = length_of(lines, x) + length_of(lines, y)
+        if points == ZERO:
+            out[k, SAVING] = weight  # two empty lines are equal
+            continue
+        matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, 1.0, band, long)
+        total, distance = value_of(cost, matched, points, cutoff, 1.0)
+        out[k, SAVING] = weight * (1.0 - distance)
+        if total > 0.0:
+            out[k, MATCHED_SAVING] = weight * distance * (cost / total)
+            out[k, UNMATCHED_SAVING] = weight * distance * ((total - cost) / total)
+    return out

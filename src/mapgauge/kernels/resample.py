@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, U, jit, jit_allocating
+from mapgauge.kernels.interpreting import interpreted_while_small
 
 SLACK = 1e-9  # of a spacing: a sample this close before the end is the end (the length is a multiple up to rounding)
 
@@ -58,6 +59,7 @@ def _place(coords, start, stop, begin, samples, spacing, out):
             out[k, begin + s] = p + (q - p) * share
 
 
+@interpreted_while_small(lambda coords, offsets: len(coords))
 @jit_allocating
 def lengths_of(coords, offsets):
     """Arc length of every line."""
@@ -95,6 +97,13 @@ def _resample(coords, start, stop, begin, end, step, out):
         out[k, end - ONE] = coords[stop - ONE, k]
 
 
+def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, tolerance):
+    """Return about how many points ``resample_lines`` reads and writes."""
+    samples = np.maximum(lengths / spacing, 1).sum() if spacing > 0 else count * len(lengths)
+    return len(x) + len(y) + float(samples)
+
+
+@interpreted_while_small(_samples)
 @jit_allocating
 def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, tolerance):
     """Resample the lines of two sides, and write them in a given order.

@@ -1,23 +1,103 @@
 """SOSPA between lines: the best direction, the best cut of closed lines, the matching, and the value.
 
-Long lines need two more algorithms: all cuts at once (``cyclic.py``) and stretches of rows (``stretches.py``). They
+Long lines need two more algorithms: all cuts at once (``cyclic.py``) and stretches of rows (``chain.py``). They
 double the time to compile. So they are compiled only when they are needed: kernels take ``long``, which is True, or
 None to leave them out. ``is_long`` decides. Values are the same with and without them.
+
+Complete matchings: two lines of equal length whose points are all matched, compared by their true cost.
+
+The search for the best reading compares gains ``1 - (d / c)^p``, which are rounded to multiples of ``2^-44``. That is
+exact enough as soon as a point stays unmatched: the cost is then at least ``c^p / 2``, and the rounding is small
+relative to it. If every point is matched, the cost can be much smaller than the rounding, for example if the order is
+high or the cutoff large. All readings that match every point then look the same.
+
+In a reading without unmatched points there is only one matching: the i-th point of one line has the i-th point of the
+other. So the costs of all these readings are summed directly, and the smallest wins. A sum ends as soon as it is too
+large, so this takes little time compared with the search.
 """
 
+import math
 from typing import Any
 
 import numba
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, jit_unit
-from mapgauge.kernels.band import ROOMY, all_pairs, make_band
-from mapgauge.kernels.chain import Reading, heaviest_chain, rest_by_rows, trace
-from mapgauge.kernels.complete import cheapest_complete, distance_cost, point_cost
+from mapgauge.kernels.chain import Reading, heaviest_chain, match_by_stretches, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
-from mapgauge.kernels.gains import band_of_matrix, best_of_rows, fill_gains
-from mapgauge.kernels.lines import START, are_near, length_of, runs_against
-from mapgauge.kernels.stretches import gain_by_stretches, match_by_stretches
+from mapgauge.kernels.gains import ROOMY, all_pairs, band_of_matrix, best_of_rows, fill_gains, make_band
+from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups, visits_of_pairs
+from mapgauge.kernels.lines import START, are_near, length_of, runs_against, square_between
+
+# A reading must be clearly cheaper to replace the one that the search found. Costs that differ by rounding are equal.
+CLEARLY = 1.0 - 2.0**-40
+SMALL = 1.0 / 16.0  # a mean cost of a point, in units of c^p, above which rounded gains are exact enough
+
+
+@jit
+def point_cost(points, i, j, cutoff, order):
+    """``d^p`` of two points, in metres for order 1 and in units of ``c^p`` for any other order."""
+    square = square_between(points, i, j)
+    if order == 1.0:
+        return math.sqrt(square)
+    if order == 2.0:
+        return square / (cutoff * cutoff)
+    return (math.sqrt(square) / cutoff) ** order
+
+
+@jit
+def distance_cost(distance, cutoff, order):
+    """``d^p`` in metres for order 1 and in units of ``c^p`` for any other order."""
+    return distance if order == 1.0 else (distance / cutoff) ** order
+
+
+@jit
+def _partner(i, n, shift, backward):
+    """The column of row ``i`` if row 0 has the column ``shift``."""
+    if backward:
+        return shift - i if i <= shift else shift + n - i
+    return shift + i if shift + i < n else shift + i - n
+
+
+@jit
+def _cost(points, x_start, y_start, distance, n, shift, backward, cutoff, order, limit):
+    """Cost of a complete matching, or infinity if it is not below ``limit`` or a pair is not closer than the cutoff."""
+    most = cutoff if order == 1.0 else 1.0
+    total = 0.0
+    for i in range(n):
+        j = _partner(i, n, shift, backward)
+        cost = 0.0
+        if points is not None:
+            cost = point_cost(points, x_start + i, y_start + j, cutoff, order)
+        if distance is not None:
+            cost = distance_cost(distance[i, j], cutoff, order)
+        total += cost
+        if cost >= most or total >= limit:
+            return math.inf
+    return total
+
+
+@jit
+def cheapest_complete(points, x_start, y_start, distance, n, cyclic, directed, cutoff, order, cost, backward, pairs):
+    """Replace a complete matching of this cost by the cheapest one in any reading, if that is clearly cheaper.
+
+    The costs are those of points, or of a matrix of distances if it is not None. Returns the cost and whether y is
+    read backwards.
+    """
+    if cost >= SMALL * n * (cutoff if order == 1.0 else 1.0):
+        return cost, backward
+    limit = cost * CLEARLY
+    for way in range(1 if directed else 2):
+        against = way == 1
+        last = n - ONE if against and not cyclic else ZERO
+        for shift in range(last, n if cyclic else last + ONE):
+            other = _cost(points, x_start, y_start, distance, n, shift, against, cutoff, order, limit)
+            if other < limit:
+                limit, cost, backward = other, other, against
+                for i in range(n):
+                    pairs[i, 0], pairs[i, 1] = i, _partner(i, n, shift, against)
+    return cost, backward
+
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least g" is tested as "more than g - HALF_STEP"
 
@@ -131,31 +211,6 @@ def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
 
 
 @jit
-def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
-    """Gain of the heaviest chain in units of ``c^p``, without the matching."""
-    if not are_near(lines, x, y, cutoff):
-        return 0.0
-    cells = fill_gains(lines, x, y, ZERO, length_of(lines, x), cutoff, order, band)
-    if cells == ZERO:
-        return 0.0
-    against = not directed and runs_against(lines, x, y, cyclic)
-    if long is not None and cells > U(len(band.gain)):
-        gain = gain_by_stretches(lines, x, y, against, cutoff, order, band)
-        return gain if directed else max(gain, gain_by_stretches(lines, x, y, not against, cutoff, order, band))
-    _, gain, _ = best_reading(band, length_of(lines, x), length_of(lines, y), cyclic, directed, against, None, long)
-    return max(gain, 0.0)
-
-
-@jit_allocating
-def gains_of_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
-    """``gain_of_lines`` for many pairs of lines."""
-    band = make_band(lines, closed, pairs, cutoff, long)
-    for k in range(len(pairs)):
-        x, y = U(pairs[k, 0]), U(pairs[k, 1])
-        out[k] = gain_of_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
-
-
-@jit
 def saturation(cost, points, cutoff, order):
     """``sospa / M`` in [0, 1], where M is the cost of two unmatched lines with this many points; 0 without points."""
     if points == ZERO:
@@ -184,6 +239,7 @@ def value_of(matched_cost, matched, points, cutoff, order):
     return total, normalise(saturation(total, points, cutoff, order))
 
 
+@interpreted_while_small(lambda lines, closed, directed, cutoff, order, long: visits_of_groups(lines, cutoff, order))
 @jit_allocating
 def align_two(lines, closed, directed, cutoff, order, long):
     """Match lines 0 and 1. Returns pairs, whether y is read backwards, their cost, ``sospa^p``, normalised SOSPA."""
@@ -195,6 +251,9 @@ def align_two(lines, closed, directed, cutoff, order, long):
     return band.pairs[:matched], backward, cost, total, normalised
 
 
+@interpreted_while_small(
+    lambda distance, cyclic, directed, cutoff, order, long: distance.size if order == 1.0 else np.inf
+)
 @jit_allocating
 def align_matrix(distance, cyclic, directed, cutoff, order, long):
     """Same as ``align_two`` for a matrix of point distances of any metric."""
@@ -214,6 +273,11 @@ def align_matrix(distance, cyclic, directed, cutoff, order, long):
     return band.pairs[:matched], backward, cost, total, normalised
 
 
+@interpreted_while_small(
+    lambda lines, closed, pairs, directed, cutoff, order, *_: visits_of_pairs(
+        lines, pairs[:, 0], pairs[:, 1], cutoff, order
+    )
+)
 @jit_allocating
 def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     """Write the normalised SOSPA of pairs of lines."""
@@ -225,6 +289,11 @@ def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
         _, out[k] = value_of(cost, matched, points, cutoff, order)
 
 
+@interpreted_while_small(
+    lambda lines, closed, rows, directed, cutoff, order, long: visits_of_groups(
+        lines, cutoff, order, [(0, rows, len(closed))]
+    )
+)
 @jit_allocating
 def values_of_matrix(lines, closed, rows, directed, cutoff, order, long):
     """``sospa^p`` and normalised SOSPA of each of the first ``rows`` lines to each of the others."""

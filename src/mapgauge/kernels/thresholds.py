@@ -3,8 +3,8 @@
 import numpy as np
 
 from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
-from mapgauge.kernels.band import make_band, pairs_of_groups
 from mapgauge.kernels.fits import discs_of, most_gain
+from mapgauge.kernels.gains import make_band, pairs_of_groups
 from mapgauge.kernels.lines import are_near, length_of
 from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.metrics.groups import Groups
+from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.pld import assign_groups, parts_of_matches, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
@@ -45,61 +45,45 @@ class Matches(NamedTuple):
         return cls(truth, np.concatenate(distances) if len(distances) == len(parts) else None)
 
 
-class Known(NamedTuple):
-    """What an earlier evaluation of the same groups found."""
+class ScoredMatches(NamedTuple):
+    """The matches of some frames, and the parts of PLD that belong to them."""
 
     matches: Matches
     sums: Floats | None  # (groups, 6): the parts of PLD and the mass; None if they are not known
 
 
-def matches_of(groups: Groups, protocol: Protocol, every: Groups, kept: Indices | None) -> Matches | None:
-    """Return the matches of groups that were scored; None if PLD was not computed.
-
-    Args:
-        groups: The groups.
-        protocol: All settings.
-        every: The groups with boxes.
-        kept: The instances of these that are in the groups. If None, all.
-    """
-    scored = groups.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
+def matches_of(block: Block, protocol: Protocol) -> Matches | None:
+    """Return the matches of a block that was scored; None if PLD was not computed."""
+    lines = block.lines
+    scored = lines.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
     if scored is None:
         return None
-    truth, distance = scored.truth_of, scored.distance
-    place = np.empty_like(truth)
-    place[groups.by_row] = np.arange(len(place))
-    truth = np.where(truth >= 0, place[truth] - groups.bounds[groups.side // 2, 1], -1)
-    if kept is not None:
-        of_lines, count = (truth, distance), len(every.row)
-        truth, distance = np.full(count, -1), np.full(count, np.nan)
-        truth[kept], distance[kept] = of_lines
-    return Matches(truth, distance).at(every.predictions)
+    place = np.empty_like(scored.truth_of)
+    place[lines.by_row] = np.arange(len(place))
+    truth = np.where(scored.truth_of >= 0, place[scored.truth_of] - lines.bounds[lines.side // 2, 1], -1)
+    columns = Matches(block.for_all(truth, -1), block.for_all(scored.distance, np.nan))
+    return columns.at(block.groups.predictions)
 
 
-def truth_of_matches(groups: Groups, matches: Matches, every: Groups, kept: Indices | None) -> Indices | None:
-    """Return the true instance of each instance of groups, or -1. The arguments are those of ``matches_of``.
-
-    Returns:
-        None if the matches cannot be those of the groups.
-    """
-    if len(matches.truth) != len(every.predictions):
+def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
+    """Return the true instance of each line of a block, or -1; None if the matches cannot be those of the block."""
+    lines, predictions = block.lines, block.groups.predictions
+    if len(matches.truth) != len(predictions):
         return None
-    truth = np.full(len(every.row), -1)
-    truth[every.predictions] = matches.truth
-    truth = truth if kept is None else truth[kept]
-    _, first, end = groups.bounds[groups.side // 2].T
+    truth = np.full(len(block.groups.row), -1)
+    truth[predictions] = matches.truth
+    truth = truth if block.of_lines is None else truth[block.of_lines]
+    _, first, end = lines.bounds[lines.side // 2].T
     if (first + truth >= end).any():
         return None
-    return np.where(truth >= 0, groups.by_row[first + truth], -1)
+    return np.where(truth >= 0, lines.by_row[first + truth], -1)
 
 
-def know_matches(groups: Groups, protocol: Protocol, known: Known, every: Groups, kept: Indices | None) -> None:
-    """Let metrics use known matches. The arguments are those of ``matches_of``, and what is known.
-
-    Matches that cannot be those of the groups are left out.
-    """
-    truth_of = truth_of_matches(groups, known.matches, every, kept)
+def use_matches(block: Block, protocol: Protocol, scored: ScoredMatches) -> None:
+    """Let metrics use the matches of an earlier evaluation. Matches that cannot be those of the block are left out."""
+    truth_of = truth_of_matches(block, scored.matches)
     if truth_of is not None:
-        groups.shared[_key(protocol.cutoffs[0])] = truth_of, known.sums
+        block.lines.shared[_key(protocol.cutoffs[0])] = truth_of, scored.sums
 
 
 def _key(cutoff: float) -> str:
@@ -111,10 +95,10 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
     key = f"points@{cutoff}"
     if key not in groups.shared:
         truth_of, sums = groups.shared.get(_key(cutoff), (None, None))
-        found = None if truth_of is None else _with_points(groups, protocol, cutoff, truth_of)
-        if found is None or not _has_parts(found, groups, protocol, cutoff, sums):
-            found = _with_points(groups, protocol, cutoff, assign_groups(groups, protocol, cutoff).truth_of)
-        groups.shared[key] = found
+        assignment = None if truth_of is None else _with_points(groups, protocol, cutoff, truth_of)
+        if assignment is None or not _has_parts(assignment, groups, protocol, cutoff, sums):
+            assignment = _with_points(groups, protocol, cutoff, assign_groups(groups, protocol, cutoff).truth_of)
+        groups.shared[key] = assignment
     shared: Assigned = groups.shared[key]
     return shared
 
@@ -122,21 +106,27 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
 def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: Indices) -> Assigned:
     """Return an assignment of instances with the matched points."""
     count = len(groups.confidence)
-    found = Assigned(truth_of, np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count))
-    pairs = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
-    kernels.interpreting.call(
-        *(kernels.nearest.match_points, pairs.visits),
-        *(groups.lines, groups.closed, truth_of, protocol.directed, cutoff, protocol.order),
-        *(kernels.sospa.is_long(groups.lines, groups.closed), *found[1:]),
+    partner, matched, cost = np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count)
+    kernels.matched_points.match_points(
+        groups.lines,
+        groups.closed,
+        truth_of,
+        protocol.directed,
+        cutoff,
+        protocol.order,
+        kernels.sospa.is_long(groups.lines, groups.closed),
+        partner,
+        matched,
+        cost,
     )
-    return found
+    return Assigned(truth_of, partner, matched, cost)
 
 
-def _has_parts(found: Assigned, groups: Groups, protocol: Protocol, cutoff: float, sums: Floats | None) -> bool:
+def _has_parts(assignment: Assigned, groups: Groups, protocol: Protocol, cutoff: float, sums: Floats | None) -> bool:
     """Whether an assignment has the parts of PLD that are known. It then is the optimal one, or as good."""
     if sums is None:
         return True
     if sums.shape != (len(groups.bounds), kernels.pld.MASS + 1):
         return False
-    parts = parts_of_matches(groups, found.truth_of, found.matched, found.cost, cutoff, protocol.order)
+    parts = parts_of_matches(groups, assignment.truth_of, assignment.matched, assignment.cost, cutoff, protocol.order)
     return bool((np.abs(parts - sums) <= _SAME * sums[:, -1:]).all())  # False for NaN

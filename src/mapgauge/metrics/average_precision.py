@@ -165,10 +165,9 @@ def _hits(
 ) -> Bits:
     """Return what ``hits_by`` does, without the distances of all pairs: Chamfer distances if ``closed`` is None."""
     hits = np.zeros(len(groups.confidence), np.uint16)
-    kernels.interpreting.call(
-        *(kernels.hits.hits_of_lines, kernels.interpreting.Pairs(lines, max(thresholds), bounds=groups.bounds).visits),
-        *(lines, closed, groups.bounds, groups.by_confidence, range_factor(groups, protocol), protocol.directed),
-        *(np.array(thresholds), protocol.strict, hits),
+    factor, directed, strict = range_factor(groups, protocol), protocol.directed, protocol.strict
+    kernels.average_precision.hits_of_lines(
+        lines, closed, groups.bounds, groups.by_confidence, factor, directed, np.array(thresholds), strict, hits
     )
     return hits
 
@@ -189,7 +188,7 @@ def matches_by(distance: PairDistance, field: str, groups: Groups, protocol: Pro
     count = len(groups.confidence)
     thresholds = getattr(protocol, field)
     hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
-    kernels.hits.hits_of_groups(
+    kernels.average_precision.hits_of_groups(
         *(groups.bounds, groups.by_confidence, distance(groups, protocol, max(thresholds))),
         *(np.array(thresholds), protocol.strict),
         *(nearest, np.empty(count), np.empty(count, np.bool_), hits),
@@ -204,7 +203,7 @@ def chamfer_distances(groups: Groups, protocol: Protocol, limit: float) -> Float
     kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
     if protocol.buffers is not None:
         near = np.flatnonzero(distance <= limit)
-        pairs = kernels.band.pairs_of_groups(groups.bounds)[near]
+        pairs = kernels.gains.pairs_of_groups(groups.bounds)[near]
         distance[near[~buffers_meet(groups.polylines, pairs, protocol.buffers)]] = np.inf
     return distance
 
@@ -237,13 +236,10 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
 def sospa_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     distance = np.empty(groups.pairs)
-    pairs = kernels.interpreting.call(kernels.band.pairs_of_groups, distance.__len__, groups.bounds)
-    cutoff = protocol.cutoffs[0]
-    near = kernels.interpreting.Pairs(groups.lines, cutoff, protocol.order, groups.bounds)
-    kernels.interpreting.call(
-        *(kernels.sospa.normalised_pairs, near.visits),
-        *(groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order),
-        *(kernels.sospa.is_long(groups.lines, groups.closed), distance),
+    pairs = kernels.gains.pairs_of_groups(groups.bounds)
+    cutoff, long = protocol.cutoffs[0], kernels.sospa.is_long(groups.lines, groups.closed)
+    kernels.sospa.normalised_pairs(
+        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long, distance
     )
     return distance
 

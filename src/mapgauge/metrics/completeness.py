@@ -8,6 +8,8 @@ wide for a cutoff of 1.5 m. Histograms of frames add up, so the values of many f
 They are interpolated within a bin.
 """
 
+import math
+
 import numpy as np
 
 from mapgauge import kernels
@@ -33,10 +35,18 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     matched = np.flatnonzero(found.truth_of >= 0)
     prediction_of[found.truth_of[matched]] = matched
     block = np.zeros((len(groups.bounds), len(COLUMNS)))
-    kernels.interpreting.call(
-        *(kernels.offsets.measure_groups, found.partner.__len__),
-        *(groups.lines, groups.repeats, groups.confidence, groups.bounds, found.truth_of, prediction_of),
-        *(found.partner, cutoff, SURE, BINS, block),
+    kernels.matched_points.measure_groups(
+        groups.lines,
+        groups.repeats,
+        groups.confidence,
+        groups.bounds,
+        found.truth_of,
+        prediction_of,
+        found.partner,
+        cutoff,
+        SURE,
+        BINS,
+        block,
     )
     return block
 
@@ -79,6 +89,37 @@ def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "predicted_length": predicted,
         "sure_length": sure,
     }
+
+
+def in_words(sums: Floats, protocol: Protocol) -> str:
+    """Return in words how far off a method is, and how much it finds.
+
+    Args:
+        sums: The columns, added over all frames and classes.
+        protocol: All settings.
+    """
+    value = {key: float(number) for key, number in values_of(sums, protocol).items()}
+    words = []
+    if math.isfinite(value["median_offset"]):
+        words.append(f"{value['median_offset']:.2f} m off (median)")
+    if math.isfinite(value["completeness"]):
+        lengths = _lengths(value["found_length"], value["true_length"])
+        words.append(f"{value['completeness']:.0%} of the true length found ({lengths})")
+    if math.isfinite(value["correctness"]):
+        words.append(f"{1 - value['correctness']:.0%} of the predicted length not there")
+    return ", ".join(words) or "nothing to compare"
+
+
+def _lengths(part: float, whole: float) -> str:
+    """Return two lengths in metres or kilometres, with the same number of digits.
+
+    >>> _lengths(21120, 26000), _lengths(80.4, 412)
+    ('21.1 of 26.0 km', '80 of 412 m')
+    """
+    if whole < 1000:
+        return f"{part:.0f} of {whole:.0f} m"
+    digits = max(5 - math.floor(math.log10(whole)), 0)
+    return f"{part / 1000:.{digits}f} of {whole / 1000:.{digits}f} km"
 
 
 _UNBOUNDED = (0.0, np.inf)

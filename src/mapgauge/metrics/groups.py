@@ -67,10 +67,7 @@ class Groups:
 
     def _lines(self, drop: Flags) -> "Lines":
         start, stop = self.offsets[:-1], self.offsets[1:] - drop
-        spans = start.astype(np.uint64), stop.astype(np.uint64)
-        lines: Lines = kernels.interpreting.call(
-            kernels.lines.index_lines, lambda: self.points.shape[1], self.points, *spans
-        )
+        lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
         return lines
 
     @cached_property
@@ -169,19 +166,50 @@ class Groups:
         inside = (radius >= inner) & (radius < outer)
         inside[offsets[1:][self.repeats] - 1] = False
         sizes = np.add.reduceat(np.append(inside, False).astype(np.int64), offsets[:-1]) * (np.diff(offsets) > 0)
-        there = sizes > 0
+        is_inside = sizes > 0
         complete = sizes == np.diff(offsets) - self.repeats
-        before = np.concatenate([[0], there.cumsum()])
+        before = np.concatenate([[0], is_inside.cumsum()])
         return replace(
             self,
             points=np.ascontiguousarray(self.points[:, inside]),
-            offsets=np.concatenate([[0], sizes[there]]).cumsum(),
+            offsets=np.concatenate([[0], sizes[is_inside]]).cumsum(),
             bounds=before[self.bounds],
-            confidence=self.confidence[there],
-            closed=(self.closed & complete)[there],
-            repeats=np.zeros(np.count_nonzero(there), np.bool_),
-            **self._others(np.flatnonzero(there)),
+            confidence=self.confidence[is_inside],
+            closed=(self.closed & complete)[is_inside],
+            repeats=np.zeros(np.count_nonzero(is_inside), np.bool_),
+            **self._others(np.flatnonzero(is_inside)),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive frames of an evaluation, in groups."""
+
+    frames: slice  # in the order of the rows of results
+    sides: tuple[MapFrames, MapFrames]  # predictions and truth of these frames
+    groups: Groups
+
+    @cached_property
+    def _lines(self) -> tuple[Groups, Indices | None]:
+        return self.groups.of_lines() if self.groups.boxes else (self.groups, None)
+
+    @property
+    def lines(self) -> Groups:
+        """The groups without boxes in an image."""
+        return self._lines[0]
+
+    @property
+    def of_lines(self) -> Indices | None:
+        """The instances of the groups that are lines; None if all are."""
+        return self._lines[1]
+
+    def for_all(self, column: NDArray[Any], of_boxes: Any) -> NDArray[Any]:
+        """Return a column of the lines for all instances of the groups. Boxes have another value."""
+        if self.of_lines is None:
+            return column
+        whole = np.full((len(self.groups.row), *column.shape[1:]), of_boxes, column.dtype)
+        whole[self.of_lines] = column
+        return whole
 
 
 def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links: bool = False) -> Groups:
@@ -202,12 +230,12 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     both = np.concatenate([key[0], key[1] + 1])
     by_file = protocol.ties == "file"
     order = np.argsort(both, kind="stable") if by_file else by_content(both, sides, joined)
-    points, offsets, met = _resampled(predictions, first, order, protocol)
+    points, offsets, ends_meet = _resampled(predictions, first, order, protocol)
     counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
     ends = counts.sum(axis=1).cumsum()
     bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
-    closed = met if protocol.closed == "auto" else np.full(len(order), protocol.closed)
+    closed = ends_meet if protocol.closed == "auto" else np.full(len(order), protocol.closed)
     track = None
     if truth.track is not None or not len(truth.polylines):
         names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
@@ -219,7 +247,7 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         bounds,
         np.concatenate(ones)[order],
         closed,
-        met & closed,
+        ends_meet & closed,
         np.repeat(np.arange(len(truth)), classes),
         np.tile(np.arange(classes), len(truth)),
         np.concatenate([np.arange(size) for size in sizes])[order],

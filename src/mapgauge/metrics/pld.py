@@ -31,10 +31,9 @@ def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) ->
     """Return PLD of groups, and the optimal assignment."""
     count = len(groups.confidence)
     found = Scored(np.zeros((len(groups.bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
-    kernels.interpreting.call(
-        *(kernels.pld.pld_of_groups, kernels.interpreting.Pairs(groups.lines, cutoff, order, groups.bounds).visits),
-        *(groups.lines, groups.closed, groups.confidence, groups.bounds),
-        *(directed, cutoff, order, kernels.sospa.is_long(groups.lines, groups.closed), *found),
+    long = kernels.sospa.is_long(groups.lines, groups.closed)
+    kernels.pld.pld_of_groups(
+        groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order, long, *found
     )
     return found
 
@@ -327,11 +326,8 @@ def pld(
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    pairs = kernels.interpreting.Pairs(lines, cut, power, [(0, split, len(flags))])
-    sums, truth_of = kernels.interpreting.call(
-        *(kernels.pld.pld_of_lines, pairs.visits),
-        *(lines, flags, weights, split, way, cut, power, kernels.sospa.is_long(lines, flags)),
-    )
+    long = kernels.sospa.is_long(lines, flags)
+    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power, long)
     matched = np.flatnonzero(truth_of >= 0)
     parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
     return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))

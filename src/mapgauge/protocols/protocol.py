@@ -197,7 +197,7 @@ class Protocol:
     def _repr_html_(self) -> str:
         given = {key: value for key, value in self.to_dict().items() if key not in ("name", "about")}
         there = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
-        return facts(f"Protocol {self.name}" + (f": {self.about}" if self.about else ""), there)
+        return facts(f"Protocol {self.name} with these settings", there)  # they may be changed
 
     def replace(self, **settings: Any) -> "Protocol":
         """Return a copy with some settings changed.

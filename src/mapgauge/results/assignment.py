@@ -8,10 +8,9 @@ import numpy as np
 from mapgauge.features.lanes.lane_graph_frame import FrameLink, links_of_frame
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.instances import Instance
-from mapgauge.frames.map_frames import MapFrames
 from mapgauge.markup import shortened
-from mapgauge.metrics.assigned import Known, assigned, know_matches
-from mapgauge.metrics.groups import Groups, group
+from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.results.notebook import assignment_html
@@ -60,70 +59,64 @@ class Assignment:
         return assignment_html(self)
 
 
-def match_frame(
-    predictions: MapFrames, truth: MapFrames, frame: int, protocol: Protocol, cutoff: float | None
-) -> Assignment:
-    """Return the optimal assignment of one frame, for all classes. The arguments are those of ``match_frames``."""
-    part = slice(frame, frame + 1)
-    return match_frames(predictions.between(part), truth.between(part), protocol, cutoff)[0]
-
-
-def match_frames(
-    predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float | None, known: Known | None = None
-) -> list[Assignment]:
-    """Return the optimal assignment of each frame, for all classes.
+def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list[Assignment]:
+    """Return the optimal assignment of each frame of a block, for all classes.
 
     Args:
-        predictions: Aligned with the truth.
-        truth: The frames.
+        block: The frames.
         protocol: All settings.
         cutoff: SOSPA cutoff in metres. If None, nothing is matched.
-        known: What an earlier evaluation of these frames found.
     """
-    every, classes = group(predictions, truth, protocol), len(truth.classes)
-    groups, kept = every.of_lines() if every.boxes else (every, None)
-    if known is not None:
-        know_matches(groups, protocol, known, every, kept)
+    predictions, truth = block.sides
+    groups, classes = block.lines, len(truth.classes)
     place, order = _places(groups, classes), groups.by_row
     matches = [] if cutoff is None else _matches(groups, place, truth.classes, protocol, cutoff)
     ends = groups.polylines.offsets[1:] - groups.repeats
     spans = zip(groups.polylines.offsets[order].tolist(), ends[order].tolist(), strict=True)
     points = [groups.polylines.coords[start:end] for start, end in spans]
     boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
-    of_groups, found = groups.bounds.tolist(), []
+    of_groups, assignments = groups.bounds.tolist(), []
     for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
-        forward = truth.forward or predictions.forward
-        one = Assignment(token, [], [], matches[f] if matches else [], [], [], forward, (counts[0], counts[1]))
-        for class_name, of_group in zip(truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True):
-            for side, instances, closed, mine in (
-                (predictions, one.predictions, one.predictions_closed, slice(*of_group[:2])),
-                (truth, one.truth, one.truth_closed, slice(*of_group[1:])),
+        assignment = Assignment(
+            token=token,
+            predictions=[],
+            truth=[],
+            matches=matches[f] if matches else [],
+            forward=truth.forward or predictions.forward,
+            boxes=(counts[0], counts[1]),
+        )
+        for class_name, (first, middle, end) in zip(
+            truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True
+        ):
+            for side, instances, closed, places in (
+                (predictions, assignment.predictions, assignment.predictions_closed, slice(first, middle)),
+                (truth, assignment.truth, assignment.truth_closed, slice(middle, end)),
             ):
-                count = mine.stop - mine.start
-                rows = groups.row[order[mine]]
+                count = places.stop - places.start
+                rows = groups.row[order[places]]
                 confidence = [None] * count if side.confidence is None else side.confidence[rows].tolist()
                 tracks = [None] * count if side.track is None else [str(track) or None for track in side.track[rows]]
-                columns = zip(points[mine], confidence, tracks, strict=True)
+                columns = zip(points[places], confidence, tracks, strict=True)
                 instances.extend(Instance(class_name, *values) for values in columns)
-                closed.extend(groups.closed[order[mine]].tolist())
-        found.append(one)
+                closed.extend(groups.closed[order[places]].tolist())
+        assignments.append(assignment)
     if cutoff is not None and protocol.link_cost is not None and classes:
         index = [np.full(len(side.polylines), -1) for side in (predictions, truth)]
         for of_side, flags in zip(index, (groups.is_prediction, ~groups.is_prediction), strict=True):
             of_side[groups.row[flags]] = place[flags]
-        for f, one in enumerate(found):
+        for f, assignment in enumerate(assignments):
             x, y = (side.between(slice(f, f + 1)) for side in (predictions, truth))
-            mine, true = (slice(*side.offsets[f : f + 2]) for side in (predictions, truth))
-            one.links.extend(links_of_frame(x, y, protocol, cutoff, (index[0][mine], index[1][true])))
-    return found
+            of_x, of_y = (slice(*side.offsets[f : f + 2]) for side in (predictions, truth))
+            assignment.links.extend(links_of_frame(x, y, protocol, cutoff, (index[0][of_x], index[1][of_y])))
+    return assignments
 
 
 def _places(groups: Groups, classes: int) -> Indices:
     """Return the index of each instance among the predictions or the truth of its frame, in the order of rows."""
     place, frame = np.zeros(len(groups.side), np.int64), groups.side // max(2 * classes, 1)
     for flags in (groups.is_prediction, ~groups.is_prediction):
-        mine = frame[flags]
-        place[groups.by_row[flags]] = np.arange(len(mine)) - np.searchsorted(mine, mine)
+        of_side = frame[flags]
+        place[groups.by_row[flags]] = np.arange(len(of_side)) - np.searchsorted(of_side, of_side)
     return place
 
 
@@ -131,14 +124,14 @@ def _matches(
     groups: Groups, place: Indices, classes: Sequence[str], protocol: Protocol, cutoff: float
 ) -> list[list[Match]]:
     """Return the matches of each frame."""
-    found = assigned(groups, protocol, cutoff)
-    x = groups.by_row[found.truth_of[groups.by_row] >= 0]
-    y = found.truth_of[x]
-    _, distance = sospa_of_matches(groups, x, y, found.matched[x], found.cost[x], cutoff, protocol.order)
+    whole = assigned(groups, protocol, cutoff)
+    x = groups.by_row[whole.truth_of[groups.by_row] >= 0]
+    y = whole.truth_of[x]
+    _, distance = sospa_of_matches(groups, x, y, whole.matched[x], whole.cost[x], cutoff, protocol.order)
     spans = groups.lines.span[:, :2].astype(np.int64).tolist()
     matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
     for i, j, g, value in zip(x.tolist(), y.tolist(), (groups.side[x] // 2).tolist(), distance.tolist(), strict=True):
-        partner = found.partner[slice(*spans[i])]
+        partner = whole.partner[slice(*spans[i])]
         points = np.flatnonzero(partner >= 0)
         pairs = np.empty((len(points), 2), np.int64)
         pairs[:, 0], pairs[:, 1] = points, partner[points] - spans[j][0]

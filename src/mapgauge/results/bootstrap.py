@@ -63,7 +63,7 @@ def precisions(
 
 def _blocks(weights: Floats) -> NDArray[np.float32]:
     """Return the weights as ``(blocks, units, LANES)``. Samples that fill the last block have no units."""
-    lanes, (samples, units) = kernels.bootstrap.LANES, weights.shape
+    lanes, (samples, units) = kernels.average_precision.LANES, weights.shape
     padded = np.zeros((-(-samples // lanes) * lanes, units), np.float32)
     padded[:samples] = weights
     return np.ascontiguousarray(padded.reshape(-1, lanes, units).swapaxes(1, 2))
@@ -95,8 +95,8 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], eleven: bool) -> Floa
     empty = np.where(number > 0, 0.0, np.nan)  # predictions without truth have the value 0
     state = np.zeros((len(found), 3, len(total)))
     state[:, 0] = found
-    level = np.full(found.shape, kernels.bootstrap.LEVELS)
-    kernels.bootstrap.weighted_precisions(
+    level = np.full(found.shape, kernels.average_precision.LEVELS)
+    kernels.average_precision.weighted_precisions(
         *(curve.owner, curve.flags, curve.some, curve.starts, weights),
         *(total, number, state.ravel(), level, np.empty(len(total)), eleven),
     )

@@ -70,7 +70,7 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any], **more: tuple[An
         more: Both values of further settings, by name.
 
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
-    'cutoffs: 1.5 and 0.5, 1.0'
+    'cutoffs: 1.5 and (0.5, 1.0)'
     """
     pairs = {key: (one.get(key), other.get(key)) for key in dict.fromkeys((*one, *other)) if key != "about"} | more
     texts = {"protocol" if key == "name" else key.replace("_", " "): list(map(_text, pairs[key])) for key in pairs}
@@ -80,7 +80,8 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any], **more: tuple[An
 def _text(value: Any) -> str:
     """Return a value as text. A list is the same as a tuple, because JSON has no tuples."""
     if isinstance(value, tuple | list):
-        return ", ".join(map(_text, value)) or "none"
+        text = ", ".join(map(_text, value)) or "none"
+        return f"({text})" if len(value) > 1 else text
     return "none" if value is None else str(value)
 
 

@@ -50,9 +50,9 @@ class About(msgspec.Struct, frozen=True):
     paths: tuple[str, str]
     digests: tuple[str, str]
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of predictions and truth
-    stamps: tuple[dict[str, str], dict[str, str]] | None = None  # of all files; None in folders of early versions
-    unknown: str | None = None  # what is done with predicted frames that the truth lacks
-    degenerate: str | None = None  # and with instances that have too few points
+    stamps: tuple[dict[str, str], dict[str, str]]  # of all files
+    unknown: str  # what is done with predicted frames that the truth lacks
+    degenerate: str  # and with instances that have too few points
 
     @property
     def settings(self) -> Protocol:
@@ -76,7 +76,7 @@ class _Header(msgspec.Struct):
     frames: tuple[int, int]
     findings: tuple[Finding, ...]
     seconds: tuple[float, float]
-    hashes: tuple[str, str] | None = None  # of the content that was read; None in folders of early versions
+    hashes: tuple[str, str]  # of the content that was read
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Folder:
             tuple(f"{column:x}" for column in partial.sums.columns),
             partial.sums.without_truth,
             *(partial.missing, partial.ignored, partial.counts, partial.frames, partial.findings, partial.seconds),
-            None if partial.hashes is None else (hash_text(partial.hashes[0]), hash_text(partial.hashes[1])),
+            (hash_text(partial.hashes[0]), hash_text(partial.hashes[1])),
         )
         buffer = io.BytesIO()
         np.savez(buffer, **archive_arrays(header, partial.scores))
@@ -203,7 +203,7 @@ class Folder:
             header = decode_json(text, _Header)
             scores = Scores.of_arrays(arrays, self.about.metrics)
             columns = tuple(int(column, 16) for column in header.columns)
-            hashes = None if header.hashes is None else (int(header.hashes[0], 16), int(header.hashes[1], 16))
+            hashes = int(header.hashes[0], 16), int(header.hashes[1], 16)
             counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
         except UnreadableFile as error:
             raise UnreadableFile(error.message, remedy=_DELETE) from error

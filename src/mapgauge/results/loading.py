@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.precision import LIMIT, Records, precisions
 from mapgauge.evaluation.prepare import Frames, prepare
 from mapgauge.evaluation.scores import Scores
@@ -19,7 +20,7 @@ from mapgauge.io.dataset import open_dataset
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.folder import Folder, records_of
 from mapgauge.results.results import Results
-from mapgauge.results.saving import Sides, read_results
+from mapgauge.results.saving import read_results
 from mapgauge.results.summary import Input, Summary
 
 
@@ -56,27 +57,27 @@ class FolderRows:
         return self._all[2]
 
 
-def read_sides(folder: Folder, hashes: Sequence[str]) -> Sides:
+def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     """Read both sides of the evaluation into memory, for assignments and figures.
 
     Args:
-        folder: The folder.
+        rows: The rows. The frames have their order.
         hashes: The content hash of each side; "" if it is not known, because chunks were skipped.
     """
-    about = folder.about
+    about = rows.folder.about
     both = []
     for k, path in enumerate(about.paths):
         side = open_dataset(path)
         frames = side.read(ReadOptions(None, "drop", {})) if side.digest == about.digests[k] else None
         same = frames is not None and (
-            has_content(frames, hashes[k])
-            if hashes[k]
-            else about.stamps is None or not side.files_changed(about.stamps[k])
+            has_content(frames, hashes[k]) if hashes[k] else not side.files_changed(about.stamps[k])
         )
         if frames is None or not same:
             raise InvalidInput(f"{path}: changed since the evaluation")
         both.append(frames)
-    return prepare(both[0], both[1], about.settings, "ignore")
+    x, y = prepare(both[0], both[1], about.settings, "ignore")
+    places = [y.index[token] for token in rows.tokens]
+    return x.at(places), y.at(places)
 
 
 def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
@@ -103,7 +104,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     missing = ignored = 0
     frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
     noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
-    hashes: list[tuple[int, int] | None] = []
+    hashes: list[tuple[int, int]] = []
     classes = range(len(settings.classes or ()))
     # Records of each class are kept while they fit into memory, so that chunks are read once.
     held: list[list[Records]] | None = [[] for _ in classes]
@@ -140,28 +141,27 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         about.mapgauge,
         Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
     )
-    return Results(
-        summary, FolderRows(folder), partial(read_sides, folder, ["" if lost else read.hash for read in inputs])
-    )
+    rows = FolderRows(folder)
+    read = partial(read_sides, rows, ["" if lost else recorded.hash for recorded in inputs])
+    return Results(summary, rows, Data(read, settings))
 
 
 def _inputs(
     folder: Folder,
     frames: Sequence[int],
     counts: Sequence[Sequence[int]],
-    hashes: Sequence[tuple[int, int] | None],
+    hashes: Sequence[tuple[int, int]],
     *,
     complete: bool,
 ) -> tuple[Input, Input]:
     about = folder.about
-    known = [pair for pair in hashes if pair is not None]
     made = [
         Input(
             about.paths[k],
             "parquet",
             frames[k],
             dict(zip(about.classes[k], counts[k], strict=True)),
-            hash_text(added_hashes([pair[k] for pair in known])) if len(known) == len(hashes) else "",
+            hash_text(added_hashes([pair[k] for pair in hashes])),
             read_history(about.paths[k], None, None, "drop", {}) if complete else None,
         )
         for k in range(2)

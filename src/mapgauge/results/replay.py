@@ -109,7 +109,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
 def _ways(recorded: Input, paths: list[str]) -> Iterator[_Way]:
     """Yield the ways to read a side, best first.
 
-    A file without options is tried last: early results have no history, and a moved file may have been converted.
+    A file without options is tried last: a moved file may have been converted.
     """
     if recorded.history:
         yield from (_Way(path, recorded.history) for path in paths)

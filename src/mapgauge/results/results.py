@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,17 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.prepare import Frames, Unsorted, prepare_to_score
+from mapgauge.evaluation.data import Data, Sides
+from mapgauge.evaluation.prepare import Frames, prepare
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.totals import Totals
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.results.assignment import Assignment, match_frame
+from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.replay import read_again
-from mapgauge.results.saving import KINDS, Geometry, Sides, geometry_arrays, save_results
+from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, save_results
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import (
     Level,
@@ -51,7 +51,7 @@ class Results:
 
     summary: Summary
     rows: Rows
-    sides: Sides | Callable[[], Sides] | None = None  # the aligned data, or a function that reads it
+    geometry: Data | None = None  # predictions and truth; None for results from a file without them
     origin: Path | None = None  # the file that the results were loaded from
 
     def __repr__(self) -> str:
@@ -142,15 +142,26 @@ class Results:
         """The scores of each frame."""
         return self.rows.scores
 
-    @cached_property
-    def data(self) -> Sides | None:
-        """Aligned predictions and truth; None for results from a file without the geometry."""
-        return self.sides() if callable(self.sides) else self.sides
-
     @property
-    def unsorted(self) -> Sides | None:
-        """The same as ``data``, but the instances of a frame may have any order. That saves a copy of all points."""
-        return self.sides.sides if isinstance(self.sides, Unsorted) else self.data
+    def data(self) -> Sides | None:
+        """Aligned predictions and truth, in the order of the rows; None for results from a file without the geometry.
+
+        The frames have the order of ``tokens``. The instances of a frame are sorted by class, otherwise they have the
+        order of the file.
+        """
+        return None if self.geometry is None else self.geometry.sorted_sides
+
+    def need_data(self) -> Data:
+        """Return predictions and truth with their groups, or raise an error that says how to get them."""
+        if self.geometry is None:
+            raise InvalidInput(
+                f"{self.origin or 'the results'}: these results came from a file, which does not hold the geometry",
+                remedy=Remedy(
+                    'Call with_data() to read the evaluated files again, or save with geometry="original"',
+                    "Evaluate with -o RESULTS.mg --with-geometry, or give the predictions and the truth",
+                ),
+            )
+        return self.geometry
 
     def with_data(self, predictions: Frames | None = None, truth: Frames | None = None) -> "Results":
         """Return the same results with predictions and truth, for assignments and figures.
@@ -172,14 +183,16 @@ class Results:
         >>> len(mg.load_results(folder / "results.mg").with_data().assignment("a").matches)
         1
         """
-        if predictions is None and truth is None and self.unsorted is not None:
+        if predictions is None and truth is None and self.geometry is not None:
+            _ = self.geometry.all_sides  # an error while reading is raised here
             return self
         x, y = read_again(self.inputs, (predictions, truth), self.origin)
-        return replace(self, sides=Unsorted(prepare_to_score(x, y, self.protocol, "ignore")))
+        data = Data.of(*prepare(x, y, self.protocol, "ignore"), self.protocol)
+        return replace(self, geometry=data.at(self.tokens))
 
     def without_data(self) -> "Results":
         """Return the same results without predictions and truth."""
-        return replace(self, summary=replace(self.summary, records=self.inputs), sides=None)
+        return replace(self, summary=replace(self.summary, records=self.inputs), geometry=None)
 
     def frames(
         self, sort: str | None = None, *, class_name: str | None = None, count: int | None = None
@@ -215,7 +228,8 @@ class Results:
         if indices.dtype.kind not in "iu" or indices.min() < -count or indices.max() >= count:
             raise InvalidInput(f"frames must be whole numbers below {count}, the number of tokens, got {frames!r}")
         rows = pick_rows(self.rows, frames)
-        return replace(self, summary=replace(self.summary, source=rows.scores), rows=rows)
+        data = None if self.geometry is None else self.geometry.at(rows.tokens)
+        return replace(self, summary=replace(self.summary, source=rows.scores), rows=rows, geometry=data)
 
     def by(self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene") -> dict[Any, "Results"]:
         """Return the results of each group of frames.
@@ -252,15 +266,7 @@ class Results:
             token: The frame.
             cutoff: SOSPA cutoff in metres. If None, the first cutoff of the protocol.
         """
-        data = self.data
-        if data is None:
-            raise InvalidInput(
-                "these results came from a file, which does not hold the geometry",
-                remedy=Remedy(
-                    'Call with_data() to read the evaluated files again, or save with geometry="original"',
-                    "Give the predictions and the truth",
-                ),
-            )
+        data = self.need_data()
         if token not in self.tokens:
             raise InvalidInput(f"no frame {token!r}")
         if cutoff is None and not self.protocol.cutoffs:
@@ -269,7 +275,8 @@ class Results:
                 remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
             )
         length = self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
-        return match_frame(*data, data[1].index[token], self.protocol, length)
+        frame = self.tokens.index(token)
+        return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
 
     def table(self) -> str:
         """Return the summary as text: one table per metric, with a row per class and the mean."""
@@ -286,12 +293,7 @@ class Results:
         """
         if geometry is not None and geometry not in KINDS:
             raise InvalidInput(f"geometry must be {', '.join(map(repr, KINDS))} or None, got {geometry!r}")
-        if geometry is not None and self.data is None:
-            raise InvalidInput(
-                "these results came from a file, which does not hold the geometry",
-                remedy="Call with_data() first, which reads the evaluated files again",
-            )
-        arrays = None if geometry is None or self.data is None else geometry_arrays(self.data, self.tokens, geometry)
+        arrays = None if geometry is None else geometry_arrays(self.need_data().sorted_sides, geometry)
         save_results(self.summary, self.rows, path, arrays)
 
     def to_pandas(self, level: Level = "frames") -> Any:

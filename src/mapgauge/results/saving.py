@@ -8,7 +8,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.prepare import check_sides
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.totals import Sums
@@ -32,7 +33,7 @@ from mapgauge.io.files.json_documents import refuse_doubled_keys
 from mapgauge.io.files.source import RAISE, Content, most_bytes
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
-from mapgauge.protocols import PROTOCOLS, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows, Rows
 
@@ -51,10 +52,9 @@ class Partial:
     frames: tuple[int, int]  # number of frames read from each side
     findings: tuple[Finding, ...]  # of the readers
     seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
-    hashes: tuple[int, int] | None  # content hash of each side; None in folders of early versions
+    hashes: tuple[int, int]  # content hash of each side
 
 
-Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
 Geometry: TypeAlias = Literal["original", "rounded"]
 
 KINDS: tuple[Geometry, ...] = ("original", "rounded")
@@ -62,19 +62,14 @@ _MOST_LINKS = 1 << 22  # of a side, about 20 MB; more are left out, and figures 
 NAMES = ("geometry/predictions", "geometry/truth")  # of the arrays
 
 
-def geometry_arrays(sides: Sides, tokens: Sequence[str], kind: Geometry) -> dict[str, Any]:
-    """Return the geometry of some frames as arrays of bytes.
+def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
+    """Return the geometry of results as arrays of bytes.
 
     Args:
-        sides: Aligned predictions and truth.
-        tokens: The frames.
+        sides: Predictions and truth, in the order of the rows of results.
         kind: ``"original"`` keeps all bits. ``"rounded"`` rounds coordinates to float32.
     """
-    places = [sides[1].index[token] for token in tokens]
-    return {
-        name: np.frombuffer(write(_bare(side.at(places), kind)), np.uint8)
-        for name, side in zip(NAMES, sides, strict=True)
-    }
+    return {name: np.frombuffer(write(_bare(side, kind)), np.uint8) for name, side in zip(NAMES, sides, strict=True)}
 
 
 def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
@@ -119,7 +114,7 @@ def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tup
     return x, y
 
 
-LAYOUT = 2  # later layouts are refused; 2 added the history of inputs and the geometry
+LAYOUT = 2  # later layouts are refused
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
@@ -190,8 +185,8 @@ def save_results(
     save(Path(path), buffer.getvalue())
 
 
-def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Callable[[], Sides] | None]:
-    """Read a file that ``save_results`` wrote. If it has the geometry, the last value is a function that reads it."""
+def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Data | None]:
+    """Read a file that ``save_results`` wrote. The last value is the geometry, if the file has it."""
     content = Content(path)
     data = content.data  # read completely, so that no file stays open after an error
     try:
@@ -201,8 +196,9 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Cal
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
         refuse_doubled_keys(text, content.error)
         header = decode_json(text, _Header)
-        geometry = geometry_of(arrays, header.tokens, header.class_names, content.path)
-        return *_parsed(header, arrays), geometry
+        read = geometry_of(arrays, header.tokens, header.class_names, content.path)
+        summary, rows = _parsed(header, arrays)
+        return summary, rows, None if read is None else Data(read, summary.protocol)
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
@@ -253,12 +249,6 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    if "ties" not in settings:  # a file of an early version
-        name = str(settings.get("name"))
-        named = PROTOCOLS.get(name) or PROTOCOLS.get(
-            name.rpartition("-")[0]
-        )  # the name may end with a part of the lanes
-        settings["ties"] = "content" if named is None else named.ties
     return Protocol(**settings)
 
 

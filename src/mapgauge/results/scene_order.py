@@ -48,7 +48,7 @@ def timestamps_of(data: Results | MapFrames, frames: Sequence[int]) -> Indices |
     """Return the time stamps of some frames in the unit of the data set, or None if they have none."""
     if isinstance(data, MapFrames):
         return None if data.timestamps is None else data.timestamps[list(frames)]
-    for side in reversed(data.unsorted or ()):  # the truth first
+    for side in () if data.geometry is None else reversed(data.geometry.all_sides):  # the truth first
         if side.timestamps is not None:
             return side.timestamps[[side.index[data.tokens[frame]] for frame in frames]]
     return None

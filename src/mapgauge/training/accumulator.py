@@ -11,6 +11,7 @@ from copy import copy
 from typing import Any, Literal, TypeAlias, get_args
 
 from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import cropped
 from mapgauge.evaluation.scene_frames import SIDES, SceneFrames
 from mapgauge.evaluation.scores import Scores
@@ -186,7 +187,7 @@ class Accumulator:
     def _scored(self, batch: BatchFrames, new: list[int]) -> BatchRows:
         protocol, of_scenes = self.settings.protocol, self.settings.of_scenes
         x, y = cropped(batch.x.at(new), batch.y.at(new), protocol)
-        scores = score_frames(x, y, protocol, self.settings.of_frames, (), workers=None)
+        scores = score_frames(Data.of(x, y, protocol), self.settings.of_frames, workers=None)
         kept = SceneFrames.of(x, y, of_scenes) if of_scenes else None
         texts_of_new = picked(batch.tokens, new), picked(batch.scenes, new)
         return BatchRows(scores, batch.tally[new], *texts_of_new, batch.hashes[new], kept)

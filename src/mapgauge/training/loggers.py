@@ -110,7 +110,7 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
     first = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
     if not worst or first is None or results.mean[first.main.key] is None:
         return
-    if results.data is None or not results.protocol.cutoffs:
+    if results.geometry is None or not results.protocol.cutoffs:
         return
     key, there = first.main.key, list[dict[str, Any]]()
     called = title_of(key, protocol=results.protocol)

@@ -14,6 +14,7 @@ from mapgauge.frames.findings import Finding, findings_about, summed
 from mapgauge.frames.links import LEFT, RIGHT, SUCCESSOR, Links, cut_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import crop_polylines
+from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import Fragment, Tracker, by_frame
@@ -127,8 +128,7 @@ def _near(graph: LaneGraph, poses: NDArray[np.float64], region: Sequence[float])
         return np.empty(0, np.int64), np.empty(0, np.int64)
     # The circle around the region, a little larger: a tilted pose makes what it sees shorter.
     reach = 1 + 1.05 * np.hypot(region[0], region[1]) / 2
-    starts = graph.lines.offsets[:-1]
-    low, high = (f.reduceat(graph.lines.coords[:, :2], starts) for f in (np.minimum, np.maximum))
+    low, high = boxes_of(graph.lines.coords[:, :2], graph.lines.offsets[:-1])
     centre = poses[:, None, :2, 3]
     frame, lane = np.nonzero(((low <= centre + reach) & (high >= centre - reach)).all(axis=2))
     return frame.astype(np.int64), lane.astype(np.int64)

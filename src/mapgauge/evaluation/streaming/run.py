@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
 from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
-from mapgauge.evaluation.scoring import score
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
 from mapgauge.evaluation.streaming.work import (
     Job,
@@ -29,7 +29,6 @@ from mapgauge.evaluation.streaming.work import (
 )
 from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import align
-from mapgauge.frames.content import content_hash
 from mapgauge.frames.findings import Finding
 from mapgauge.io.dataset import DataSet, open_dataset, stamp_of
 from mapgauge.io.files.places import is_url
@@ -51,7 +50,7 @@ def check_finished(
     sides: tuple[DataSet, DataSet],
     open_pool: Callable[[], AbstractContextManager[Pool]],
 ) -> None:
-    """Refuse finished chunks whose inputs have changed. Chunks of early versions without a hash are scored again.
+    """Refuse finished chunks whose inputs have changed.
 
     Args:
         folder: The work folder.
@@ -60,7 +59,7 @@ def check_finished(
         sides: Predictions and truth.
         open_pool: Opens workers, which are needed only if files have changed.
     """
-    then = folder.about.stamps or ({}, {})
+    then = folder.about.stamps
     suspect = sides[0].files_changed(then[0]), sides[1].files_changed(then[1])
     if not any(suspect):
         return
@@ -86,9 +85,6 @@ def _reads(chunk: Chunk, files: tuple[set[str], set[str]]) -> bool:
 
 def _compare(folder: Folder, chunk: Chunk, now: Reread) -> None:
     before = folder.chunk(chunk.index)
-    if before.hashes is None:
-        folder.forget(chunk.index)
-        return
     for side, was, found in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
         if was != found:
             raise changed(folder, side)
@@ -230,17 +226,18 @@ def _noticed(job: Job, plan: Plan) -> tuple[Finding, ...]:
 
 
 def _compile(job: Job, chunk: Chunk) -> None:
-    """Score one frame, so that workers on this machine find compiled kernels on disk. Skip this if they exist."""
-    cached = Path(kernels.__path__[0]) / "__pycache__"
-    if all(any(cached.glob(f"{name}-*.nbi")) for name in ("pld.pld_of_groups", "blake2b.digests_of_frames")):
+    """Compile kernels, so that workers on this machine find them on disk."""
+    from mapgauge.kernels import compiling  # imports numba
+
+    compiling.compile_missing(job.metrics)
+    if all(name in compiling.table() for name in job.metrics):
         return
-    try:
+    try:  # the kernels of other metrics are compiled by scoring one frame
         x, y = align(*sides_of(job, chunk), classes=job.protocol.classes, unknown="ignore")
     except MapgaugeError:
         return  # the same error is raised when the chunk is scored
     x, y = x.between(slice(0, 1)), y.between(slice(0, 1))
-    score(*cropped(x, y, job.protocol), job.protocol, job.metrics, job.rings)
-    content_hash(y, compiled=True)
+    score_frames(Data.of(*cropped(x, y, job.protocol), job.protocol), job.metrics, job.rings)
 
 
 def _job(

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.scoring import score_frames, ties_by_file
@@ -64,7 +65,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     if not job.in_order:
         check_times(job.metrics, y)
     read = time.thread_time()
-    scores = score_frames(x, y, job.protocol, job.metrics, job.rings)
+    scores = score_frames(Data.of(x, y, job.protocol), job.metrics, job.rings)
     sums = Sums.of(scores, job.protocol)
     counts = [np.bincount(side.label, minlength=len(side.classes)).tolist() for side in (predictions, truth)]
     return Partial(
@@ -85,7 +86,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
 def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[int, int]:
     """Return the content hash of both sides, with tracks where a metric uses them."""
     both = zip((predictions, truth), uses_tracks(job.metrics), strict=True)
-    x, y = (content_hash(side, tracks=tracks, compiled=True) for side, tracks in both)
+    x, y = (content_hash(side, tracks=tracks) for side, tracks in both)
     return x, y
 
 
@@ -133,8 +134,8 @@ def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     if job.protocol.ties == "content":
         return found
     x, y = cropped(*align(*sides, classes=job.protocol.classes, unknown=job.unknown), job.protocol)
-    scores = score_frames(x, y, job.protocol, job.metrics, ())
-    return (*found, *ties_by_file(x, y, job.protocol, job.metrics, scores, 1))
+    data = Data.of(x, y, job.protocol)
+    return (*found, *ties_by_file(data, job.metrics, score_frames(data, job.metrics), 1))
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:

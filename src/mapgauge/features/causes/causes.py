@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.fixes import Fix, fixes_of
-from mapgauge.features.causes.instances import Instances, check_settings, data_of, instances_of
+from mapgauge.features.causes.instances import Instances, check_settings, instances_of
 from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
@@ -200,8 +200,8 @@ def sums_by_cause(results: Results) -> Floats:
 
 def _sums_of(results: Results, instances: Instances) -> Floats:
     """Return the costs and the mass of each frame and class, ``(frames, classes, causes + 1)``."""
-    data = data_of(results)
-    shape = (len(data[1]), len(results.class_names))
+    data = results.need_data().sorted_sides
+    shape = (len(results.tokens), len(results.class_names))
     place = np.concatenate([side.frame * shape[1] + side.label for side in data])
     mass = np.concatenate([np.ones(len(side.label)) if side.confidence is None else side.confidence for side in data])
     columns = [
@@ -209,9 +209,7 @@ def _sums_of(results: Results, instances: Instances) -> Floats:
         0.5 * mass,
     ]
     sums = np.stack([np.bincount(place, column, shape[0] * shape[1]) for column in columns], axis=1)
-    places = [data[1].index[token] for token in results.tokens]
-    found: Floats = sums.astype(np.float64, copy=False).reshape(*shape, -1)[places]
-    return found
+    return sums.astype(np.float64, copy=False).reshape(*shape, -1)
 
 
 def compare_causes(

@@ -81,6 +81,7 @@ def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) 
         without_effect(context, ["worst"], "without --cause NAME")
     if csv:
         without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
+        without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
     if worst < 1:
         refuse("--worst", f"must be at least 1, got {worst}")
     return cause
@@ -186,12 +187,15 @@ def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"],
 def in_words(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import causes
-    from mapgauge.evaluation.more_metrics import felt, with_metrics
+    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.metrics.completeness import COMPLETENESS
+    from mapgauge.metrics.completeness import in_words as completeness_in_words
 
     if results.protocol.order != 1:
         return ""
-    more = with_metrics(results, ("completeness", "causes"), workers)
-    return f"{felt(more)}; {causes(more).sentence()}"
+    more = with_metrics(results, (COMPLETENESS.name, "causes"), workers)
+    sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
+    return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
 def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:

@@ -10,9 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scoring import score_frames
 from mapgauge.evaluation.totals import Totals
-from mapgauge.features.causes.instances import Instances, data_of
+from mapgauge.features.causes.instances import Instances
 from mapgauge.features.causes.metric import CAUSES
 from mapgauge.frames.boxes import resampled
 from mapgauge.frames.map_frames import MapFrames
@@ -38,12 +39,12 @@ class Fix:
 
 def fixes_of(results: Results, instances: Instances, workers: int | None) -> tuple[Fix, ...]:
     """Return all fixes. Each evaluates the corrected predictions by PLD and the average precisions of the results."""
-    predictions, truth = data_of(results)
+    predictions, truth = results.need_data().sorted_sides
     precisions = [metric.name for metric, _ in hit_metrics(results.metrics) if metric.level == "frame"]
     metrics = tuple(name for name in METRICS if name in (PLD.name, *precisions))
 
     def values(fixed: MapFrames) -> dict[str, float | None]:
-        scores = score_frames(fixed, truth, results.protocol, metrics, (), workers=workers)
+        scores = score_frames(Data.of(fixed, truth, results.protocol), metrics, workers=workers)
         totals = Totals.of(scores, results.protocol)
         mean = mean_of(values_of_classes(totals, results.class_names, metrics, results.protocol, ()).values())
         return {name: mean[METRICS[name].main.key] for name in metrics}

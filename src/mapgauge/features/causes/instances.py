@@ -5,16 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.scoring import BLOCK
-from mapgauge.evaluation.threads import Progress, in_threads
+from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.metric import CAUSES, THRESHOLDS, Thresholds, costs_of
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.assigned import Known, assigned, know_matches
-from mapgauge.metrics.groups import group
+from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results
-from mapgauge.results.saving import Sides
 from mapgauge.typing import Flags, Floats, Indices
 
 
@@ -28,17 +25,6 @@ class Instances(NamedTuple):
     about: Indices  # (predictions,): index of the true instance that this cause is about, or -1
     distance: Floats  # (predictions,): normalised SOSPA to the matched truth; 1 if it is unmatched
 
-    def between(self, predictions: slice, truth: slice) -> "Instances":
-        """Return a view of some predictions and some truth."""
-        return Instances(
-            self.predicted[predictions],
-            self.true[truth],
-            self.truth_of[predictions],
-            self.cause[predictions],
-            self.about[predictions],
-            self.distance[predictions],
-        )
-
     def caused_by(self, name: str) -> Flags:
         """Return which unmatched predictions have a cause."""
         flags: Flags = (self.cause == list(CAUSES).index(name)) & (self.truth_of < 0)
@@ -48,29 +34,6 @@ class Instances(NamedTuple):
     def matched(self) -> Flags:
         """Which predictions are matched, and not in a loose pair."""
         return (self.truth_of >= 0) & (self.cause < 0)
-
-
-def data_of(results: Results) -> Sides:
-    """Return predictions and truth of results, or raise an error that says how to get them."""
-    return _there(results.data)
-
-
-def unsorted_data_of(results: Results) -> Sides:
-    """Return the same as ``data_of``, with the instances of a frame in any order."""
-    return _there(results.unsorted)
-
-
-def _there(data: Sides | None) -> Sides:
-    if data is None:
-        raise InvalidInput(
-            "the causes of errors need the geometry, and these results came from a file without it",
-            remedy=Remedy(
-                'Call with_data() to read the evaluated files again, save with geometry="original", or evaluate with '
-                'the metric "causes"',
-                "Evaluate with --with-geometry, or give the predictions and the truth",
-            ),
-        )
-    return data
 
 
 def check_settings(protocol: Protocol) -> float:
@@ -102,56 +65,42 @@ def instances_of(
         workers: Number of threads. If None, the number of processors.
         progress: A function that is called with the number of finished frames and the number of all frames.
     """
-    predictions, truth = data_of(results)
     protocol, cutoff = results.protocol, check_settings(results.protocol)
-    scores = results.scores if truth.tokens == results.tokens else None
-    blocks = [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)] or [slice(0, 0)]
 
-    count = len(predictions.polylines)
-    predicted, true = (np.zeros((len(side.polylines), len(CAUSES))) for side in (predictions, truth))
-    truth_of, cause, about = np.full((3, count), -1)
-    found = Instances(predicted, true, truth_of, cause, about, np.ones(count))
+    def work(block: Block) -> Instances:
+        return _of_block(block, protocol, cutoff, thresholds)
 
-    def work(block: slice) -> None:
-        x, y = predictions.between(block), truth.between(block)
-        rows, of_truth = (slice(*side.offsets[[block.start, block.stop]]) for side in (predictions, truth))
-        part = found.between(rows, of_truth)
-        known = None if scores is None else scores.known(block)
-        _write_block(x, y, part, int(of_truth.start), protocol, cutoff, thresholds, known)
-
-    def advance(done: int, _: int) -> None:
-        if progress is not None:
-            progress(blocks[done - 1].stop, len(truth))
-
-    in_threads(work, blocks, workers, advance)
-    return found
+    data = results.need_data()
+    parts = data.in_blocks(work, known=results.scores, workers=workers, progress=progress)
+    starts = np.cumsum([0, *(len(part.true) for part in parts)])[:-1].tolist()
+    moved = [
+        part._replace(
+            truth_of=np.where(part.truth_of >= 0, part.truth_of + start, -1),
+            about=np.where(part.about >= 0, part.about + start, -1),
+        )
+        for part, start in zip(parts, starts, strict=True)
+    ]
+    return Instances._make(np.concatenate(columns) for columns in zip(*moved, strict=True))
 
 
-def _write_block(
-    x: MapFrames,
-    y: MapFrames,
-    out: Instances,
-    offset: int,
-    protocol: Protocol,
-    cutoff: float,
-    thresholds: Thresholds,
-    known: Known | None,
-) -> None:
-    """Write the causes of a block of frames. Indices of truth start at ``offset``."""
-    every = group(x, y, protocol)
-    groups, kept = every.of_lines() if every.boxes else (every, None)
-    if known is not None:
-        know_matches(groups, protocol, known, every, kept)
-    costs, found = costs_of(groups, protocol, cutoff, thresholds), assigned(groups, protocol, cutoff)
-    mine = groups.is_prediction
-    side = groups.row[mine], groups.row[~mine]
-    place_of_truth = np.full(len(mine) + 1, -1)  # the last is the place of none, which has the index -1
-    place_of_truth[np.flatnonzero(~mine)] = side[1] + offset
-    out.predicted[side[0]], out.true[side[1]] = costs.cost[mine], costs.cost[~mine]
-    out.truth_of[side[0]] = place_of_truth[found.truth_of[mine]]
-    out.about[side[0]] = place_of_truth[costs.about[mine]]
-    out.cause[side[0]] = costs.cause[mine]
-    there, distance = np.flatnonzero(found.truth_of >= 0), np.ones(len(mine))
-    of_matches = groups, there, found.truth_of[there], found.matched[there], found.cost[there], cutoff, 1.0
-    distance[there] = sospa_of_matches(*of_matches)[1]
-    out.distance[side[0]] = distance[mine]
+def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thresholds) -> Instances:
+    """Return the causes of the instances of a block. Indices of truth are those within the block."""
+    lines, groups = block.lines, block.groups
+    costs, whole = costs_of(lines, protocol, cutoff, thresholds), assigned(lines, protocol, cutoff)
+    distance, matched = np.ones(len(lines.row)), np.flatnonzero(whole.truth_of >= 0)
+    distance[matched] = sospa_of_matches(
+        lines, matched, whole.truth_of[matched], whole.matched[matched], whole.cost[matched], cutoff, 1.0
+    )[1]
+    predictions, truth = groups.by_row[groups.is_prediction], groups.by_row[~groups.is_prediction]
+    place = np.full(len(groups.row) + 1, -1)  # of true instances; the last is that of none, which has the index -1
+    place[truth] = np.arange(len(truth))
+    of_lines = place if block.of_lines is None else np.append(place[block.of_lines], -1)
+    cost = block.for_all(costs.cost, 0.0)
+    return Instances(
+        predicted=cost[predictions],
+        true=cost[truth],
+        truth_of=block.for_all(of_lines[whole.truth_of], -1)[predictions],
+        cause=block.for_all(costs.cause, -1)[predictions],
+        about=block.for_all(of_lines[costs.about], -1)[predictions],
+        distance=block.for_all(distance, 1.0)[predictions],
+    )

@@ -12,6 +12,7 @@ from mapgauge.features.causes.causes import causes
 from mapgauge.features.causes.instances import instances_of
 from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
 from mapgauge.frames.boxes import is_box
+from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.markup import number
 from mapgauge.metrics.completeness import COMPLETENESS
@@ -54,7 +55,7 @@ def with_causes(methods: Sequence[Results], wanted: bool | None) -> tuple[list[R
 def has_causes(results: Results) -> bool:
     """Whether the causes of single instances can be computed: from the geometry, for PLD of order 1."""
     protocol = results.protocol
-    return PLD.name in results.metrics and protocol.order == 1 and results.unsorted is not None
+    return PLD.name in results.metrics and protocol.order == 1 and results.geometry is not None
 
 
 def is_pld_again(metric: Metric, metrics: Sequence[str]) -> bool:
@@ -72,10 +73,8 @@ def cause_columns(results: Results) -> Arrays:
 
     An instance has few causes, so the columns have the causes that cost something, and how many each instance has.
     """
-    if results.data is None:
-        return {}
-    found = instances_of(results)
-    sides = {"predictions": (results.data[0], found.predicted), "truth": (results.data[1], found.true)}
+    found, (x, y) = instances_of(results), results.need_data().sorted_sides
+    sides = {"predictions": (x, found.predicted), "truth": (y, found.true)}
     return {
         f"{name}.{key}": column
         for name, (side, costs) in sides.items()
@@ -85,7 +84,7 @@ def cause_columns(results: Results) -> Arrays:
 
 def _drawn_order(side: MapFrames) -> Any:
     """Return the instances frame by frame and class by class, without boxes in images."""
-    order = np.argsort(side.frame * max(len(side.classes), 1) + side.label, kind="stable")
+    order = by_row(side)
     return order[~is_box(side)[order]]
 
 

@@ -9,7 +9,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of, write_csv, write_json
-from mapgauge.cli.parsing import Form, form_of, refuse
+from mapgauge.cli.parsing import Form, form_of, refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def confidence(
     """
     form = form_of(json=json, csv=csv)
     _check(hit, bins, samples, level, seed)
+    if form == "csv":
+        without_effect(context, ["level", "seed"], "with --csv, which has no intervals")
+        if figure is None:
+            without_effect(context, ["bins"], "with --csv, which has no calibration, without --figure FILE")
     sides = Methods.of(context, files)
     names = sides.names
     if thresholds is not None and len(names) > 1:
@@ -98,7 +102,7 @@ def in_words(results: "Results", workers: int | None) -> str:
     """Return what rounding the confidences would bring."""
     from mapgauge.features.confidence.confidence import best_rounding
 
-    found = None if results.data is None else best_rounding(results, workers=workers)
+    found = None if results.geometry is None else best_rounding(results, workers=workers)
     return "" if found is None else found.in_words()
 
 

@@ -13,25 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.scoring import BLOCK
-from mapgauge.evaluation.threads import Progress, in_threads
-from mapgauge.frames.boxes import is_box
+from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.threads import Progress
 from mapgauge.metrics.assigned import Matches, truth_of_matches
 from mapgauge.metrics.average_precision import sospa_distances
-from mapgauge.metrics.groups import Groups, group
+from mapgauge.metrics.groups import Block, Groups
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
-from mapgauge.results.saving import Sides
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 
 # Frames up to which all distances are computed. The kernel that computes few of them takes seconds to compile.
 FEW = 500
 
 
-class Block(NamedTuple):
-    """The pairs of some frames, from which assignments with other confidences are computed."""
+class BlockPairs(NamedTuple):
+    """The pairs of a block of frames, from which assignments with other confidences are computed."""
 
+    frames: slice
     bounds: Indices  # (groups, 3): first prediction, first truth, end
     order: Indices  # instances by group, predictions of each by falling confidence
     distance: Floats  # normalised SOSPA of all pairs of each group, or lower bounds
@@ -59,52 +57,65 @@ class Solved:
     true_mass: Floats  # (frames, classes): half the sum of their confidences
     order: float  # of PLD
     hit: float  # largest distance of a hit
-    sides: Sides  # the sorted frames
+    data: Data
     protocol: Protocol
     place: Indices  # of each prediction among those of all blocks
-    blocks: tuple[Block, ...]
+    blocks: tuple[BlockPairs, ...]
 
     @cached_property
     def by_confidence(self) -> list[Indices]:
         """The predictions of each class, from high confidence to low."""
-        mine = [np.flatnonzero(self.label == label) for label in range(self.true.shape[1])]
-        return [rows[np.argsort(-self.confidence[rows], kind="stable")] for rows in mine]
+        by_class = [np.flatnonzero(self.label == label) for label in range(self.true.shape[1])]
+        return [rows[np.argsort(-self.confidence[rows], kind="stable")] for rows in by_class]
 
     def with_confidences(self, confidence: Confidences) -> Floats:
         """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
         given = np.empty_like(confidence)
         given[self.place] = confidence
-        found, start = [], 0
-        for k, block in enumerate(self.blocks):
+        savings, start = [], 0
+        for block in self.blocks:
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
             weight[block.is_prediction] = given[start : start + count]
-            found.append(self._savings(block, k * BLOCK, weight)[block.is_prediction])
+            savings.append(self._savings(block, weight)[block.is_prediction])
             start += count
-        return np.concatenate([np.empty(0), *found])[self.place]
+        return np.concatenate([np.empty(0), *savings])[self.place]
 
-    def _savings(self, block: Block, first_frame: int, weight: Confidences) -> Floats:
+    def _savings(self, block: BlockPairs, weight: Confidences) -> Floats:
         """Return the savings of a block with other weights."""
         growth, hits, assigned = _nothing(len(weight))
         lacking = np.zeros(len(block.bounds), np.bool_)
         if len(weight):
             kernels.thresholds.assign_again(
-                *(block.bounds, block.order, weight, block.distance, block.known, self.order, self.hit),
-                *(growth, hits, assigned, lacking),
+                block.bounds,
+                block.order,
+                weight,
+                block.distance,
+                block.known,
+                self.order,
+                self.hit,
+                growth,
+                hits,
+                assigned,
+                lacking,
             )
         pairs = np.append(0, np.cumsum(np.prod(np.diff(block.bounds, axis=1), axis=1)))
         for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
-            classes = self.true.shape[1]
-            frame = slice(first_frame + g // classes, first_frame + g // classes + 1)
-            x, y = self.sides
-            groups = group(x.between(frame), y.between(frame), self.protocol).pick(np.array([g % classes]))
+            frame, label = divmod(g, self.true.shape[1])
+            frame += block.frames.start
+            every = self.data.block(slice(frame, frame + 1)).groups
+            groups = every.pick(np.array([label]))
             rows, of_group = slice(*block.bounds[g, [0, 2]]), slice(pairs[g], pairs[g + 1])
-            one = Block(
-                groups.bounds,
-                block.order[rows] - rows.start,
-                *(block.distance[of_group], block.known[of_group], weight[rows], block.is_prediction[rows]),
+            alone = BlockPairs(
+                frames=slice(frame, frame + 1),
+                bounds=groups.bounds,
+                order=block.order[rows] - rows.start,
+                distance=block.distance[of_group],
+                known=block.known[of_group],
+                weight=weight[rows],
+                is_prediction=block.is_prediction[rows],
             )
-            growth[rows] = _assigned(one, groups, self.protocol, self.hit)[0]
+            growth[rows] = _assigned(alone, groups, self.protocol, self.hit)[0]
         return growth
 
 
@@ -123,43 +134,33 @@ def solve(
         cutoff: Cutoff of SOSPA in metres.
         hit: Largest normalised SOSPA of a hit.
         workers: Number of threads. If None, the number of processors.
-        progress: A function that is called with the number of finished blocks and the number of all blocks.
+        progress: A function that is called with the number of finished frames and the number of all frames.
     """
-    data = results.data
-    if data is None:
-        raise InvalidInput(
-            "these results came from a file, which does not hold the geometry",
-            remedy=Remedy(
-                'Call with_data() to read the evaluated files again, or save with geometry="original"',
-                "Evaluate with -o RESULTS.mg --with-geometry, or give the predictions and the truth",
-            ),
-        )
-    tokens = sorted(results.tokens)
-    places = [data[1].index[token] for token in tokens]
-    x, y = data[0].at(places), data[1].at(places)
+    data, scores = results.need_data(), results.scores
     settings = results.protocol.replace(cutoffs=(cutoff,))
-    matches = None
-    if data[1].tokens == results.tokens and results.protocol.cutoffs[:1] == (cutoff,):
-        matches = results.scores.at(np.array(places, np.int64)).matches
-    blocks = [slice(start, min(start + BLOCK, len(tokens))) for start in range(0, len(tokens), BLOCK)]
+    few, same_cutoff = len(results.tokens) <= FEW, results.protocol.cutoffs[:1] == (cutoff,)
 
-    def work(block: slice) -> _Part:
-        known = None if matches is None else matches.at(slice(*x.offsets[[block.start, block.stop]]))
-        return _solved((x.between(block), y.between(block)), settings, hit, known, few=len(tokens) <= FEW)
+    def work(block: Block) -> _Part:
+        scored = scores.scored_matches(block.frames) if same_cutoff else None
+        return _solved(block, settings, hit, None if scored is None else scored.matches, few=few)
 
-    parts = in_threads(work, blocks, workers, progress)
-    confidence, dropped, rounded, hits, distance = (
+    parts = data.in_blocks(work, known=scores, workers=workers, progress=progress)
+    # Frames are sorted by token, so that sums do not depend on the order of the input.
+    order = sorted(range(len(results.tokens)), key=results.tokens.__getitem__)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    group, confidence, dropped, rounded, hits, distance = (
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
-    lines = ~is_box(x)
-    frame, label = x.frame[lines], x.label[lines]
+    y = data.sides[1]
+    frame, label = rank[group // max(len(y.classes), 1)], group % max(len(y.classes), 1)
     place = _in_order([part.block for part in parts], (frame, label, confidence), (dropped, rounded, distance))
-    shape = (len(tokens), len(y.classes))
+    shape = (len(order), len(y.classes))
     true, mass = np.zeros(shape, np.int64), np.zeros(shape)
-    np.add.at(true, (y.frame, y.label), 1)
-    np.add.at(mass, (y.frame, y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
+    np.add.at(true, (rank[y.frame], y.label), 1)
+    np.add.at(mass, (rank[y.frame], y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
     return Solved(
-        tokens=tuple(tokens),
+        tokens=tuple(results.tokens[frame] for frame in order),
         label=label[place],
         frame=frame[place],
         confidence=confidence[place],
@@ -171,7 +172,7 @@ def solve(
         true_mass=mass,
         order=settings.order,
         hit=hit,
-        sides=(x, y),
+        data=data,
         protocol=settings,
         place=place,
         blocks=tuple(part.block for part in parts),
@@ -179,7 +180,7 @@ def solve(
 
 
 def _in_order(
-    blocks: Sequence[Block], keys: tuple[Indices, Indices, Confidences], further: tuple[Floats, Floats, Floats]
+    blocks: Sequence[BlockPairs], keys: tuple[Indices, Indices, Confidences], further: tuple[Floats, Floats, Floats]
 ) -> Indices:
     """Return the order of predictions by frame, class and falling confidence. Further keys decide between equals.
 
@@ -189,6 +190,7 @@ def _in_order(
     ranks = (np.cumsum(block.is_prediction)[block.order[block.is_prediction]] - 1 for block in blocks)
     starts = np.cumsum([0, *sizes])
     place = np.concatenate([np.empty(0, np.int64), *map(np.add, ranks, starts[:-1])])
+    place = place[np.argsort(keys[0][place], kind="stable")]
     same = np.logical_and.reduce([key[place[1:]] == key[place[:-1]] for key in keys])
     ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
     equal = place[ties]
@@ -198,31 +200,32 @@ def _in_order(
 
 
 class _Part(NamedTuple):
-    """The predictions of some frames."""
+    """The predictions of a block of frames."""
 
-    block: Block
-    columns: tuple[NDArray[Any], ...]  # of predictions, in the order of those of ``Solved``
+    block: BlockPairs
+    columns: tuple[NDArray[Any], ...]  # of predictions: the group, then the columns of ``Solved`` in their order
 
 
-def _solved(sides: Sides, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
-    """Return the columns of the predictions of some frames. Their matches may be known already."""
-    every = group(*sides, protocol)
-    groups, kept = every.of_lines() if every.boxes else (every, None)
-    distance, known, order = _all_distances(groups, protocol) if few else _bounds(groups, protocol)
+def _solved(block: Block, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
+    """Return the columns of the predictions of a block. Its matches may be known already."""
+    lines = block.lines
+    distance, known, order = _all_distances(lines, protocol) if few else _bounds(lines, protocol)
     if matches is not None and matches.distance is not None and not few:
-        truth_of = truth_of_matches(groups, matches, every, kept)
+        truth_of = truth_of_matches(block, matches)
         assert truth_of is not None
-        matched = np.full(len(every.row), np.nan)
-        matched[every.predictions] = matches.distance
-        found = np.flatnonzero(truth_of >= 0)
-        pairs = _pair_of(groups, found, truth_of[found])
-        distance[pairs], known[pairs] = (matched if kept is None else matched[kept])[found], True
-    block = Block(groups.bounds, order, distance, known, groups.confidence, groups.is_prediction)
-    dropped, _, assigned = _assigned(block, groups, protocol, hit, equals=True)
-    certain = block._replace(weight=np.where(block.is_prediction, 1.0, block.weight))
-    rounded, hits, _ = _assigned(certain, groups, protocol, hit)
-    columns = (groups.confidence, dropped, rounded, hits, assigned)
-    return _Part(block, tuple(column[block.is_prediction] for column in columns))
+        of_all = np.full(len(block.groups.row), np.nan)
+        of_all[block.groups.predictions] = matches.distance
+        of_lines = of_all if block.of_lines is None else of_all[block.of_lines]
+        matched = np.flatnonzero(truth_of >= 0)
+        pairs = _pair_of(lines, matched, truth_of[matched])
+        distance[pairs], known[pairs] = of_lines[matched], True
+    pairs_of = BlockPairs(block.frames, lines.bounds, order, distance, known, lines.confidence, lines.is_prediction)
+    dropped, _, assigned = _assigned(pairs_of, lines, protocol, hit, equals=True)
+    certain = pairs_of._replace(weight=np.where(lines.is_prediction, 1.0, lines.confidence))
+    rounded, hits, _ = _assigned(certain, lines, protocol, hit)
+    group = lines.side // 2 + block.frames.start * lines.classes
+    columns = (group, lines.confidence, dropped, rounded, hits, assigned)
+    return _Part(pairs_of, tuple(column[lines.is_prediction] for column in columns))
 
 
 def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
@@ -230,7 +233,7 @@ def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, I
     distance = sospa_distances(groups, protocol, 1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(groups.confidence))
-    np.add.at(near, kernels.band.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
+    np.add.at(near, kernels.gains.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -groups.confidence, groups.side))
     return distance, np.ones(len(distance), np.bool_), order
 
@@ -243,7 +246,7 @@ def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]
     distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
     order = np.arange(len(groups.confidence))
     kernels.thresholds.bound_distances(
-        *(groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order)
+        groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order
     )
     return distance, known, order
 
@@ -259,20 +262,42 @@ def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
 
 
 def _assigned(
-    block: Block, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
+    block: BlockPairs, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
 ) -> tuple[Floats, Indices, Floats]:
     """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
     growth, hits, assigned = _nothing(len(block.weight))
     if len(block.weight) and block.known.all():
         kernels.thresholds.assign_again(
-            *(block.bounds, block.order, block.weight, block.distance, block.known, protocol.order, hit),
-            *(growth, hits, assigned, np.zeros(len(block.bounds), np.bool_)),
+            block.bounds,
+            block.order,
+            block.weight,
+            block.distance,
+            block.known,
+            protocol.order,
+            hit,
+            growth,
+            hits,
+            assigned,
+            np.zeros(len(block.bounds), np.bool_),
         )
     elif len(block.weight):
         kernels.thresholds.assign_by_confidence(
-            *(groups.lines, groups.closed, protocol.directed, protocol.cutoffs[0]),
-            *(kernels.sospa.is_long(groups.lines, groups.closed), equals, block.bounds, block.order, block.weight),
-            *(block.distance, block.known, protocol.order, hit, growth, hits, assigned),
+            groups.lines,
+            groups.closed,
+            protocol.directed,
+            protocol.cutoffs[0],
+            kernels.sospa.is_long(groups.lines, groups.closed),
+            equals,
+            block.bounds,
+            block.order,
+            block.weight,
+            block.distance,
+            block.known,
+            protocol.order,
+            hit,
+            growth,
+            hits,
+            assigned,
         )
     return growth, hits, assigned
 

@@ -95,9 +95,9 @@ def in_order(graph: Graph) -> list[tuple[int, int]]:
 
 def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
     """Match points one to one by rising distance; ties by the order of the first, then of the second."""
-    i, j, squared = kernels.nearby.close_points(first, second, _RADIUS)
+    i, j, squared = kernels.road_graphs.close_points(first, second, _RADIUS)
     order = np.lexsort((j, i, squared))
-    accepted = order[kernels.nearby.accept_pairs(i[order], j[order], len(first), len(second))]
+    accepted = order[kernels.road_graphs.accept_pairs(i[order], j[order], len(first), len(second))]
     return i[accepted], j[accepted]
 
 
@@ -165,9 +165,7 @@ def split_score(predicted: Graph, true: Graph) -> Score | None:
     if not len(x):
         return score(0.0, 0.0)
     gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
-    wide = gaps if len(y) <= len(x) else gaps.T
-    column, _ = kernels.assignment.cheapest_columns(np.ascontiguousarray(wide))
-    hits = np.count_nonzero(wide[np.arange(len(wide)), column] < _SPLIT_RADIUS)
+    hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)
     return score(hits / len(x), hits / len(y))
 
 
@@ -186,9 +184,9 @@ def apls(predicted: Graph, true: Graph) -> float:
 
 def _similarity(own: Graph, other: Graph) -> float:
     edges = _undirected(other)
-    place, ends, lengths, count = kernels.snapping.insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
+    place, ends, lengths, count = kernels.road_graphs.insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
     native = _undirected(own)
-    total, paths = kernels.walks.path_cost(
+    total, paths = kernels.road_graphs.path_cost(
         csr(len(own.nodes), native, Graph(own.nodes, native).lengths, np.ones_like(native, np.bool_)),
         csr(count, ends, lengths, np.ones_like(ends, np.bool_)),
         np.arange(len(own.nodes)),

@@ -145,9 +145,9 @@ def match(x: Points, y: Points, radius: float) -> Near:
     if not len(x) or not len(y):  # they may have different dimensions
         none = np.empty(0, np.int64)
         return Near(none, none, np.empty(0), none)
-    i, j, squared = kernels.nearby.close_points(x, y, radius)
+    i, j, squared = kernels.road_graphs.close_points(x, y, radius)
     middle = x[i] + y[j]
     order = np.lexsort((*middle.T[::-1], squared))
     first, second = i[order], j[order]
-    accepted = kernels.nearby.accept_pairs(first, second, len(x), len(y))
+    accepted = kernels.road_graphs.accept_pairs(first, second, len(x), len(y))
     return Near(first, second, np.sqrt(squared[order]), accepted)

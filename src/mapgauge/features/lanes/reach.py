@@ -136,4 +136,4 @@ def _apart(x: Points, y: Points) -> float:
     size = math.hypot(*one) * math.hypot(*two)
     cosine = min(1.0, max(-1.0, float(one @ two) / size)) if size > 0 else 1.0
     penalty = math.tan(-cosine) + math.tan(1) + 1
-    return float(kernels.nearby.mean_gap(x, y)) * penalty
+    return float(kernels.road_graphs.mean_gap(x, y)) * penalty

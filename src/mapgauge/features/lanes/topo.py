@@ -55,7 +55,7 @@ class Neighbourhoods:
         near = self.near
         ranks = np.argsort(near.first, kind="stable")
         of = np.searchsorted(near.first[ranks], np.arange(len(self.predicted.points) + 1))
-        counts = kernels.walks.matches_within(
+        counts = kernels.road_graphs.matches_within(
             self.predicted.csr(directed=True),
             self.true.csr(directed=True),
             np.ascontiguousarray(pairs),
@@ -82,12 +82,12 @@ def apls(predicted: Roads, true: Roads, settings: GraphSettings, *, directed: bo
 def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: bool) -> float | None:
     samples = Samples.of(own, settings.control_spacing)
     place, host = _snapped(samples, own, other, settings.snap)
-    total, count = kernels.walks.path_cost(
+    total, count = kernels.road_graphs.path_cost(
         samples.csr(directed=directed),
         host.csr(directed=directed),
         np.arange(len(samples.points)),
         place,
-        settings.shortest - kernels.snapping.SAME,
+        settings.shortest - kernels.road_graphs.SAME,
         False,
     )
     return 1 - total / count if count else None
@@ -97,12 +97,12 @@ def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple
     """Return the place of each control point in the other graph, and that graph with a point at each place."""
     if not len(other.edges):
         return np.full(len(samples.points), -1), Samples.of(other, 1.0)
-    edge, part = kernels.snapping.snap(
+    edge, part = kernels.road_graphs.snap(
         samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius
     )
     there = np.flatnonzero(edge >= 0)
     along = part[there] * other.lengths[edge[there]]
-    at_start, at_end = along <= kernels.snapping.SAME, along >= other.lengths[edge[there]] - kernels.snapping.SAME
+    at_start, at_end = along <= kernels.road_graphs.SAME, along >= other.lengths[edge[there]] - kernels.road_graphs.SAME
     place = np.full(len(samples.points), -1)
     place[there[at_start]] = other.edges[edge[there[at_start]], 0]
     place[there[at_end & ~at_start]] = other.edges[edge[there[at_end & ~at_start]], 1]

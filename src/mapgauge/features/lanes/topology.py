@@ -46,9 +46,10 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
     for t in range(len(protocol.segments or protocol.lanes)):
         # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
-        kernels.topology.topology_sums(
-            *(lanes.groups.bounds, columns.groups.bounds + shift, same, protocol.topology == "v1.0"),
-            *(confidence, order, nearest, hit, from_truth, scored, FILLER[protocol.topology or "v1.1"], sums),
+        bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[protocol.topology or "v1.1"]
+        instances = confidence, order, nearest, hit
+        kernels.lanes.topology_sums(
+            *bounds, same, protocol.topology == "v1.0", *instances, from_truth, scored, filler, sums
         )
     return at_lanes(groups, sums)
 

@@ -105,11 +105,10 @@ class PointsSolver:
         most = count + 2 * len(columns.entry)  # with the columns of entries
         place, start = np.empty(size, np.int64), np.empty(most + 1, np.int32)
         index, value = np.empty(size + most, np.int32), np.empty(size + most)
-        new, every = kernels.network.fill_programme(
-            *(columns.cell_start, columns.points, columns.start, columns.entry, columns.value),
-            *(self._points[0], sum(self._points), len(self._place)),
-            *(self._row, self._times, place, start, index, value),
-        )
+        given = columns.cell_start, columns.points, columns.start, columns.entry, columns.value
+        counts = self._points[0], sum(self._points), len(self._place)
+        written = self._row, self._times, place, start, index, value
+        new, every = kernels.network.fill_programme(*given, *counts, *written)
         size, places = int(start[every]), place[:new]
         lower, upper = np.full(new, -np.inf), np.ones(new)
         upper[places < self._points[0]] += self._slack
@@ -123,10 +122,8 @@ class PointsSolver:
             self._solver.setOptionValue("simplex_strategy", _PRIMAL)
         cost = np.full(every, self._cost)
         cost[:count] = -columns.saving
-        self._solver.addCols(
-            *(every, cost, np.zeros(every), np.full(every, np.inf)),
-            *(size, start[:every], index[:size], value[:size]),
-        )
+        lower, upper = np.zeros(every), np.full(every, np.inf)
+        self._solver.addCols(every, cost, lower, upper, size, start[:every], index[:size], value[:size])
         variable = self._variables + np.arange(count)
         self._variable = np.concatenate([self._variable, variable])
         self._variables += every
@@ -248,10 +245,8 @@ def columns_of(component: Component, rows: Indices, net: Floats) -> Columns:
     saving, cell_start, start = np.empty(count), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     cell, points = np.empty(cells, np.int64), np.empty((cells, 2), np.int64)
     entry, value = np.empty(4 * cells, np.int64), np.empty(4 * cells)
-    kernels.network.fill_columns(
-        *(component.blocks, rows, component.saving, component.second, net),
-        *(saving, cell_start, cell, points, start, entry, value),
-    )
+    written = saving, cell_start, cell, points, start, entry, value
+    kernels.network.fill_columns(component.blocks, rows, component.saving, component.second, net, *written)
     size = int(start[-1])
     return Columns(saving, cell_start, cell, points, start, entry[:size], value[:size])
 
@@ -268,10 +263,9 @@ class _Cells:
     def first(self) -> Indices:
         blocks, near = self.component.blocks, self.component.near
         longest, loss = int((blocks[:, 1] + 3 * blocks[:, 4]).max()), np.empty(len(near))
-        kernels.network_runs.find_losses(
-            *(blocks, self.component.saving, near, self.component.by_point, self.component.directed, self._half),
-            *(np.empty((2, len(blocks), longest)), np.empty((2, longest + 1)), np.empty((2, 2, len(near))), loss),
-        )
+        given = blocks, self.component.saving, near, self.component.by_point, self.component.directed, self._half
+        room = np.empty((2, len(blocks), longest)), np.empty((2, longest + 1)), np.empty((2, 2, len(near)))
+        kernels.network_runs.find_losses(*given, *room, loss)
         taken = near[loss <= max(START, loss.min())]
         self.chosen[taken[:, 0]] = True
         return single_cells(self.component, taken)
@@ -324,21 +318,19 @@ class _Runs:
         count = np.where(blocks[:, 2] > 0, blocks[:, 1], blocks[:, 1] + blocks[:, 4] - 1)
         diagonals, longest = int(count.sum()), int(blocks[:, 4].max()) + 1
         rows = np.empty((self._sizes[1], 5), np.int64)
-        found, total = kernels.network_runs.best_runs(
-            *(blocks, self.component.saving, near, self.component.by_point, count.cumsum() - count),
-            *(self.component.directed, self._half, price),
-            *(np.empty((2, diagonals)), np.empty((2, diagonals), np.int64)),
-            *(np.empty(longest), np.empty((longest, 5), np.int64), rows),
+        given = blocks, self.component.saving, near, self.component.by_point, count.cumsum() - count
+        by_diagonal = np.empty((2, diagonals)), np.empty((2, diagonals), np.int64)
+        by_row = np.empty(longest), np.empty((longest, 5), np.int64)
+        runs, total = kernels.network_runs.best_runs(
+            *given, self.component.directed, self._half, price, *by_diagonal, *by_row, rows
         )
-        return rows[:found], total
+        return rows[:runs], total
 
     def add(self, columns: Columns) -> None:
         number = np.arange(self._count, self._count + len(columns), dtype=np.uint64)
         self._count += len(columns)
-        kernels.network_runs.tag_points(
-            *(columns.cell_start, columns.cell, columns.points, number, self.component.saving, self._sizes[0]),
-            *(self._tag, self._most),
-        )
+        given = columns.cell_start, columns.cell, columns.points, number, self.component.saving
+        kernels.network_runs.tag_points(*given, self._sizes[0], self._tag, self._most)
 
     def spread(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         price = np.concatenate([first, second])
@@ -351,10 +343,9 @@ class _Runs:
 
     def find(self, half: float, first: Floats, second: Floats, marked: Flags, entry: Floats, more: Indices) -> int:
         component = self.component
-        count: int = kernels.network_pricing.find_whole(
-            *(component.blocks, component.saving, component.near, component.directed, component.second),
-            *(half, first, second, marked, entry, self._done, self._gains, more[:MOST]),
-        )
+        given = component.blocks, component.saving, component.near, component.directed, component.second
+        prices = half, first, second, marked, entry
+        count: int = kernels.network_pricing.find_whole(*given, *prices, self._done, self._gains, more[:MOST])
         if count > FEW:
             count = _keep(more, _best_of_each(more[:count, 0], self._gains[:count], EACH))
         rows, total = self.runs(first)
@@ -418,11 +409,11 @@ def grow(
                 blocks, np.concatenate(rows), solver.values(), saving, component.second, *given[:-1], entry
             )
             marked = component.with_blocks(np.flatnonzero(entry != 0))
-            violated, valid = kernels.network_proof.complete_prices(
-                *(blocks, saving, near, component.second, *given[:-1], entry, marked),
-                *(max(LOOKS, len(near)), way.chosen, np.empty((component.cells, 2), np.int64)),
-                *(np.zeros(component.cells, np.uint8), np.empty((LARGE, 2), np.int64), excess, more[count:]),
-            )
+            fixed = blocks, saving, near, component.second
+            cells, seen = np.empty((component.cells, 2), np.int64), np.zeros(component.cells, np.uint8)
+            written = way.chosen, cells, seen, np.empty((LARGE, 2), np.int64), excess, more[count:]
+            looks = max(LOOKS, len(near))
+            violated, valid = kernels.network_proof.complete_prices(*fixed, *given[:-1], entry, marked, looks, *written)
             bound = min(bound, worth + math.fsum(excess.tolist())) if valid else bound
             proofs += 1
             if not valid or not violated or proofs > PROOFS:

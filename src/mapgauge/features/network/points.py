@@ -17,6 +17,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.features.network.growth import Component, PointsSolver, columns_of, grow, single_cells
 from mapgauge.features.solver.problem import components_of
+from mapgauge.geometry.measuring import boxes_of
 from mapgauge.typing import Flags, Floats, Indices
 
 SMALL = 1500  # pairs of points of a component, up to which all of them are added if the total is not proven
@@ -109,7 +110,7 @@ def _near_lines(x: Network, y: Network, cutoff: float) -> Indices:
     """Return the pairs of lines whose bounding boxes are within the cutoff, ``(pairs, 2)``."""
     if not x.points.size or not y.points.size:
         return np.empty((0, 2), np.int64)
-    boxes = [[reach.reduceat(side.points, side.start, axis=1) for reach in (np.minimum, np.maximum)] for side in (x, y)]
+    boxes = [boxes_of(side.points, side.start, axis=1) for side in (x, y)]
     gap = np.maximum(boxes[0][0][:, :, None] - boxes[1][1][:, None], boxes[1][0][:, None] - boxes[0][1][:, :, None])
     weight = np.minimum(x.confidence[:, None], y.confidence)
     return np.argwhere((gap.max(axis=0) < cutoff) & (weight > 0))

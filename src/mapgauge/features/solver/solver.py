@@ -98,8 +98,12 @@ def _model(problem: Problem, highs: Any, binary: bool, bound: float) -> tuple[An
     upper = np.concatenate([np.full(variables, bound), np.full(2 * terms, highs.kHighsInf)])
     integrality = np.concatenate([np.full(variables, int(binary)), np.zeros(2 * terms)]).astype(np.int32)
     return (
-        *(columns, rows + terms, len(problem.rows.column) + len(index)),
-        *(int(highs.MatrixFormat.kRowwise), int(highs.ObjSense.kMinimize), 0.0),
+        columns,
+        rows + terms,
+        len(problem.rows.column) + len(index),
+        int(highs.MatrixFormat.kRowwise),
+        int(highs.ObjSense.kMinimize),
+        0.0,
         np.concatenate([-problem.saving, problem.weight, problem.weight]),
         np.zeros(columns),
         upper,

@@ -175,7 +175,10 @@ def cells_of(row: dict[str, Any]) -> list[str]:
         return [str(row["lag"]), row["class"], str(row["transitions"]), "-", *("-" for _ in Parts._fields)]
     bounds = [np.nan if row[end] is None else row[end] for end in ("low", "high")]
     return [
-        *(str(row["lag"]), row["class"], str(row["transitions"]), str(Estimate(row[FLICKER], *bounds))),
+        str(row["lag"]),
+        row["class"],
+        str(row["transitions"]),
+        str(Estimate(row[FLICKER], *bounds)),
         *(f"{row[key]:.3f}" for key in Parts._fields),
     ]
 
@@ -317,14 +320,26 @@ def consistency(
     )
     estimates = {each: estimates_of(found, each, frames.classes, samples, float(level), seed) for each in wanted}
     findings = (
-        *(*frames.findings, *drives.findings),
+        *frames.findings,
+        *drives.findings,
         *_findings(frames, bounds, wanted, lag, apart),
         *_few(len(drives.scenes)),
         *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, found),
     )
     return Consistency(
-        *(frames.name, frames.classes, wanted, bounds, float(margin), settings.cutoffs[0], float(spacing)),
-        *(found, estimates, len(drives.scenes), samples, float(level), findings),
+        name=frames.name,
+        class_names=frames.classes,
+        lags=wanted,
+        region=bounds,
+        margin=float(margin),
+        cutoff=settings.cutoffs[0],
+        spacing=float(spacing),
+        transitions=found,
+        estimates=estimates,
+        scenes=len(drives.scenes),
+        samples=samples,
+        level=float(level),
+        findings=findings,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.geometry.cropping import check_region
+from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses
 from mapgauge.metrics.groups import Groups
@@ -52,9 +53,7 @@ def compare_lines(
 def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None) -> tuple[Floats, Flags]:
     earlier, later = _lines(polylines, pairs[:, 0]), _lines(polylines, pairs[:, 1])
     earlier = earlier._replace(points=_moved(earlier, motions))
-    low, high = (
-        [end.reduceat(line.points, line.start) for line in (earlier, later)] for end in (np.minimum, np.maximum)
-    )
+    low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
     axis = np.argmax(high[1] - low[1], axis=1)
     mine = np.arange(len(pairs)), axis
     begin, end = np.maximum(low[0], low[1])[mine], np.minimum(high[0], high[1])[mine]
@@ -219,12 +218,8 @@ def assigned(groups: Groups) -> Indices:
         at += cost.size
         if not cost.size:
             continue
-        if shape[0] <= shape[1]:
-            columns, _ = kernels.assignment.cheapest_columns(np.ascontiguousarray(cost))
-            found[true + columns] = first + np.arange(shape[0])
-        else:
-            rows, _ = kernels.assignment.cheapest_columns(np.ascontiguousarray(cost.T))
-            found[true + np.arange(shape[1])] = first + rows
+        rows, columns = kernels.assignment.cheapest_pairs(cost)
+        found[true + columns] = first + rows
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.features.tracks.track_scene import SceneAssignment, partners, solve_scene
-from mapgauge.metrics.groups import Groups, group
+from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import COLOURS
 from mapgauge.results.results import Results
@@ -78,8 +78,8 @@ def check_track_pld(results: Results) -> None:
 
 def has_tracks(results: Results) -> bool:
     """Whether both sides of the data have tracks. A side without instances needs none."""
-    sides = results.unsorted
-    return sides is not None and all(side.track is not None or not len(side.polylines) for side in sides)
+    sides = () if results.geometry is None else results.geometry.all_sides
+    return bool(sides) and all(side.track is not None or not len(side.polylines) for side in sides)
 
 
 def scene_values(results: Results) -> dict[str, float]:
@@ -114,19 +114,14 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         false: Largest number of predicted tracks that are false most of the time.
     """
     check_track_pld(results)
-    data = results.unsorted
-    if data is None:
-        raise InvalidInput(
-            f"{results.origin or 'the results'}: these results came from a file, which does not hold the geometry",
-            remedy="Call with_data() to read the evaluated files again",
-        )
+    data = results.need_data()
     if not has_tracks(results):
         raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
-    protocol, cost, (x, y) = results.protocol, results.protocol.switch_cost, data
+    protocol, cost = results.protocol, results.protocol.switch_cost
     assert cost is not None
     frames = scene_frames(results, scene)
-    places = [y.index[results.tokens[frame]] for frame in frames]
-    groups, _ = group(x.at(places), y.at(places), protocol).of_lines()
+    of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
+    groups = of_scene.block(slice(0, len(frames))).lines
     _, found = solve_scene(groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=cost)
     seconds = seconds_of(timestamps_of(results, frames))
     label = groups.side // 2 % groups.classes

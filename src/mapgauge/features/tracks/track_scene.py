@@ -77,9 +77,9 @@ def _with_switches(
 ) -> SceneAssignment:
     """Assign with a switch cost, and write the six parts of each group."""
     confidence = groups.confidence
-    pairs = kernels.savings.near_pairs(groups.lines, confidence, groups.bounds, cutoff)
+    pairs = kernels.pld.near_pairs(groups.lines, confidence, groups.bounds, cutoff)
     long = kernels.sospa.is_long(groups.lines, groups.closed)
-    numbers = kernels.savings.savings_of_pairs(groups.lines, groups.closed, confidence, pairs, directed, cutoff, long)
+    numbers = kernels.pld.savings_of_pairs(groups.lines, groups.closed, confidence, pairs, directed, cutoff, long)
     # A pair that saves nothing is not a match. It may carry an assignment from frame to frame, without any cost.
     pairs, numbers = pairs[numbers[:, 0] > 0], numbers[numbers[:, 0] > 0]
     label = groups.side[pairs[:, 0]] // 2 % groups.classes

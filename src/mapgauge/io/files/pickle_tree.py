@@ -1,23 +1,35 @@
 """A pickle as a table of values, from which whole columns are read at once. ``kernels.pickle_tree`` makes the table.
 
 Readers use it for sound files of plain data. It raises ``Irregular`` for anything else, and then the reader unpickles
-the file and looks at one object at a time, which is slow, but can say what is wrong and where.
+the file and looks at one object at a time, which is slow, but can say what is wrong and where. A value is named by its
+row in the table.
 """
 
 import struct
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.io.files.pickle_table import Irregular, PickleTable, Rows, expect
 from mapgauge.io.files.pickles import most_values
+from mapgauge.typing import Indices
 
 T = TypeVar("T")
+Rows: TypeAlias = Indices  # indices of values in the table
+
+
+class Irregular(Exception):
+    """The file has something else than a reader of columns expects."""
+
+
+def expect(*conditions: Any) -> None:
+    """Raise ``Irregular`` if a condition does not hold, for one of several values or for all."""
+    if not all(np.all(condition) for condition in conditions):
+        raise Irregular
 
 
 def or_none(read: Callable[..., T], *arguments: Any) -> T | None:
@@ -30,7 +42,7 @@ def or_none(read: Callable[..., T], *arguments: Any) -> T | None:
 
 @lru_cache(1)
 def _tables() -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    return kernels.pickle_actions.action_table(), kernels.pickle_calls.name_table()
+    return kernels.pickle_calls.action_table(), kernels.pickle_calls.name_table()
 
 
 def read_tree(data: bytes) -> "PickleTree | None":
@@ -38,15 +50,6 @@ def read_tree(data: bytes) -> "PickleTree | None":
     kernel = kernels.pickle_tree
     if sys.byteorder != "little":
         return None
-    outcome, tree = _read(data, in_steps=True)
-    if outcome == kernel.SHARED:
-        outcome, tree = _read(data, in_steps=False)
-    return tree if outcome == kernel.DONE else None
-
-
-def _read(data: bytes, in_steps: bool) -> tuple[int, "PickleTree"]:
-    """Read a pickle. Return the outcome, and the values that were read. ``in_steps``: arrays in one step each."""
-    kernel = kernels.pickle_tree
     symbols = np.frombuffer(data, np.uint8)
     space = max(1024, min(len(data) // 12, _FIRST))
     values, members = np.empty((space, 4), np.uint64), np.empty(space, np.uint64)
@@ -54,10 +57,10 @@ def _read(data: bytes, in_steps: bool) -> tuple[int, "PickleTree"]:
     marks, state = np.zeros(int(kernels.pickle_calls.DEEPEST), np.uint64), np.zeros(8, np.uint64)
     limit = np.uint64(most_values(len(data)))
     while True:
-        outcome: Any = kernel.read_on(symbols, in_steps, *_tables(), limit, values, members, stack, memo, marks, state)
+        outcome: Any = kernel.read_on(symbols, *_tables(), limit, values, members, stack, memo, marks, state)
         at, rows, used, height, stored, *_ = state.tolist()
         if outcome != kernel.FULL:
-            return outcome, PickleTree(data, values[:rows], members[:used], int(stack[0]))
+            return PickleTree(data, values[:rows], members[:used], int(stack[0])) if outcome == kernel.DONE else None
         share = at / len(data)
         values, members = _longer(values, rows, share), _longer(members, used, share)
         stack, memo = _longer(stack, height, 1.0), _longer(memo, stored, share)
@@ -73,15 +76,173 @@ def _longer(array: NDArray[np.uint64], filled: int, share: float) -> NDArray[np.
     return out
 
 
-class PickleTree(PickleTable):
-    """The values of a pickle, as columns and as objects."""
+class PickleTree:
+    """The values of a pickle, as columns and as objects. Most methods take and return many rows at once."""
 
     def __init__(self, data: bytes, values: NDArray[np.uint64], members: NDArray[np.uint64], root: int) -> None:
-        """Keep the table. ``root`` is the row of the document."""
-        super().__init__(data, values, members)
-        self._bytes = data
+        """Keep the pickle, the table and the rows of the values of containers. ``root`` is the row of the document."""
+        self._bytes, self._data = data, np.frombuffer(data, np.uint8)
+        self._info, self._first, self._second, _ = values.view(np.int64).T
+        self._members = members.view(np.int64)
         self._keys: dict[int, list[Any]] = {}
         self.root = np.array([root])
+
+    def are(self, rows: Rows, *kinds: str) -> NDArray[np.bool_]:
+        """Return which values are of one of some kinds, such as ``"LIST"``."""
+        table = np.zeros(256, np.bool_)
+        table[[kernels.pickle_calls.KINDS.index(kind) for kind in kinds]] = True
+        flags: NDArray[np.bool_] = table[self._info[rows] & 255]
+        return flags
+
+    def only(self, rows: Rows, *kinds: str) -> bool:
+        """Whether all values are of one of some kinds."""
+        return bool(self.are(rows, *kinds).all())
+
+    def expect(self, rows: Rows, *kinds: str) -> None:
+        """Refuse values of other kinds."""
+        expect(self.only(rows, *kinds))
+
+    def items(self, rows: Rows) -> tuple[Indices, Rows]:
+        """Return the lengths of lists and tuples, and their values, one list after the other."""
+        self.expect(rows, "LIST", "TUPLE")
+        return self._contents(rows)
+
+    def pairs(self, rows: Rows) -> tuple[Indices, Rows, Rows]:
+        """Return the number of keys of dictionaries, their keys and their values. Keys may occur twice."""
+        self.expect(rows, "DICT")
+        counts, inside = self._contents(rows)
+        return counts // 2, inside[::2], inside[1::2]
+
+    def _contents(self, rows: Rows) -> tuple[Indices, Rows]:
+        counts = self._second[rows]
+        ends = counts.cumsum()
+        places = np.repeat(self._first[rows] - ends + counts, counts)
+        places += np.arange(len(places))
+        return counts, self._members[places]
+
+    def find(self, rows: Rows, key: str) -> Rows:
+        """Return a member of each dictionary; -1 where it is missing. Refuse a key that occurs twice."""
+        found: Rows = self.find_all(rows, key)[0]
+        return found
+
+    def find_all(self, rows: Rows, *keys: str) -> NDArray[np.int64]:
+        """Return several members of each dictionary, ``(keys, rows)``; see ``find``."""
+        counts, names, values = self.pairs(rows)
+        which = self._which(names, keys)
+        known = np.flatnonzero(which >= 0)
+        owner = np.repeat(np.arange(len(rows)), counts)
+        found = np.full((len(keys), len(rows)), -1)
+        found[which[known], owner[known]] = values[known]
+        expect(np.count_nonzero(found >= 0) == len(known))
+        return found
+
+    def _which(self, rows: Rows, keys: tuple[str, ...]) -> NDArray[np.int16]:
+        """Return which of some texts each value is; -1 if it is none. Picklers write a key once, so few rows differ."""
+        which = np.full(len(self._info), -1, np.int16)
+        which[rows] = 0
+        different = np.flatnonzero(which == 0)
+        different = different[self.are(different, "TEXT")]
+        which[rows] = -1
+        for i, key in enumerate(keys):
+            text = np.frombuffer(key.encode(), np.uint8)
+            some = different[self._second[different] == len(text)]
+            letters = self._data[self._first[some][:, None] + np.arange(len(text))]
+            which[some[(letters == text).all(axis=1)]] = i
+        return which[rows]
+
+    def member(self, rows: Rows, key: str) -> Rows:
+        """Return a member that each dictionary must have."""
+        found: Rows = self.members(rows, key)[0]
+        return found
+
+    def members(self, rows: Rows, *keys: str) -> NDArray[np.int64]:
+        """Return several members that each dictionary must have, ``(keys, rows)``."""
+        found = self.find_all(rows, *keys)
+        expect(found >= 0)
+        return found
+
+    def wholes(self, rows: Rows) -> Indices:
+        """Return whole numbers, of Python or of numpy."""
+        numbers: Indices = self._first[rows]
+        others = ~self.are(rows, "WHOLE")
+        if others.any():
+            scalars = self._scalars(rows[others], "iu")
+            expect(scalars.dtype.kind in "iu", scalars.dtype != np.uint64)
+            numbers[others] = scalars
+        return numbers
+
+    def numbers(self, rows: Rows) -> NDArray[np.float64]:
+        """Return real numbers, of Python or of numpy."""
+        bits, whole = self._first[rows], self.are(rows, "WHOLE")
+        numbers: NDArray[np.float64] = bits.view(np.float64)
+        numbers[whole] = bits[whole].astype(np.float64)
+        others = ~(whole | self.are(rows, "FLOAT"))
+        if others.any():
+            numbers[others] = self._scalars(rows[others], "iuf")
+        return numbers
+
+    def _scalars(self, rows: Rows, kinds: str) -> NDArray[Any]:
+        self.expect(rows, "SCALAR")
+        return self._values(rows, np.ones(len(rows), np.int64), kinds)
+
+    def _values(self, rows: Rows, counts: Indices, kinds: str) -> NDArray[Any]:
+        """Return the numbers in arrays or scalars, one array after the other; as float64 if their types differ."""
+        codes = self._types(rows)
+        types = {code: kernels.pickle_calls.TYPES[code] for code in np.flatnonzero(np.bincount(codes)).tolist()}
+        expect(all(name[0] in kinds for name in types.values()))
+        if len(types) == 1:
+            (name,) = types.values()
+            return self._content(rows, counts * np.dtype(name).itemsize).view(name)
+        numbers = np.empty(counts.sum())
+        for code in types:
+            some = codes == code
+            numbers[np.repeat(some, counts)] = self._values(rows[some], counts[some], kinds)
+        return numbers
+
+    def _types(self, rows: Rows) -> Indices:
+        """Return the numbers of the types of arrays or scalars."""
+        codes: Indices = self._info[rows] >> int(kernels.pickle_calls.TYPE_SHIFT) & 255
+        return codes
+
+    def _content(self, rows: Rows, sizes: Indices) -> NDArray[np.uint8]:
+        """Return the bytes of arrays or scalars, one after the other."""
+        content = np.empty(sizes.sum(), np.uint8)
+        as_text = self._info[rows] & int(kernels.pickle_calls.IS_LATIN) != 0
+        starts, counts = self._first[rows].view(np.uint64), sizes.view(np.uint64)
+        kernels.pickle_tree.copy_content(self._data, starts, counts, as_text, content)
+        return content
+
+    def shapes(self, rows: Rows) -> tuple[Indices, Indices]:
+        """Return the number of dimensions of arrays, and their first three extents, 1 where there are fewer."""
+        self.expect(rows, "ARRAY")
+        axes = self._info[rows] >> int(kernels.pickle_calls.AXES_SHIFT) & 255
+        extents = np.ones((len(rows), 3), np.int64)
+        for k in range(3):
+            some = axes > k
+            extents[some, k] = self._members[self._second[rows[some]] + k]
+        return axes, extents
+
+    def array_values(self, rows: Rows, kinds: str) -> NDArray[Any]:
+        """Return the numbers in arrays, one array after the other, of the kinds of numpy that are allowed."""
+        axes, extents = self.shapes(rows)
+        expect(axes <= 3)
+        return self._values(rows, extents.prod(axis=1), kinds)
+
+    def arrays(self, rows: Rows) -> list[NDArray[Any]]:
+        """Return arrays of numbers."""
+        axes, extents = self.shapes(rows)
+        expect(axes <= 3)
+        types = [np.dtype(kernels.pickle_calls.TYPES[code]) for code in self._types(rows).tolist()]
+        counts = extents.prod(axis=1)
+        sizes = counts * np.array([kind.itemsize for kind in types], np.int64)
+        content = self._content(rows, sizes).data
+        starts = sizes.cumsum() - sizes
+        shapes = [shape[:width] for shape, width in zip(extents.tolist(), axes.tolist(), strict=True)]
+        parts = zip(types, counts.tolist(), starts.tolist(), shapes, strict=True)
+        return [
+            np.frombuffer(content, kind, count, start).reshape(shape) if count else np.empty(shape, kind)
+            for kind, count, start, shape in parts
+        ]
 
     def texts(self, rows: Rows) -> list[str]:
         """Return texts, which must not be empty."""
@@ -133,11 +294,7 @@ class PickleTree(PickleTable):
             inside = [self.value(i) for i in self._members[first : first + second].tolist()]
             return tuple(inside) if kind == "TUPLE" else inside
         rows = np.array([row])
-        if kind == "SCALAR":
-            return self._scalars(rows, "iufb")[0]
-        expect(kind == "ARRAY")
-        dimensions, extents = self.shapes(rows)
-        return self.array_values(rows, "iufb").reshape(extents[0, : dimensions[0]])
+        return self._scalars(rows, "iufb")[0] if kind == "SCALAR" else self.arrays(rows)[0]
 
     def outline(self, row: int | None = None, depth: int = 0) -> Any:
         """Return the document as far as is needed to recognise a format.

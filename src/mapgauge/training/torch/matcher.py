@@ -143,9 +143,5 @@ def _cheapest(cost: Any) -> tuple[Any, Any]:
     """Return the queries and true lines of the assignment with the smallest cost, by increasing query."""
     if not np.isfinite(cost).all():
         raise InvalidInput("costs are NaN or infinite: points or logits of the model are not finite")
-    flip = cost.shape[0] > cost.shape[1]
-    column, _ = kernels.assignment.cheapest_columns(np.ascontiguousarray(cost.T if flip else cost))
-    row = np.arange(len(column))
-    query, line = (column, row) if flip else (row, column)
-    order = np.argsort(query)
-    return torch.from_numpy(query[order]), torch.from_numpy(line[order])
+    query, line = kernels.assignment.cheapest_pairs(cost)
+    return torch.from_numpy(query), torch.from_numpy(line)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, rings_in, shapely_module
@@ -125,7 +126,7 @@ class LineIndex:
         end = np.minimum(begin + _RUN, (first + steps)[line])
         inside = coords[ranges(begin, end - begin + 1)]
         heads = (end - begin + 1).cumsum() - (end - begin + 1)
-        low, high = np.minimum.reduceat(inside, heads), np.maximum.reduceat(inside, heads)
+        low, high = boxes_of(inside, heads)
         tree = spatial_index(shapely.box(low[:, 0], low[:, 1], high[:, 0], high[:, 1]))
         return cls(coords, along, first, steps, closed, along[first + steps], line, begin, end, tree)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, frame_slices, shapely_module
@@ -101,7 +102,7 @@ class Views:
             else:
                 flat, moved = level(self.poses[k]), elements.coords
                 local = (moved[:, :2] - flat[:2, 3]) @ flat[:2, :2]
-            low, high = np.minimum.reduceat(local[:, :2], starts), np.maximum.reduceat(local[:, :2], starts)
+            low, high = boxes_of(local[:, :2], starts)
             row = np.flatnonzero(((low <= half) & (high >= -half)).all(axis=1))
             frames.append(np.full(len(row), k))
             rows.append(row)

@@ -211,7 +211,8 @@ def _panels(
         raise InvalidInput(f"values must be {count} mappings, one for each assignment, got {len(values)}")
     panels = [
         Panel(
-            *(name, found),
+            name,
+            found,
             truth=not side_by_side,
             predictions=True,
             marks=True,

@@ -323,8 +323,12 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
         for shown, side, lines, colours, index, partners in (
             (panel.truth, "truth", found.truth, panel.paint.truth, match.truth, match.pairs[:, 1]),
             (
-                *(panel.predictions, "prediction", found.predictions, panel.paint.predictions),
-                *(match.prediction, match.pairs[:, 0]),
+                panel.predictions,
+                "prediction",
+                found.predictions,
+                panel.paint.predictions,
+                match.prediction,
+                match.pairs[:, 0],
             ),
         ):
             line = lines[index]

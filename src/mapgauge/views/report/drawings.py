@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.checks.extent import extent_of
-from mapgauge.evaluation.prepare import Unsorted
-from mapgauge.evaluation.scoring import BLOCK
 from mapgauge.features.lanes.lane_graph_frame import STATES
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
@@ -20,18 +19,9 @@ from mapgauge.views.report.pack import Arrays, steps
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 
-def of_drawn(results: Results, frames: list[int]) -> Results:
-    """Return the results of some frames, with the data of these frames only. The results must have their data."""
-    data, some = results.unsorted, results.of_frames(frames)
-    if data is None:
-        return some
-    places = [data[1].index[token] for token in some.tokens]
-    return replace(some, sides=Unsorted((data[0].at(places), data[1].at(places))))
-
-
 def is_map(results: Results) -> bool:
     """Whether the truth is in world coordinates instead of around the ego. False if the results lack their data."""
-    extent = None if results.unsorted is None else extent_of(results.unsorted[1])
+    extent = None if results.geometry is None else extent_of(results.geometry.all_sides[1])
     return extent is not None and extent.is_world
 
 
@@ -43,22 +33,24 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
         advance: Called after each frame.
         centred: Whether every frame is moved so that its centre is the origin, as for a map.
     """
-    if results.data is None:
-        return {}
     protocol = results.protocol
     cutoff = protocol.cutoffs[0] if protocol.cutoffs else None
-    (x, y), found = results.data, []
-    for start in range(0, len(y), BLOCK):
-        block = slice(start, min(start + BLOCK, len(y)))
-        for one in match_frames(x.between(block), y.between(block), protocol, cutoff, results.scores.known(block)):
-            found.append(_around_centre(one) if centred else one)
+
+    def work(block: Block) -> list[Assignment]:
+        drawn = []
+        for frame in match_frames(block, protocol, cutoff):
+            drawn.append(_around_centre(frame) if centred else frame)
             advance()
+        return drawn
+
+    blocks = results.need_data().in_blocks(work, known=results.scores)
+    frames = [frame for block in blocks for frame in block]
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
     for side in ("predictions", "truth"):
-        arrays |= {f"{side}.{key}": column for key, column in _columns(found, side, labels).items()}
-    arrays |= {f"matches.{key}": column for key, column in _match_columns(found, protocol).items()}
-    arrays |= {f"links.{key}": column for key, column in _link_columns(found).items()}
+        arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
+    arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
+    arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
     return arrays | {"scale": _scale(results)}
 
 

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from itertools import count
@@ -31,7 +32,7 @@ from mapgauge.metrics.table import colours_of, part_colours, setting_of
 from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
-from mapgauge.views.report.drawings import drawings, has_shares, is_map, of_drawn
+from mapgauge.views.report.drawings import drawings, has_shares, is_map
 from mapgauge.views.report.frames import choose, column_keys, frame_numbers
 from mapgauge.views.report.pack import Arrays, pack
 from mapgauge.views.report.summary import summary
@@ -111,7 +112,7 @@ def _explorer(
     first, numbers = methods[0], [frame_numbers(method) for method in methods]
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
     chosen = choose(metrics, names, numbers, frames, scenes=list(worst_scenes(methods).values()))
-    drawn = list(chosen) if all(method.unsorted is not None for method in methods) else []
+    drawn = list(chosen) if all(method.geometry is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     caused = causes is not False and all(has_causes(method) for method in methods)
     steps = count(1)
@@ -125,7 +126,8 @@ def _explorer(
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
         columns = {f"value.{key}": column for key, column in table.items()}
         if drawn:
-            some = of_drawn(method, drawn)
+            some = method.of_frames(drawn)
+            some = replace(some, geometry=some.need_data().keeping())  # the causes use the same groups
             columns |= drawings(some, advance, centred=world) | (cause_columns(some) if caused else {})
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
     strips = strip_data(methods, drawn)
@@ -180,7 +182,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
 def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     """Return a sentence about the frames that the page can draw."""
     total = len(methods[0].tokens)
-    if any(method.unsorted is None for method in methods):
+    if any(method.geometry is None for method in methods):
         return (
             "No frame can be drawn, because the results were loaded from a file without the geometry. "
             "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "

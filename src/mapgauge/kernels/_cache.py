@@ -1,4 +1,4 @@
-"""Loading compiled kernels from disk, and storing them there.
+"""Compiled kernels on disk: which edits make them stale, and how they are loaded and stored.
 
 A cache that is damaged or cannot be written must not stop anything. A kernel that cannot be loaded is discarded and
 compiled again. A kernel that cannot be stored is compiled in every run, which is reported once.
@@ -10,13 +10,45 @@ public interface. For versions of numba on which it was not tested, kernels are 
 """
 
 import contextlib
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
 
-from mapgauge.kernels.watching import WATCH
+from mapgauge.kernels.progress import WATCH
 
-# From the oldest to the newest version of numba on which this, ``_inner.py`` and ``_shortcuts.py`` were tested.
+DECORATORS = Path(__file__).with_name("_jit.py")
+_IMPORT = re.compile(rb"^ *from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
+
+
+@cache
+def files_of(path: Path) -> dict[Path, bytes]:
+    """Return a file of kernels and all files of this folder that it imports, directly or not, with their contents."""
+    reached: dict[Path, bytes] = {}
+    waiting = [path, DECORATORS]
+    while waiting:
+        file = waiting.pop()
+        if file not in reached:
+            reached[file] = file.read_bytes()
+            waiting += [file.with_name(f"{name.decode()}.py") for name in _IMPORT.findall(reached[file])]
+    return {file: reached[file] for file in sorted(reached)}
+
+
+@cache
+def stamp(path: Path) -> str:
+    """Return a hash of a file of kernels and of all files of this folder that it imports, directly or not.
+
+    numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
+    files of the kernels that are called and compiled in. With this stamp, an edit or an upgrade takes effect, and only
+    the kernels that it concerns are compiled again.
+    """
+    return hashlib.blake2b(b"".join(files_of(path).values())).hexdigest()
+
+
+# From the oldest to the newest version of numba on which this and ``_inner.py`` were tested.
 IS_TESTED = (0, 61) <= numba.version_info.short <= (0, 68)
 
 

@@ -1,8 +1,13 @@
-"""Distances of eight consecutive points, computed side by side.
+"""Instructions of LLVM that numba does not write: smallest and largest numbers, and distances of eight points.
 
-Ranges of points are short, a few dozen. LLVM vectorises a loop over such a range, but most of the time is then spent
-before and after the vectors. Here the eight points are the vector. numba has no types for vectors, so the instructions
-are written here. Only the first two coordinates count. Arrays of points are contiguous and must have the eight points.
+``least`` and ``most`` are the smaller and the larger of two numbers that are not NaN. A loop for the smallest of many
+numbers vectorises only if numbers may be compared in any order. The result is the same in any order, but LLVM must be
+told that no number is NaN and that zeros have no sign. numba's ``fastmath`` does not do so for comparisons.
+
+The other functions compute distances of eight consecutive points side by side. Ranges of points are short, a few dozen.
+LLVM vectorises a loop over such a range, but most of the time is then spent before and after the vectors. Here the
+eight points are the vector. Only the first two coordinates count. Arrays of points are contiguous and must have the
+eight points.
 """
 
 from collections.abc import Callable
@@ -12,6 +17,25 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+
+def _of_two(instruction: str, plain: Callable[..., float]) -> Any:
+    def chosen(context: Any, builder: Any, signature: Any, numbers: Any) -> Any:
+        double = ir.DoubleType()
+        function = builder.module.declare_intrinsic(instruction, [double], ir.FunctionType(double, [double, double]))
+        return builder.call(function, numbers, fastmath=("nnan", "nsz"))
+
+    def typed(context: Any, a: Any, b: Any) -> tuple[Any, Callable[..., Any]]:
+        return types.float64(types.float64, types.float64), chosen
+
+    made: Any = intrinsic(typed)
+    made.plain = plain  # what an interpreted kernel calls
+    return made
+
+
+least = _of_two("llvm.minnum", min)
+most = _of_two("llvm.maxnum", max)
+
 
 WIDTH = 8
 _BYTE, _INT, _LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)

@@ -1,9 +1,12 @@
-"""Compiles kernels in other processes before they are called.
+"""Compiles kernels before they are called: which ones usual work needs, and the processes that compile them.
 
-numba compiles one kernel after the other, when it is called. If several are missing from the cache, processes of their
-own compile them, each the next one that is left, and write them to the cache. A call of a kernel waits for it, and then
-loads it from the cache. If a process fails, the kernel is compiled where it is called, as usual. Results do not depend
-on any of this.
+numba compiles a kernel when it is first called. To compile it before, the types of its arguments must be known. They
+are listed in ``signatures.json``, by the work that needs them. ``python -m tools.kernel_signatures`` writes this file.
+A kernel that is not in the list, or that changed, is compiled when it is called.
+
+numba compiles one kernel after the other. If several are missing from the cache, processes of their own compile them,
+each the next one that is left, and write them to the cache. A call of a kernel waits for it, and then loads it from the
+cache. If a process fails, the kernel is compiled where it is called, as usual. Results do not depend on any of this.
 
 The processes are started with ``subprocess``, never by a fork, and run nothing but this module. They end when they have
 nothing left to do, when the process that started them ends, or when it is interrupted.
@@ -11,6 +14,8 @@ nothing left to do, when the process that started them ends, or when it is inter
 
 import atexit
 import contextlib
+import importlib
+import json
 import multiprocessing
 import os
 import subprocess
@@ -19,14 +24,85 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-from mapgauge.kernels import _jit, signatures
-from mapgauge.kernels._loading import IS_TESTED
-from mapgauge.kernels._stamp import stamp
+from mapgauge.kernels import _jit
+from mapgauge.kernels._cache import files_of, stamp
+from mapgauge.kernels._jit import Kernel
+from mapgauge.kernels._stored import type_from
 from mapgauge.kernels._units import UNITS
-from mapgauge.kernels.signatures import Compiled
-from mapgauge.kernels.watching import WATCH
+from mapgauge.kernels.progress import WATCH
+
+FILE = Path(__file__).with_name("signatures.json")
+
+
+class Compiled(NamedTuple):
+    """A kernel for arguments of some types."""
+
+    kernel: str  # such as "pld.pld_of_groups"
+    types: tuple[str, ...]
+
+
+LAST = ("words", "report")  # work that comes after the tables of an evaluation
+
+
+@cache
+def table() -> dict[str, list[Compiled]]:
+    """Return the kernels that each kind of work needs, in the order of their first calls."""
+    stored = json.loads(FILE.read_text())
+    return {work: [Compiled(kernel, tuple(types)) for kernel, *types in rows] for work, rows in stored.items()}
+
+
+def needed_for(works: Iterable[str]) -> list[Compiled]:
+    """Return the kernels that several kinds of work need, each once. Work that is not in the table needs none."""
+    return list(dict.fromkeys(one for work in works for one in table().get(work, ())))
+
+
+def kernel_named(name: str) -> Kernel:
+    """Return a kernel by the names of its module and function."""
+    module, function = name.split(".")
+    kernel = getattr(importlib.import_module(f"mapgauge.kernels.{module}"), function)
+    if not isinstance(kernel, Kernel):
+        raise AttributeError(f"{name} is not a kernel")
+    return kernel
+
+
+def size_of(one: Compiled) -> int:
+    """Return how much code a kernel reaches. The kernels that read files come first, and so do not delay reading."""
+    module = one.kernel.split(".")[0]
+    reached = sum(map(len, files_of(Path(__file__).with_name(f"{module}.py")).values()))
+    return sys.maxsize if one in table()["read"] else reached
+
+
+def compile_kernel(one: Compiled) -> None:
+    """Compile a kernel, or load it from the cache."""
+    kernel_named(one.kernel).entry.compile(tuple(map(type_from, one.types)))
+
+
+def is_compiled(one: Compiled) -> bool:
+    """Whether a kernel is in memory, or in the cache on disk for this processor. It may be wrong, and costs little."""
+    return kernel_named(one.kernel).is_compiled(tuple(map(type_from, one.types)))
+
+
+def missing_for(works: Iterable[str]) -> list[Compiled]:
+    """Return the kernels that some kinds of work need and that are not compiled, the longest first.
+
+    What is only needed after the tables were printed comes after all others.
+    """
+    works = list(works)
+    before = set(needed_for(work for work in works if work not in LAST))
+    missing = [one for one in needed_for(works) if not is_compiled(one)]
+    return sorted(missing, key=lambda one: (one in before, size_of(one)), reverse=True)
+
+
+def folder() -> Path | None:
+    """Return the folder of compiled kernels; None if there is none that can be written."""
+    stored = getattr(kernel_named("lines.index_lines").entry, "_cache", None)
+    path = getattr(stored, "cache_path", None)
+    return None if path is None else Path(path)
+
 
 SWITCH = "MAPGAUGE_COMPILERS"  # the number of processes; 0 switches this off
 MOST = 4
@@ -34,7 +110,7 @@ _TICK = 0.2  # seconds
 _READY = "ready"
 
 
-class _Ahead:
+class _Queue:
     """Kernels that other processes compile."""
 
     def __init__(self) -> None:
@@ -139,13 +215,13 @@ class _Ahead:
                         stream.close()
 
 
-_AHEAD = _Ahead()
+_QUEUE = _Queue()
 
 
 @atexit.register
 def _stop() -> None:
-    _AHEAD.left.clear()
-    _AHEAD.stop(list(_AHEAD.running))
+    _QUEUE.left.clear()
+    _QUEUE.stop(list(_QUEUE.running))
 
 
 def compilers() -> int:
@@ -166,29 +242,34 @@ def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
     """Begin to compile the kernels that some kinds of work need and that are not in the cache. Returns their number.
 
     Args:
-        works: Names in the table of ``signatures.py``, such as those of metrics.
+        works: Names in ``signatures.json``, such as those of metrics.
         processes: The number of processes; None for one per processor, up to four.
     """
     count = compilers() if processes is None else processes
     if count == 0:
         return 0
     try:
-        missing = signatures.missing_for(works)
+        missing = missing_for(works)
     except (AttributeError, ImportError, OSError, TypeError, ValueError):  # other kernels, or a cache of another kind
         return 0
-    if missing and signatures.folder() is None:  # nothing can be handed over
+    if missing and folder() is None:  # nothing can be handed over
         return 0
-    missing = [one for one in missing if one.kernel not in _AHEAD.finished]
+    missing = [one for one in missing if one.kernel not in _QUEUE.finished]
     if len(missing) > 1:
-        _AHEAD.add(missing, count)
+        _QUEUE.add(missing, count)
     return len(missing)
 
 
-def wait_for_all() -> None:
-    """Wait until nothing is being compiled."""
-    while _AHEAD.finished:
-        for kernel in list(_AHEAD.finished):
-            _AHEAD.wait(kernel)
+def compile_missing(works: Iterable[str]) -> int:
+    """Compile the kernels that some kinds of work need and that are not in the cache. Returns their number."""
+    missing = missing_for(works)
+    compile_ahead(works)
+    while _QUEUE.finished:
+        for kernel in list(_QUEUE.finished):
+            _QUEUE.wait(kernel)
+    for one in missing:  # those that the processes did not compile
+        compile_kernel(one)
+    return len(missing)
 
 
 def _start() -> "subprocess.Popen[str] | None":
@@ -220,10 +301,6 @@ def main() -> None:
 
     gc.disable()  # saves a tenth of the time
     sys.modules["scipy"] = None  # type: ignore[assignment]  # numba would import it for linear algebra
-    if IS_TESTED:
-        from mapgauge.kernels._inner import compile_numba_inside
-
-        compile_numba_inside()
     UNITS.are_called = False
     sys.stdout.write(f"{_identity()}\n")
     sys.stdout.flush()
@@ -231,7 +308,7 @@ def main() -> None:
         for line in sys.stdin:
             kernel, *types = line.rstrip("\n").split("\t")
             try:
-                signatures.compile_kernel(Compiled(kernel, tuple(types)))
+                compile_kernel(Compiled(kernel, tuple(types)))
             except Exception as error:
                 sys.stdout.write(f"{type(error).__name__}\n")
             else:

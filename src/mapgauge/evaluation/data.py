@@ -1,0 +1,159 @@
+"""``Data``: the predictions and the truth of an evaluation, and their groups.
+
+Everything that looks at single frames reads blocks of frames from here: scores, causes, confidences, assignments, the
+figures and the report. So frames are resampled and grouped in one place, and known matches are used in one place.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.threads import Progress, in_threads
+from mapgauge.frames.content import by_row
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.assigned import use_matches
+from mapgauge.metrics.groups import Block, group
+from mapgauge.protocols import Protocol
+
+Outcome = TypeVar("Outcome")
+Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
+
+BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
+# Predictions up to which groups are kept. With the boxes around their points, they take about 2 kB per prediction.
+KEPT = 40_000
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Predictions and truth, with the frames in the order of the rows of results. They are read when first needed."""
+
+    read: Callable[[], Sides]
+    protocol: Protocol
+    tokens: tuple[str, ...] | None = None  # the frames; None for all that are read, in their order
+    parent: "Data | None" = None  # it has read the sides
+    whole_scenes: bool = False  # whether a block ends where a scene ends
+    keep: bool = False  # whether the groups of up to ``KEPT`` predictions are kept
+    _blocks: dict[tuple[int, int, bool], Block] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        predictions: MapFrames,
+        truth: MapFrames,
+        protocol: Protocol,
+        *,
+        whole_scenes: bool = False,
+        keep: bool = False,
+    ) -> "Data":
+        """Return aligned sides in memory."""
+        return cls(partial(_both, predictions, truth), protocol, whole_scenes=whole_scenes, keep=keep)
+
+    def at(self, tokens: tuple[str, ...]) -> "Data":
+        """Return some frames, in the given order. Their points are copied when they are needed."""
+        return Data(self.read, self.protocol, tokens, self.parent or self, keep=self.keep)
+
+    def keeping(self) -> "Data":
+        """Return the same data, which keep their groups."""
+        return self if self.keep else replace(self, parent=self.parent or self, keep=True, _blocks={})
+
+    def in_whole_scenes(self) -> "Data":
+        """Return the same data, with blocks that end where a scene ends."""
+        return self if self.whole_scenes else replace(self, parent=self.parent or self, whole_scenes=True)
+
+    @cached_property
+    def all_sides(self) -> Sides:
+        """Both sides as they were read. There may be more frames than in ``tokens``, in another order."""
+        return self.read() if self.parent is None else self.parent.all_sides
+
+    @cached_property
+    def sides(self) -> Sides:
+        """Both sides. The instances of a frame have the order of the file."""
+        x, y = self.all_sides
+        if self.tokens is None or self.tokens == y.tokens:
+            return x, y
+        places = [y.index[token] for token in self.tokens]
+        return x.at(places), y.at(places)
+
+    @cached_property
+    def sorted_sides(self) -> Sides:
+        """Both sides with the instances in the order of the rows of results."""
+        x, y = self.sides
+        return by_class(x), by_class(y)
+
+    def block(self, frames: slice, *, links: bool = False, known: Scores | None = None) -> Block:
+        """Return some consecutive frames in groups.
+
+        Args:
+            frames: The frames.
+            links: Whether the groups have links.
+            known: Scores of all frames. Their matches are used again, if they have them.
+        """
+        key = frames.start, frames.stop, links
+        if key in self._blocks:
+            return self._blocks[key]
+        x, y = (side.between(frames) for side in self.sides)
+        block = Block(frames, (x, y), group(x, y, self.protocol, links=links))
+        scored = None if known is None else known.scored_matches(frames)
+        if scored is not None:
+            use_matches(block, self.protocol, scored)
+        if self.keep and len(self.sides[0].polylines) <= KEPT:
+            self._blocks[key] = block
+        return block
+
+    def in_blocks(
+        self,
+        work: Callable[[Block], Outcome],
+        *,
+        links: bool = False,
+        known: Scores | None = None,
+        workers: int | None = 1,
+        progress: Progress | None = None,
+        background: Sequence[Callable[[], None]] = (),
+    ) -> list[Outcome]:
+        """Return the outcome of a function for all blocks of frames, in their order. There is at least one block.
+
+        Args:
+            work: A function of a block.
+            links: Whether the groups have links.
+            known: Scores of these frames. Their matches are used again, if they have them.
+            workers: Number of threads. If None, the number of processors.
+            progress: A function that is called with the number of finished frames and the number of all frames.
+            background: Functions that run at the same time; see ``in_threads``.
+        """
+        truth = self.sides[1]
+        frames = _divided(truth, whole_scenes=self.whole_scenes) or [slice(0, 0)]
+
+        def advance(done: int, _: int) -> None:
+            if progress is not None:
+                progress(frames[done - 1].stop, len(truth))
+
+        return in_threads(
+            lambda some: work(self.block(some, links=links, known=known)), frames, workers, advance, background
+        )
+
+
+def _both(predictions: MapFrames, truth: MapFrames) -> Sides:
+    return predictions, truth
+
+
+def by_class(frames: MapFrames) -> MapFrames:
+    """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
+    key = frames.frame * max(len(frames.classes), 1) + frames.label
+    return frames if (np.diff(key) >= 0).all() else frames.keep(by_row(frames))
+
+
+def _divided(truth: MapFrames, *, whole_scenes: bool) -> list[slice]:
+    """Return the blocks of frames. With whole scenes, a block ends where a scene ends."""
+    if not whole_scenes or truth.scenes is None:
+        return [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)]
+    ends = [i for i in range(1, len(truth)) if truth.scenes[i] != truth.scenes[i - 1]] + [len(truth)]
+    blocks, start = [], 0
+    for k, end in enumerate(ends):
+        if end - start >= BLOCK or k == len(ends) - 1:
+            blocks.append(slice(start, end))
+            start = end
+    return blocks
