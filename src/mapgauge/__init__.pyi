@@ -42,7 +42,7 @@ from mapgauge.geometry.polylines import Polylines as Polylines
 from mapgauge.geometry.resampling import resample as resample
 from mapgauge.io import read as read, write as write
 from mapgauge.metrics.average_precision import average_precision as average_precision
-from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, pld as pld
+from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, PooledPld as PooledPld, pld as pld
 from mapgauge.protocols import Protocol as Protocol, protocol as protocol
 from mapgauge.results.assignment import Assignment as Assignment, Match as Match
 from mapgauge.results.comparison import Comparison as Comparison, compare as compare

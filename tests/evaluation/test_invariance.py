@@ -160,7 +160,7 @@ def test_parts_of_the_frames_pool_to_the_whole() -> None:
             rows = np.concatenate([part.scores.sums["pld"][k, :, c] for part in parts])
             sums = [math.fsum(column) for column in rows.T.tolist()]
             *five, mass = sums
-            pooled = mg.PldResult(*mg.Parts._make(five), mass, cutoff, whole.protocol.order, None)
+            pooled = mg.PldResult(parts=mg.Parts._make(five), mass=mass, cutoff=cutoff, order=whole.protocol.order)
             assert pooled.normalised == whole.classes[name][f"pld@{cutoff}"]
 
 

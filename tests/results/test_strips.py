@@ -38,7 +38,7 @@ def test_strips_agree_with_track_pld_on_a_drive() -> None:
         assert strip.value == pytest.approx(expected.normalised)
         assert sum(len(row.switches) for row in strip.truth) == expected.switch_count
         switches += expected.switch_count
-        for k, matches in enumerate(expected.assignment):
+        for k, matches in enumerate(expected.matches):
             found = {(row.track, strip.names[row.cells[k]]) for row in strip.truth if row.cells[k] >= 0}
             assert found == {(match.truth, match.prediction) for match in matches if match.weight > 0.5}
         there = {row.track: int((row.cells > ABSENT).sum()) for row in strip.truth}

@@ -140,15 +140,15 @@ class GraphScores:
     reach: Score | None  # ways between landmarks
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all values as a flat dictionary: ``geo_precision``, ``geo_recall``, ``geo_f1``, ..., ``apls``."""
+        """Return all values with the keys of ``evaluate``: ``geo`` (F1), ``geo_precision``, ``geo_recall``, ..."""
         flat: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name.startswith("apls"):
                 flat[field.name] = value
             else:
-                parts = (None,) * 3 if value is None else value
-                flat |= {f"{field.name}_{part}": parts[k] for k, part in enumerate(Score._fields)}
+                precision, recall, f1 = value or (None, None, None)
+                flat |= {field.name: f1, f"{field.name}_precision": precision, f"{field.name}_recall": recall}
         return flat
 
 

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from mapgauge.arguments import check_closed, check_confidence, check_flag, check_switch_cost, check_tolerance
 from mapgauge.distances.packing import check_sospa_arguments, pack_sets
-from mapgauge.errors import InvalidInput
 from mapgauge.features.network.points import Network, PointAssignment, assign_points
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import added, normalised_value, share_of
+from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
 from mapgauge.protocols import BREAK_COST, Protocol
 from mapgauge.typing import Closed, Flags, Floats, Indices, PolylinesLike
 
@@ -199,13 +198,16 @@ class Overlap(NamedTuple):
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkPldResult:
-    """Network PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPldResult(PooledPld[NetworkParts]):
+    """Network PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``.
 
-    parts: NetworkParts  # not normalised
-    mass: float  # half the total confidence of all points
-    cutoff: float  # metres
+    Points are assigned, and not polylines. ``assignment`` has the pairs of polylines that share assigned points.
+    """
+
+    TITLE = "network PLD"
+    SETTINGS = ("cutoff", "break_cost")
+
     break_cost: float
     break_count: int  # how often the predicted line changes along true lines
     false_join_count: int  # how often the true line changes along predicted lines
@@ -216,21 +218,6 @@ class NetworkPldResult:
     overlaps: tuple[Overlap, ...] = field(compare=False, default=())  # empty once frames are pooled
 
     @property
-    def value(self) -> float:
-        """Network PLD."""
-        return float(added(self.parts))
-
-    @property
-    def normalised(self) -> float:
-        """Normalised network PLD in [0, 1]; 0 if there is no confidence on either side."""
-        return float(normalised_value(self.value, self.mass))
-
-    @property
-    def normalised_parts(self) -> NetworkParts:
-        """The five parts of the normalised value. They add up to it."""
-        return NetworkParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
-
-    @property
     def split_entropy(self) -> float | None:
         """How much true lines are split, in bits: 1 for two halves. None if no point is matched."""
         return self.split / self.matched_points if self.matched_points > 0 else None
@@ -239,33 +226,6 @@ class NetworkPldResult:
     def merge_entropy(self) -> float | None:
         """How much predicted lines join several true lines, in bits. None if no point is matched."""
         return self.merge / self.matched_points if self.matched_points > 0 else None
-
-    @property
-    def _settings(self) -> str:
-        return f"cutoff {self.cutoff:g}, break cost {self.break_cost:g}"
-
-    def __add__(self, other: object) -> "NetworkPldResult":
-        """Pool two frames: add their parts, masses and counts."""
-        if not isinstance(other, NetworkPldResult):
-            return NotImplemented
-        if self._settings != other._settings:
-            raise InvalidInput(f"cannot pool network PLD of {self._settings} with that of {other._settings}")
-        return NetworkPldResult(
-            NetworkParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
-            self.mass + other.mass,
-            self.cutoff,
-            self.break_cost,
-            self.break_count + other.break_count,
-            self.false_join_count + other.false_join_count,
-            self.split + other.split,
-            self.merge + other.merge,
-            self.matched_points + other.matched_points,
-            self.unproven_count + other.unproven_count,
-        )
-
-    def __radd__(self, other: object) -> "NetworkPldResult":
-        """Return the result itself for 0, so that ``sum`` works."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 def result_of(
@@ -281,8 +241,9 @@ def result_of(
     """
     numbers = row.tolist()
     columns = sides[0].index[overlaps.first], sides[1].index[overlaps.second], overlaps.points
+    pairs = sorted(Overlap._make(pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
     return NetworkPldResult(
-        NetworkParts._make(numbers[: len(PARTS)]),
+        parts=NetworkParts._make(numbers[: len(PARTS)]),
         mass=numbers[MASS],
         cutoff=settings[0],
         break_cost=settings[1],
@@ -292,9 +253,8 @@ def result_of(
         merge=numbers[ENTROPIES][1],
         matched_points=numbers[MATCHED],
         unproven_count=round(numbers[UNPROVEN]),
-        overlaps=tuple(
-            sorted(Overlap._make(one) for one in zip(*(column.tolist() for column in columns), strict=True))
-        ),
+        assignment=np.array([pair[:2] for pair in pairs], np.int64).reshape(-1, 2),
+        overlaps=tuple(pairs),
     )
 
 
