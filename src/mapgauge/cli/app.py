@@ -78,7 +78,10 @@ def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
 
 def application_for(arguments: list[str]) -> typer.Typer:
     """Return the application for some arguments: with the command they name, or with all of them for help and hints."""
-    return application(arguments[:1]) if arguments[:1] and arguments[0] in COMMANDS else application()
+    words = list(arguments)
+    while words[:1] == ["--plugin"]:
+        words = words[2:]
+    return application(words[:1]) if words[:1] and words[0] in COMMANDS else application()
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -98,7 +101,20 @@ def about(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plugin",
+            metavar="MODULE",
+            help="Also use the metrics, formats and protocols of this module. Can be repeated.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Evaluate online HD maps: compare predicted polylines with the truth."""
     set_quiet(False)
     show_compiling()
+    if plugin:
+        from mapgauge.plugins import use
+
+        use(plugin)

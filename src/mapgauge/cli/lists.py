@@ -1,11 +1,14 @@
 """``mapgauge formats``, ``mapgauge protocols`` and ``mapgauge metrics``: list what the package knows."""
 
-from typing import TYPE_CHECKING
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, show_table, write_json
 
 if TYPE_CHECKING:
+    from dataclasses import Field
+
     from mapgauge.metrics.metric import Setting
     from mapgauge.protocols import Protocol
 
@@ -37,32 +40,54 @@ def protocols(json: JsonOption = False) -> None:
 
 
 def metrics(json: JsonOption = False) -> None:
-    """List the metrics."""
+    """List the metrics, and their settings for --set."""
+    from mapgauge.metrics.settings import fields_of
     from mapgauge.metrics.table import METRICS
 
+    settings = {row.name: {} if row.settings_type is None else fields_of(row.settings_type) for row in METRICS.values()}
     if json:
-        write_json([{"name": row.name, "title": row.title, "better": row.better} for row in METRICS.values()])
+        write_json(
+            [
+                {"name": row.name, "title": row.title, "better": row.better}
+                | {"settings": {key: one.metadata["help"] for key, one in settings[row.name].items()}}
+                for row in METRICS.values()
+            ]
+        )
         return
     rows = [[row.name, row.title, row.better] for row in METRICS.values()]
     show_table(Table("", ["metric", "title", "better"], rows, 3), gap=False)
+    rows = [
+        [f"{name}.{key}", _default(one), one.metadata["unit"], one.metadata["help"]]
+        for name, found in settings.items()
+        for key, one in found.items()
+    ]
+    show_table(Table("Settings, for --set NAME=VALUE", ["name", "recommended", "unit", "what it is"], rows, 4))
+
+
+def _default(one: "Field[Any]") -> str:
+    """Return the recommended value of a setting as ``--set`` takes it; "" if there is none."""
+    if one.default is MISSING or one.default is None:
+        return ""
+    if isinstance(one.default, bool):
+        return str(one.default).lower()
+    return ",".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
 
 
 def _settings(protocol: "Protocol") -> str:
     """Return the settings of all metrics of a protocol. Metrics with the same setting share its values."""
+    from mapgauge.metrics.settings import fields_of, word_of
     from mapgauge.metrics.table import METRICS
 
-    titles: dict[str, list[str]] = {}
-    settings: dict[str, Setting] = {}
+    titles: dict[tuple[str, str], list[str]] = {}
     for metric in METRICS.values():
-        if metric.setting is None or not metric.settings(protocol):
+        values = metric.settings(protocol)
+        if metric.setting is None or not values or not metric.default:
             continue
-        if metric.default or metric.setting.field not in titles:  # metrics that only look at others have their settings
-            settings[metric.setting.field] = metric.setting
-            titles.setdefault(metric.setting.field, []).append(metric.title)
-    return "; ".join(
-        f"{' and '.join(titles[field])} {_word(setting)} {', '.join(map(str, getattr(protocol, field)))}"
-        for field, setting in settings.items()
-    )
+        kind = type(protocol) if metric.at_cutoffs else metric.settings_type
+        word = word_of(fields_of(kind)[metric.setting.field])
+        text = f"{_word(metric.setting)} {', '.join(map(str, values))}"
+        titles.setdefault((word, text), []).append(metric.title)
+    return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())
 
 
 def _word(setting: "Setting") -> str:

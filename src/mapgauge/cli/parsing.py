@@ -144,46 +144,13 @@ def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, c
         changes: Values of ``--set``.
     """
     from mapgauge.protocols import protocol as protocol_of
+    from mapgauge.protocols import with_settings
 
     changed = valid("--protocol", protocol_of, protocol)
     changed = valid("--set", with_settings, changed, changes or ())
     if cutoff:
         changed = valid("--cutoff", changed.replace, cutoffs=tuple(numbers("--cutoff", cutoff)))
     return valid("--classes", changed.replace, classes=tuple(listed(classes))) if classes else changed
-
-
-def with_settings(protocol: "Protocol", texts: Sequence[str]) -> "Protocol":
-    """Return the protocol with some settings changed, each given as ``NAME=VALUE``."""
-    from dataclasses import fields
-
-    known = {
-        field.name: field.type.__name__ if isinstance(field.type, type) else str(field.type)
-        for field in fields(protocol)
-    }
-    changes: dict[str, Any] = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        metric, _, name = name.rpartition(".")
-        if name == "thresholds":
-            name = {"ap_chamfer": "chamfer", "ap_frechet": "frechet", "ap_sospa": "sospa"}.get(metric, name)
-        if name not in known or name in ("name", "about"):
-            raise InvalidInput(f"no setting {name!r}; known: {', '.join(known)}")
-        try:
-            if known[name].startswith("tuple[float, ..."):
-                changes[name] = tuple(float(item) for item in value.split(","))
-            elif "int" in known[name].split(" ")[0]:
-                changes[name] = int(value)
-            elif known[name].startswith("float"):
-                changes[name] = float(value)
-            elif known[name] == "bool":
-                changes[name] = {"true": True, "false": False}[value]
-            elif name == "region":
-                changes[name] = parse_region(value)
-            else:
-                changes[name] = value
-        except (KeyError, ValueError) as error:
-            raise InvalidInput(f"{name}: not a value of this setting: {value!r}") from error
-    return protocol.replace(**changes)
 
 
 def one_cutoff(cutoff: Texts, default: float) -> float:
@@ -228,8 +195,7 @@ def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:
     """Refuse settings that none of the chosen metrics has."""
     from mapgauge.metrics.table import METRICS
 
-    able = [row.name for row in METRICS.values() if "cutoffs" in (row.setting and row.setting.field, *row.requires)]
-    able.append("ap_sospa")  # normalised SOSPA has a cutoff too
+    able = [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"]  # normalised SOSPA has a cutoff too
     if not set(able) & {*metrics}:
         without_effect(context, ["cutoff"], f"without a metric that has this setting: --metrics {' or '.join(able)}")
     for text in context.params.get("changes") or ():

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.groups import Groups
+from mapgauge.metrics.settings import Settings
 from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Floats
 
@@ -53,12 +54,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of the protocol. The metric is computed once for each value of the field."""
+    """A field with several values. The metric is computed once for each of them."""
 
-    field: str  # name of the field of ``Protocol``: "cutoffs"
+    field: str  # name of a field of the metric's settings ("thresholds"), or of ``Protocol`` ("cutoffs")
     word: str  # "cutoff", "threshold"
     unit: str = "m"
-    option: str = ""  # the option of the command line that sets the field; "" if only a protocol sets it
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,9 @@ class Metric:
     lower_is_better: bool
     values: tuple[Value, ...]  # the main value first
     rows: SumRows | HitRows | CombinedRows
-    setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
-    requires: tuple[str, ...] = ()  # further fields of the protocol that must be set: neither None nor empty
+    setting: Setting | None = None  # None if the metric is computed once
+    settings_type: type[Settings] | None = None  # the metric's own settings, which ``Protocol.settings`` has by name
+    repeats: str = ""  # name of the metric whose main value this one has again, only in other parts
     unit: str = ""  # unit of the value; "" for a number without unit
     level: Level = "frame"
     needs: frozenset[Need] = frozenset({"confidences"})
@@ -142,9 +143,21 @@ class Metric:
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""
-        if any(getattr(protocol, field) in (None, ()) for field in self.requires):
+        if self.settings_type is not None and self.name not in protocol.settings:
             return ()
-        return (None,) if self.setting is None else tuple(getattr(protocol, self.setting.field))
+        if self.setting is None:
+            return (None,)
+        return tuple(getattr(protocol if self.at_cutoffs else protocol.settings[self.name], self.setting.field))
+
+    @property
+    def at_cutoffs(self) -> bool:
+        """Whether the metric is computed at each cutoff of the protocol."""
+        return self.setting is not None and self.setting.field == "cutoffs"
+
+    @property
+    def shows_first(self) -> bool:
+        """Whether tables and figures show the value at the first of several settings, not the mean over them."""
+        return self.setting is not None and isinstance(self.rows, SumRows)
 
     @property
     def main(self) -> Value:

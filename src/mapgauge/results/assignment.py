@@ -100,7 +100,7 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
                 instances.extend(Instance(class_name, *values) for values in columns)
                 closed.extend(groups.closed[order[places]].tolist())
         assignments.append(assignment)
-    if cutoff is not None and protocol.link_cost is not None and classes:
+    if cutoff is not None and "lane_graph_pld" in protocol.settings and classes:
         index = [np.full(len(side.polylines), -1) for side in (predictions, truth)]
         for of_side, flags in zip(index, (groups.is_prediction, ~groups.is_prediction), strict=True):
             of_side[groups.row[flags]] = place[flags]

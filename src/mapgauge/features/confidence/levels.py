@@ -128,7 +128,9 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
             # Rising numbers are found faster.
             number = len(confidence) - np.searchsorted(confidence, hitting[steps][::-1])[::-1]
             recall, precision = recall_and_precision(np.flatnonzero(steps) + 1, number, true)
-            values = np.append(0.0, _so_far[protocol.interpolation](recall, precision) if true else 0.0 * recall)
+            values = np.append(
+                0.0, _so_far[protocol.settings[name].interpolation](recall, precision) if true else 0.0 * recall
+            )
             place = len(number) - np.searchsorted(hitting[steps][::-1], threshold[::-1], side="left")[::-1]
             found[str(ValueKey(metric.main.key, setting))] = column = values[place]
             each.append(column)

@@ -140,12 +140,13 @@ def links_of_frame(
         cutoff: Cutoff of SOSPA, metres.
         index: For each prediction and each true instance, its index in the lists of its side.
     """
-    if protocol.link_cost is None or LANE not in truth.classes or not (predictions.links and truth.links):
+    own = protocol.settings.get("lane_graph_pld")
+    if own is None or LANE not in truth.classes or not (predictions.links and truth.links):
         return []
     groups = group(predictions, truth, protocol, links=True)
-    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, protocol.link_floor))
+    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, own.link_floor))
     try:
-        _, found = solve_frame(frame, protocol.link_cost)
+        _, found = solve_frame(frame, own.link_cost)
     except MissingDependency:
         return []
     assigned = np.bincount(found.second, found.weight, minlength=frame.y.graph.size) > WRONG

@@ -2,17 +2,20 @@
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.arguments import check_confidence, check_whole
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.metrics.settings import Settings, setting
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Flags, Floats, Indices, Points
 
@@ -137,7 +140,7 @@ def _score(groups: Groups, protocol: Protocol, interval: int) -> Floats:
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
     region = None if protocol.region is None else check_region(protocol.region, groups.forward)
     anchor, pairs, motions = _pairs(groups, poses, interval)
-    rows = _rows(groups, pairs, motions, region, protocol.presence)
+    rows = _rows(groups, pairs, motions, region, protocol.settings["mas"].presence)
     for a, first, end in zip(*_runs(anchor), strict=True):
         # Each sum is rounded once, so the order of instances has no effect.
         sums[a] = [math.fsum(column) for column in rows[first:end].T.tolist()]
@@ -231,6 +234,28 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         return {keys[name]: sums[..., k] / sums[..., number[name]] for k, name in enumerate(keys)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class MasSettings(Settings):
+    """Settings of mAS."""
+
+    intervals: tuple[int, ...] = setting(
+        (2,),
+        unit="frames",
+        check=lambda name, value: check_whole(name, value, 1),
+        help="Largest intervals between two frames. The summary shows the first.",
+    )
+    presence: float = setting(
+        0.3,
+        check=lambda name, value: float(check_confidence(name, [value], 1, "protocol")[0]),
+        help="Confidence from which a line is present.",
+    )
+
+
+def _stated(protocol: Protocol) -> str:
+    own = protocol.settings["mas"]
+    return f"pairs up to {own.intervals[0]} frames apart, presence from {own.presence:g}"
+
+
 MAS = Metric(
     name="mas",
     title="mAS (paper)",
@@ -246,6 +271,7 @@ MAS = Metric(
     setting=Setting("intervals", "interval", "frames"),
     level="scene",
     needs=frozenset({"confidences", "truth tracks", "poses"}),
-    stated=lambda protocol: f"pairs up to {protocol.intervals[0]} frames apart, presence from {protocol.presence:g}",
+    settings_type=MasSettings,
+    stated=_stated,
     limits=(0.0, 1.0),
 )

@@ -70,7 +70,7 @@ def check_track_pld(results: Results) -> None:
         raise InvalidInput(
             f"{name}: {TRACK_PLD.name} not found in these results; available: {', '.join(results.metrics)}",
             remedy=Remedy(
-                'Evaluate with mg.protocol("paper-60x30", switch_cost=0.5), with tracks on both sides',
+                'Evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}), with tracks on both sides',
                 "Use mapgauge evaluate --set track_pld.switch_cost=0.5, with tracks on both sides",
             ),
         )
@@ -117,8 +117,7 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
     data = results.need_data()
     if not has_tracks(results):
         raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
-    protocol, cost = results.protocol, results.protocol.switch_cost
-    assert cost is not None
+    protocol, cost = results.protocol, results.protocol.settings["track_pld"].switch_cost
     frames = scene_frames(results, scene)
     of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
     groups = of_scene.block(slice(0, len(frames))).lines

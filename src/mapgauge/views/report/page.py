@@ -147,7 +147,7 @@ def _explorer(
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
-        "linkStates": STATES if first.protocol.link_cost is not None else [],
+        "linkStates": STATES if "lane_graph_pld" in first.protocol.settings else [],
         "region": None if world else first.protocol.region,
         "ego": not world,
         "arrays": directory,

@@ -202,7 +202,7 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
     if first.without_value:
         lacking = escape(", ".join(first.without_value))
         text.append(f"<p>Classes without a value, because they have neither predictions nor truth: {lacking}.</p>")
-    settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.to_dict().items()]
+    settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.flat().items()]
     text.append(
         f"<details><summary>Protocol {escape(full_name(first.protocol))}: all settings</summary>"
         + table("Settings", ["setting", "value"], settings)
