@@ -31,7 +31,8 @@ PRINTED_BY = {
     "io/_format.py": WRITING,
     "metrics/": ("evaluate", "sweep"),
     "views/": ("evaluate",),  # they advise to evaluate in another way
-    "protocols/protocol.py": EVALUATING,
+    "protocols/": EVALUATING,
+    "plugins.py": EVALUATING,
     "results/": ("evaluate",),
     "results/replay.py": ("report",),
     "truth/": ("truth nuscenes", "truth av2"),

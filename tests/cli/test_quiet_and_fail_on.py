@@ -211,7 +211,8 @@ def test_thresholds_are_options(call: Run) -> None:
     thresholds = ("ap_chamfer.thresholds=0.7", "ap_frechet.thresholds=1.5,2.5", "ap_sospa.thresholds=0.4")
     command = ("evaluate", "good.json", "truth.geojson", *(word for text in thresholds for word in ("--set", text)))
     document = json.loads(call(*command, "--json").stdout)
-    assert (document["protocol"]["chamfer"], document["protocol"]["frechet"]) == ([0.7], [1.5, 2.5])
+    settings = document["protocol"]["settings"]
+    assert (settings["ap_chamfer"]["thresholds"], settings["ap_frechet"]["thresholds"]) == ([0.7], [1.5, 2.5])
     assert {"ap_chamfer@0.7", "ap_frechet@2.5", "ap_sospa@0.4"} <= set(document["mean"])
     assert json.loads(call("sweep", *command[1:], "--json").stdout)[0]["ap_sospa"] == document["mean"]["ap_sospa"]
 
