@@ -110,10 +110,10 @@ def confidence(
 
     from mapgauge.features.confidence.confidence import confidence as measure
 
-    found: dict[str, Confidence] = {}
+    measured: dict[str, Confidence] = {}
     for called, method in zip(names, methods, strict=True):
         with progress(f"assigning {called}", "blocks") as advance:
-            found[called] = measure(
+            measured[called] = measure(
                 method,
                 hit=hit,
                 bins=bins,
@@ -123,23 +123,26 @@ def confidence(
                 workers=workers,
                 progress=advance,
             )
-        warn_of(found[called].findings)
+        warn_of(measured[called].findings)
     outputs = Attempts()
     with outputs.attempt():
-        _print(form, found)
+        _print(form, measured)
     if thresholds is not None:
         with outputs.attempt():
-            found[names[0]].save_thresholds(thresholds)
+            measured[names[0]].save_thresholds(thresholds)
             inform(f"thresholds in {thresholds}")
     if figure is not None:
         from mapgauge import plot
 
         with outputs.attempt():
-            plot.save(plot.confidence(list(found.values()), names=names), figure)
+            plot.save(plot.confidence(list(measured.values()), names=names), figure)
             inform(f"figure in {figure}")
     outputs.end()
     of_results = [finding for method in methods for finding in method.findings]
-    exit_on(fail_on, [*of_results, *(finding for one in found.values() for finding in one.findings)])
+    exit_on(
+        fail_on,
+        [*of_results, *(finding for measured_method in measured.values() for finding in measured_method.findings)],
+    )
 
 
 def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:
@@ -152,30 +155,30 @@ def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None
             refuse(option, f"must be at least {least}, got {value}")
 
 
-def _print(form: Form, found: "dict[str, Confidence]") -> None:
+def _print(form: Form, methods: "dict[str, Confidence]") -> None:
     """Print all methods in the form that was asked for."""
     if form == "json":
-        documents = [one.to_dict() | {"name": called} for called, one in found.items()]
+        documents = [method.to_dict() | {"name": called} for called, method in methods.items()]
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
             [
                 {"name": called, "class": class_name} | row
-                for called, one in found.items()
-                for class_name in one.classes
-                for row in one.rows(class_name)
+                for called, method in methods.items()
+                for class_name in method.classes
+                for row in method.rows(class_name)
             ]
         )
     else:
-        for k, (called, one) in enumerate(found.items()):
-            _show(called if len(found) > 1 else "", one, gap=k > 0)
+        for k, (called, method) in enumerate(methods.items()):
+            _show(called if len(methods) > 1 else "", method, gap=k > 0)
 
 
-def _show(called: str, found: "Confidence", *, gap: bool) -> None:
+def _show(called: str, method: "Confidence", *, gap: bool) -> None:
     """Print the tables of one method, and the best common threshold."""
-    for k, (title, header, rows) in enumerate(found.tables()):
+    for k, (title, header, rows) in enumerate(method.tables()):
         if rows:
             show_table(Table(f"{title}, {called}" if called else title, header, rows), gap=gap or k > 0)
-    if found.common is not None:
+    if method.common is not None:
         say()
-        say(found.common.in_words())
+        say(method.common.in_words())

@@ -55,19 +55,19 @@ class _Points:
 
     def within_walk(self, start: int) -> list[tuple[float, float]]:
         """The points that a walk meets, in the order of a set."""
-        met: set[tuple[float, float]] = set()
+        visited: set[tuple[float, float]] = set()
         stack = [(start, 0.0)]
         while stack:
             node, depth = stack.pop()
             here = self.places[node]
-            met.add(here)
+            visited.add(here)
             if depth < _WALK:
                 for other in self.after[node]:
-                    there = self.places[other]
-                    if there not in met:
-                        step = math.sqrt((here[0] - there[0]) ** 2 + (here[1] - there[1]) ** 2)
+                    place = self.places[other]
+                    if place not in visited:
+                        step = math.sqrt((here[0] - place[0]) ** 2 + (here[1] - place[1]) ** 2)
                         stack.append((other, depth + step))
-        return list(met)
+        return list(visited)
 
 
 def _inside(place: tuple[float, float]) -> bool:
@@ -178,8 +178,8 @@ def apls(predicted: Graph, true: Graph) -> float:
     check_flat(true)
     if not len(predicted.edges) or not len(true.edges):
         return 0.0
-    one, two = _similarity(true, predicted), _similarity(predicted, true)
-    return 2 / (1 / one + 1 / two) if one > 0 and two > 0 else 0.0
+    first, two = _similarity(true, predicted), _similarity(predicted, true)
+    return 2 / (1 / first + 1 / two) if first > 0 and two > 0 else 0.0
 
 
 def _similarity(own: Graph, other: Graph) -> float:

@@ -55,9 +55,9 @@ def score(precision: float, recall: float) -> Score:
     return Score(precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0)
 
 
-def share(found: float, predicted: int, true: int) -> Score:
+def share(count: float, predicted: int, true: int) -> Score:
     """Return the score of a number of matches. A side without anything to match has the share 0."""
-    return score(found / predicted if predicted else 0.0, found / true if true else 0.0)
+    return score(count / predicted if predicted else 0.0, count / true if true else 0.0)
 
 
 def mean_score(scores: list[Score]) -> Score:

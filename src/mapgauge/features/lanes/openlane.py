@@ -68,8 +68,8 @@ def lane_matches(groups: Groups, protocol: Protocol) -> Matches:
         lanes, rows = of_frames(groups, (LANE,))
         distance = partial(lane_distances, groups, rows)
         groups.shared[field] = Matches(lanes, rows, *matches_by(distance, field, lanes, protocol))
-    found: Matches = groups.shared[field]
-    return found
+    matches: Matches = groups.shared[field]
+    return matches
 
 
 def element_matches(groups: Groups, protocol: Protocol) -> Matches:
@@ -77,8 +77,8 @@ def element_matches(groups: Groups, protocol: Protocol) -> Matches:
     if "overlaps" not in groups.shared:
         boxes, rows = of_frames(groups, protocol.boxes)
         groups.shared["overlaps"] = Matches(boxes, rows, *matches_by(box_distances, "overlaps", boxes, protocol))
-    found: Matches = groups.shared["overlaps"]
-    return found
+    matches: Matches = groups.shared["overlaps"]
+    return matches
 
 
 def lane_distances(every: Groups, rows: Indices, lanes: Groups, protocol: Protocol, limit: float) -> Floats:
@@ -165,9 +165,9 @@ def _box_hits(groups: Groups, protocol: Protocol) -> Bits:
 
 def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
     """Return bits of all instances from those of some."""
-    found = np.zeros(len(groups.confidence), np.uint16)
-    found[rows] = bits
-    return found
+    placed = np.zeros(len(groups.confidence), np.uint16)
+    placed[rows] = bits
+    return placed
 
 
 def _row(
@@ -237,8 +237,8 @@ def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return the F-score, precision and recall; NaN if no lane takes part."""
-    found, right, true, predicted = np.moveaxis(sums, -1, 0)
-    recall = found / np.where(true > 0, true, 1.0)
+    matched, right, true, predicted = np.moveaxis(sums, -1, 0)
+    recall = matched / np.where(true > 0, true, 1.0)
     precision = right / np.where(predicted > 0, predicted, 1.0)
     both = recall + precision
     score = 2 * recall * precision / np.where(both > 0, both, 1.0)

@@ -75,8 +75,8 @@ def apls(predicted: Roads, true: Roads, settings: GraphSettings, *, directed: bo
     sides = [_similarity(a, b, settings, directed) for a, b in ((predicted, true), (true, predicted))]
     if sides[0] is None and sides[1] is None:
         return None
-    one, two = (side or 0.0 for side in sides)
-    return 2 * (one * two) / (one + two) if one + two > 0 else 0.0
+    first, two = (side or 0.0 for side in sides)
+    return 2 * (first * two) / (first + two) if first + two > 0 else 0.0
 
 
 def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: bool) -> float | None:
@@ -100,13 +100,16 @@ def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple
     edge, part = kernels.road_graphs.snap(
         samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius
     )
-    there = np.flatnonzero(edge >= 0)
-    along = part[there] * other.lengths[edge[there]]
-    at_start, at_end = along <= kernels.road_graphs.SAME, along >= other.lengths[edge[there]] - kernels.road_graphs.SAME
+    snapped = np.flatnonzero(edge >= 0)
+    along = part[snapped] * other.lengths[edge[snapped]]
+    at_start, at_end = (
+        along <= kernels.road_graphs.SAME,
+        along >= other.lengths[edge[snapped]] - kernels.road_graphs.SAME,
+    )
     place = np.full(len(samples.points), -1)
-    place[there[at_start]] = other.edges[edge[there[at_start]], 0]
-    place[there[at_end & ~at_start]] = other.edges[edge[there[at_end & ~at_start]], 1]
-    inside = there[~at_start & ~at_end]
+    place[snapped[at_start]] = other.edges[edge[snapped[at_start]], 0]
+    place[snapped[at_end & ~at_start]] = other.edges[edge[snapped[at_end & ~at_start]], 1]
+    inside = snapped[~at_start & ~at_end]
     inside = inside[np.lexsort((part[inside], edge[inside]))]
     place[inside] = len(other.nodes) + np.arange(len(inside))
     return place, Samples.at(other, edge[inside], part[inside])

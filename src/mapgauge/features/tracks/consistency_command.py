@@ -91,11 +91,11 @@ def consistency(
     check_files(*predictions, *([] if truth is None else [truth]))
     scene_of = None if scenes is None else read_scenes(scenes)
     poses = None if truth is None else reading.truth(truth)
-    found: list[Consistency] = []
+    measured: list[Consistency] = []
     for called, path in zip(names, predictions, strict=True):
         frames = reading.predictions(path)
         with progress(f"comparing {called}", "blocks") as advance:
-            found.append(
+            measured.append(
                 measure(
                     frames,
                     poses=poses,
@@ -109,18 +109,18 @@ def consistency(
                     progress=advance,
                 )
             )
-        warn_of(found[-1].findings)
-    methods = dict(zip(names, found, strict=True))
+        warn_of(measured[-1].findings)
+    methods = dict(zip(names, measured, strict=True))
     if form == "json":
-        write_json([one.to_dict() | {"name": called} for called, one in methods.items()])
+        write_json([method.to_dict() | {"name": called} for called, method in methods.items()])
     elif form == "csv":
-        write_csv([{"name": called} | row for called, one in methods.items() for row in one.rows])
+        write_csv([{"name": called} | row for called, method in methods.items() for row in method.rows])
     else:
         _show(methods, worst)
     if figure is not None:
         from mapgauge import plot
 
-        plot.save(plot.lags(found, names=names), figure)
+        plot.save(plot.lags(measured, names=names), figure)
         warn(f"figure in {figure}")
 
 
@@ -153,20 +153,20 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     )
     rows = [
         [*([called] if several else []), *cells_of(row)]
-        for called, one in methods.items()
-        for row in one.rows
+        for called, method in methods.items()
+        for row in method.rows
         if row["transitions"]
     ]
     names = ["name"] if several else []
     show_table(Table(title, [*names, "lag", "class", "transitions", "flicker ↓", *parts], rows, 2 + several), gap=False)
-    for finding in dict.fromkeys(found for one in methods.values() for found in one.findings):
+    for finding in dict.fromkeys(note for method in methods.values() for note in method.findings):
         if finding.code in ("lags-without-transitions", "transitions-apart"):
             say(f"{finding.level}: {finding.text}")
-    for called, one in methods.items():
+    for called, method in methods.items():
         body = [
             [row["earlier"], row["later"], *(f"{row[key]:.3f}" for key in (FLICKER, *(part.key for part in values)))]
-            for row in one.worst(worst)
+            for row in method.worst(worst)
         ]
         if body:
-            about = f"Worst transitions at lag {one.lags[0]}" + (f", {called}" if several else "")
+            about = f"Worst transitions at lag {method.lags[0]}" + (f", {called}" if several else "")
             show_table(Table(about, ["from", "to", "flicker ↓", *parts], body, 2))

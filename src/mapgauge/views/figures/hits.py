@@ -56,7 +56,7 @@ def precision_recall(
     methods = several(results, names)
     metric, panels = _thresholds(methods, metric, threshold)
     labels = {name: _labels(method, metric) for name, method in methods.items()}
-    classes = list(dict.fromkeys(class_name for there in labels.values() for class_name in there))
+    classes = list(dict.fromkeys(class_name for labels_of_method in labels.values() for class_name in labels_of_method))
     colours = colours_of(classes)
     width = look().column if len(panels) == 1 else look().page
     height = (HEIGHT + LINE * len(classes)) * look().room
@@ -67,8 +67,8 @@ def precision_recall(
         for (name, method), line in zip(methods.items(), cycle(STYLES), strict=False):
             for class_name in classes:
                 label = labels[name].get(class_name)
-                found = None if label is None else method.classes[class_name][str(ValueKey(metric, value))]
-                areas.setdefault(class_name, []).append(number(found))
+                area = None if label is None else method.classes[class_name][str(ValueKey(metric, value))]
+                areas.setdefault(class_name, []).append(number(area))
                 if label is None:
                     continue
                 x, y = _steps(method, metric, label, METRICS[metric].settings(method.protocol).index(value))
@@ -80,8 +80,8 @@ def precision_recall(
         axes.set_ylim(0, 1.02)
         axes.set_title(_panel_title(metric, value), fontsize=look().normal, color=INK, pad=3)
         handles = [
-            Line2D([], [], color=colours[name], linewidth=1.1, label=f"{word_of(name)} {' | '.join(found)}")
-            for name, found in areas.items()
+            Line2D([], [], color=colours[name], linewidth=1.1, label=f"{word_of(name)} {' | '.join(area)}")
+            for name, area in areas.items()
         ]
         explained = not sheet.own and axes is sheet.axes[-1]  # given axes have no legend for all panels
         list_below(axes, [[*handles, *(styles if explained else [])]])
@@ -195,8 +195,8 @@ def _thresholds(
     """Return the metric and the thresholds to draw. All methods must have them."""
     known = [row.name for row, _ in hit_metrics(tuple(METRICS))]
     if metric is None:
-        there = [row.name for row, _ in hit_metrics(next(iter(methods.values())).metrics)]
-        metric = next(iter(there), known[0])  # an error names what is missing
+        metrics = [row.name for row, _ in hit_metrics(next(iter(methods.values())).metrics)]
+        metric = next(iter(metrics), known[0])  # an error names what is missing
     if metric not in known:
         raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}")
     need(metric, methods.items())
@@ -223,8 +223,8 @@ def _labels(results: Results, metric: str) -> dict[str, int]:
 def _predictions(results: Results, metric: str, labels: Sequence[int], place: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the confidence of the predictions that count in some classes, and whether they hit."""
     scores = results.scores
-    mine = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])
-    return scores.confidence[mine], ((scores.hits[metric][mine] >> place) & 1).astype(np.bool_)
+    counted = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])
+    return scores.confidence[counted], ((scores.hits[metric][counted] >> place) & 1).astype(np.bool_)
 
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
