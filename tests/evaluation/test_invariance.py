@@ -14,7 +14,7 @@ from mapgauge.protocols import Protocol
 
 FRAMES = 23
 PROTOCOLS = {
-    "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,)),
+    "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), settings={"ap_sospa": {"thresholds": (0.5,)}}),
     "maptr": mg.protocol("maptr", count=30),
     "openlanev2": mg.protocol("openlanev2", classes=("divider", "boundary")),
 }

@@ -21,6 +21,7 @@ from mapgauge.torch import (  # noqa: E402
     ConsistentPolylineAveragePrecision,
     PolylineAveragePrecision,
     PolylineLocalisationDetection,
+    PolylineMetric,
     PolylineStability,
     TrackPolylineLocalisationDetection,
 )
@@ -195,7 +196,7 @@ def test_metrics_say_which_way_is_better() -> None:
 
 @pytest.fixture(scope="module")
 def over_time() -> dict[str, float]:
-    protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", switch_cost=0.5)}
+    protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})}
     protocols |= {"mas": "mas-60x30", "c_map": "maptracker-c-60x30"}
     found = [mg.evaluate(*TRACKED, settings, metrics=[name]) for name, settings in protocols.items()]
     return {key: value for one in found for key, value in flat(one).items()}
@@ -215,14 +216,14 @@ def test_metrics_of_scenes_give_the_bits_of_evaluate(over_time: dict[str, float]
 
 
 def test_the_switch_cost_is_the_argument_or_that_of_the_protocol_or_half() -> None:
-    settings = mg.protocol("paper-60x30", switch_cost=0.25)
+    settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.25}})
     made = [TrackPolylineLocalisationDetection(), TrackPolylineLocalisationDetection(settings)]
     made.append(TrackPolylineLocalisationDetection(settings, switch_cost=1))
-    assert [metric._empty.settings.protocol.switch_cost for metric in made] == [0.5, 0.25, 1.0]
+    assert [metric._empty.settings.protocol.settings["track_pld"].switch_cost for metric in made] == [0.5, 0.25, 1.0]
 
 
 def test_average_precision_takes_the_distances_asked_for() -> None:
-    settings = mg.protocol("paper-60x30", sospa=(0.3,))
+    settings = mg.protocol("paper-60x30", settings={"ap_sospa": {"thresholds": (0.3,)}})
     values = fed(PolylineAveragePrecision(settings, metrics=["ap_sospa"], classes=MAPTR), TOKENS[:3]).compute()
     assert {key.split("/")[0] for key in values} == {"ap_sospa"}
     for wrong in (["pld"], []):
@@ -290,3 +291,10 @@ def test_each_process_goes_on_with_its_own_frames(two_processes: list[Any]) -> N
     assert [found["goes on"] for found in two_processes] == [18, FRAMES - 17 + 1]
     assert two_processes[0]["frames of all"] == two_processes[1]["frames of all"]
     assert set(two_processes[0]["frames of all"]) >= set(TOKENS[3:17] + TOKENS[20:])
+
+
+def test_any_metrics_are_computed_by_their_names() -> None:
+    metric = PolylineMetric(metrics=["pld", "completeness"], classes=MAPTR)
+    metric.update(batch_of(PREDICTIONS, TOKENS, MAPTR), batch_of(TRUTH, TOKENS, MAPTR))
+    expected = flat(mg.evaluate(PREDICTIONS, TRUTH, metrics=["pld", "completeness"]))
+    assert {key: value.item() for key, value in metric.compute().items()} == pytest.approx(expected, nan_ok=True)

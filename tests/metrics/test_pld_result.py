@@ -121,7 +121,10 @@ def test_pld_of_three_lines_by_hand() -> None:
     x = mg.MapFrames.of({"a": {"divider": predictions}}, confidence={"a": {"divider": [0.25, 0.5]}})
     y = mg.MapFrames.of({"a": {"divider": truth}})
     protocol = PROTOCOL.replace(
-        spacing=None, classes=("boundary", "divider"), chamfer=(), frechet=(), cutoffs=(1.5, 1e-3)
+        spacing=None,
+        classes=("boundary", "divider"),
+        settings={"ap_chamfer": None, "ap_frechet": None},
+        cutoffs=(1.5, 1e-3),
     )
     rows = mg.evaluate(x, y, protocol).scores.sums["pld"]
     assert rows[0, 0].tolist() == [[0] * 6, [*it.parts, it.mass]]

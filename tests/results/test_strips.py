@@ -30,7 +30,9 @@ def test_a_strip_has_the_matches_of_every_frame() -> None:
 def test_strips_agree_with_track_pld_on_a_drive() -> None:
     predictions, truth = demo_world(10, predictions=30)
     tracked = mg.track(predictions, poses=truth)
-    results = mg.evaluate(tracked, truth, mg.protocol("paper-60x30", switch_cost=0.5), metrics=["track_pld"])
+    results = mg.evaluate(
+        tracked, truth, mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}), metrics=["track_pld"]
+    )
     switches = 0
     for strip in strips_of(results, "scene-0000", false=1000):
         sides = (side.select([strip.class_name]).resample(spacing=0.5) for side in (tracked, truth))

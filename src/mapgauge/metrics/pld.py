@@ -434,7 +434,7 @@ PLD = Metric(
             lambda sums, protocol: normalised_pld(sums, protocol.order),
         ),
     ),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, order {protocol.order:g}",
     limits=(0.0, 1.0),
 )

@@ -17,6 +17,7 @@ from mapgauge.features.lanes.lane_graph_frame import (
     PARTS,
     PLAIN,
     GraphAssignment,
+    links_of_frame,
     solve_frame,
 )
 from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
@@ -29,8 +30,11 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
-from mapgauge.protocols import LANE, LINK_COST, Protocol
+from mapgauge.metrics.settings import PldSettings, setting
+from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats, Indices
+
+LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
 
 LinkError: TypeAlias = Literal["false", "missing", "half"]
 
@@ -144,15 +148,7 @@ def result_of(
 def wrong_links(
     frame: FrameGraphs, assignment: GraphAssignment, x: Indices, y: Indices, link_cost: float
 ) -> tuple[WrongLink, ...]:
-    """Return all links that cost something, the most expensive first.
-
-    Args:
-        frame: Both sides.
-        assignment: The assignment.
-        x: The index of each predicted element in the list.
-        y: The index of each true element in the list.
-        link_cost: The cost of a wrong link of weight 1.
-    """
+    """Return all links that cost something, the most expensive first. ``x`` and ``y`` are indices into the input."""
     wrong = []
     for predicted, side, index, full, half in (
         (True, frame.x, x, assignment.links.false, assignment.links.false_half),
@@ -300,11 +296,10 @@ def _links(given: Any, count: int, name: str) -> Links:
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Those of a frame are at the group of its lanes."""
-    cost = protocol.link_cost
-    assert cost is not None
+    own = protocol.settings["lane_graph_pld"]
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for g, frame in frame_graphs(groups, protocol.directed, cutoff, protocol.link_floor):
-        rows[g], _ = solve_frame(frame, cost)
+    for g, frame in frame_graphs(groups, protocol.directed, cutoff, own.link_floor):
+        rows[g], _ = solve_frame(frame, own.link_cost)
     return rows
 
 
@@ -324,6 +319,24 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 _COUNT_KEYS = tuple(f"{name[:-1]}_count" for name in LINK_PARTS)
 _TITLES = {"traffic_elements": "traffic", **{name: name.replace("_", " ") for name in LINK_PARTS}}
 
+
+def _stated(protocol: Protocol) -> str:
+    own = protocol.settings["lane_graph_pld"]
+    return f"cutoff {protocol.cutoffs[0]:g} m, link cost {own.link_cost:g}, link floor {own.link_floor:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneGraphPldSettings(PldSettings):
+    """Settings of lane-graph PLD."""
+
+    link_cost: float = setting(LINK_COST, check=check_switch_cost, help="Cost of a wrong link of lanes.")
+    link_floor: float = setting(
+        0.0,
+        check=check_link_floor,
+        help="Score up to which there is no link. Higher scores are stretched to 0 to 1.",
+    )
+
+
 LANE_GRAPH_PLD = Metric(
     name="lane_graph_pld",
     title="Lane-graph PLD",
@@ -336,12 +349,11 @@ LANE_GRAPH_PLD = Metric(
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     needs=frozenset({"confidences", "links"}),
-    requires=("link_cost",),
-    stated=lambda protocol: (
-        f"cutoff {protocol.cutoffs[0]:g} m, link cost {protocol.link_cost:g}, link floor {protocol.link_floor:g}"
-    ),
+    settings_type=LaneGraphPldSettings,
+    stated=_stated,
     limits=(0.0, 1.0),
     of="lanes",
+    frame_links=links_of_frame,
 )

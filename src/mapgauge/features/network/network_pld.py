@@ -14,9 +14,11 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
-from mapgauge.protocols import BREAK_COST, Protocol
+from mapgauge.metrics.settings import PldSettings, setting
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Closed, Flags, Floats, Indices, PolylinesLike
 
+BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 PARTS = ("matched", "confidence", "missed", "false", "links")
 # The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
 # 1 if the value is not proven.
@@ -56,14 +58,7 @@ def side_of(
 ) -> NetworkSide:
     """Return the lines ``start`` to ``stop`` without closing points and without lines that have no points.
 
-    Args:
-        polylines: All polylines.
-        start: The first line.
-        stop: The end.
-        closed: Whether each polyline is closed.
-        repeats: Whether its last point repeats the first.
-        confidence: Of each polyline.
-        directed: Whether the direction of lines matters.
+    A polyline repeats if its last point is the first.
     """
     lines = []
     for k in range(start, stop):
@@ -96,16 +91,7 @@ def _ordered(points: list[list[float]], ring: bool, directed: bool) -> list[list
 def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> tuple[Floats, Overlaps]:
-    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which.
-
-    Args:
-        x: The predictions.
-        y: The truth.
-        cutoff: Metres.
-        break_cost: The cost of a link that is missing or false.
-        directed: Whether the direction of lines matters.
-        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
-    """
+    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which."""
     assignment = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
     row = np.zeros(len(COLUMNS))
     row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
@@ -321,8 +307,7 @@ def network_pld(
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group."""
-    cost, way = protocol.break_cost, protocol.directed
-    assert cost is not None
+    cost, way = protocol.settings["network_pld"].break_cost, protocol.directed
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
         first, middle, end = groups.bounds[g].tolist()
@@ -350,6 +335,14 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 _ENTROPIES = ("split_entropy", "merge_entropy")
 _COUNTS = ("break_count", "false_join_count", "unproven_count")
 
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPldSettings(PldSettings):
+    """Settings of network PLD."""
+
+    break_cost: float = setting(BREAK_COST, check=check_switch_cost, help="Cost of a break of a line.")
+
+
 NETWORK_PLD = Metric(
     name="network_pld",
     title="Network PLD",
@@ -362,8 +355,10 @@ NETWORK_PLD = Metric(
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNTS),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
-    requires=("break_cost",),
-    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, break cost {protocol.break_cost:g}",
+    setting=Setting("cutoffs", "cutoff"),
+    settings_type=NetworkPldSettings,
+    stated=lambda protocol: (
+        f"cutoff {protocol.cutoffs[0]:g} m, break cost {protocol.settings['network_pld'].break_cost:g}"
+    ),
     limits=(0.0, 1.0),
 )

@@ -29,8 +29,11 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import Parts, PooledPld, added, normalised_pld, normalised_value, share_of
-from mapgauge.protocols import SWITCH_COST, Protocol
+from mapgauge.metrics.settings import PldSettings, setting
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Closed, Floats, Indices
+
+SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 
 
 class TrackParts(NamedTuple):
@@ -288,7 +291,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
         raise InvalidInput(
             f"truth has {len(scenes)} scenes, expected one",
             remedy=Remedy(
-                'Use mg.evaluate(predictions, truth, mg.protocol("paper-60x30", switch_cost=0.5)) for all scenes',
+                'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
                 "Use mapgauge evaluate --switch-cost 0.5",
             ),
         )
@@ -303,8 +306,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group of a scene."""
-    cost = protocol.switch_cost
-    assert cost is not None
+    cost = protocol.settings["track_pld"].switch_cost
     return solve_scene(groups, directed=protocol.directed, cutoff=cutoff, switch_cost=cost)[0]
 
 
@@ -324,6 +326,13 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrackPldSettings(PldSettings):
+    """Settings of T-PLD."""
+
+    switch_cost: float = setting(SWITCH_COST, check=check_switch_cost, help="Cost of a switch of tracks.")
+
+
 def _part(name: str) -> Value:
     return Value(f"track_{name}", name, name.removesuffix("_points"), "part")
 
@@ -341,10 +350,12 @@ TRACK_PLD = Metric(
         Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     level="scene",
     needs=frozenset({"confidences", "tracks", "every track"}),
-    requires=("switch_cost",),
-    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.switch_cost:g}",
+    settings_type=TrackPldSettings,
+    stated=lambda protocol: (
+        f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.settings['track_pld'].switch_cost:g}"
+    ),
     limits=(0.0, 1.0),
 )
