@@ -450,7 +450,7 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
             "the scenes are not known, so single frames were drawn and split. Frames of one scene are similar, so "
             "intervals are too narrow, and the halves are not independent",
             units.count,
-            remedy=Remedy("Pass scenes= to evaluate", "Pass --scenes FILE"),
+            remedy=Remedy("Pass scenes= to evaluate", "Evaluate with scenes: TRUTH,scenes=FILE"),
         )
     if units.halves is None:
         text = f"there is only one {units.kind}, so nothing is judged on another half, and there are no intervals"
