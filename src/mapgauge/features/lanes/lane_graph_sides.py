@@ -63,11 +63,7 @@ class FrameGraphs:
 def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) -> Iterator[tuple[int, FrameGraphs]]:
     """Yield the graphs of each frame, and the group of its lanes.
 
-    Args:
-        groups: All classes of some frames, with links.
-        directed: Whether the direction of a lane matters.
-        cutoff: Cutoff of SOSPA, metres.
-        floor: The score up to which there is no link. Scores above it are stretched, so that 1 stays 1.
+    There is no link up to the score ``floor``. Scores above it are stretched, so that 1 stays 1.
     """
     own = groups.of_classes([LANE])
     lanes, rows = groups.pick(own), groups.rows(own)
@@ -85,11 +81,11 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         bounds = groups.bounds[[g, *traffic.tolist()]]
         whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
         x, y = (_elements(groups, bounds[:, side], bounds[:, side + 1], whole, floor) for side in (0, 1))
-        mine = slice(*begin[k].tolist())
+        rows_of_frame = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
         at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
-        i, j = at[rows[pairs[mine]]].T
-        tables[:, i, j] = numbers[mine].T
+        i, j = at[rows[pairs[rows_of_frame]]].T
+        tables[:, i, j] = numbers[rows_of_frame].T
         tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
         partner = truth_of[np.searchsorted(rows, x.instance[: x.lanes])]
         yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
@@ -98,12 +94,7 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
 def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, int], floor: float) -> Elements:
     """Return the elements of one side of a frame: the lanes, then the boxes of each class.
 
-    Args:
-        groups: All groups.
-        start: The first instance of each group of elements.
-        stop: Its end.
-        whole: The first instance of the frame and its end.
-        floor: The score up to which there is no link.
+    ``start`` and ``stop`` bound the instances of each group of elements, ``whole`` those of the frame.
     """
     instance = ranges(start, stop - start)
     lanes = int(stop[0] - start[0])
@@ -116,8 +107,8 @@ def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, i
     else:
         source, target, score = place[links.source], place[links.target], links.weight
         into = np.where(target < lanes, SUCCESSOR, CONTROLLED_BY)
-        there = (source >= 0) & (source < lanes) & (target >= 0) & (links.kind == into)
-        source, target, score = source[there], target[there], score[there]
+        kept = (source >= 0) & (source < lanes) & (target >= 0) & (links.kind == into)
+        source, target, score = source[kept], target[kept], score[kept]
         kind = (target >= lanes).astype(np.int64)
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")

@@ -15,8 +15,15 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.features.lanes.graph import Graph, paths_of
-from mapgauge.features.lanes.graph_sampling import match, pieces_of, ways_on
-from mapgauge.features.lanes.graph_settings import GraphSettings, Score, mean_score, share
+from mapgauge.features.lanes.graph_sampling import (
+    GraphScore,
+    GraphSettings,
+    match,
+    mean_score,
+    pieces_of,
+    share,
+    ways_on,
+)
 from mapgauge.typing import Flags, Indices, Points
 
 
@@ -26,7 +33,7 @@ def splits_and_merges(graph: Graph) -> Flags:
     return flags
 
 
-def split_score(predicted: Graph, true: Graph, settings: GraphSettings) -> Score | None:
+def split_score(predicted: Graph, true: Graph, settings: GraphSettings) -> GraphScore | None:
     """Return the score of split points; None if neither graph has any."""
     x, y = (np.ascontiguousarray(side.nodes[splits_and_merges(side)]) for side in (predicted, true))
     if not len(x) and not len(y):
@@ -67,7 +74,7 @@ class Ways:
                 gaps = np.diff(self.graph.nodes[path], axis=0)
                 length = float(np.sqrt(np.square(gaps).sum(axis=1)).sum())
                 steps.setdefault(number[path[0]], []).append((number[path[-1]], lane, length))
-        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        ways: dict[tuple[int, int], tuple[int, ...]] = {}
         for start in steps:
             best: dict[int, tuple[float, tuple[int, ...]]] = {start: (0.0, ())}
             reached = best
@@ -80,8 +87,8 @@ class Ways:
                             following[end] = option
                 best = best | following
                 reached = following
-            found |= {(start, end): way for end, (_, way) in best.items() if end != start}
-        return found
+            ways |= {(start, end): way for end, (_, way) in best.items() if end != start}
+        return ways
 
     def points(self, pair: tuple[int, int]) -> Points:
         """Return points along the way between two landmarks."""
@@ -102,7 +109,7 @@ def _sampled(line: Points, spacing: float) -> Points:
     return np.concatenate(parts)
 
 
-def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score | None:
+def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphScore | None:
     """Return the score of landmarks, as a mean over radii; None if neither graph has any."""
     counts = len(predicted.landmarks), len(true.landmarks)
     if not any(counts):
@@ -113,7 +120,7 @@ def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Scor
     return mean_score([share(int((distance < radius).sum()), *counts) for radius in settings.landmark_radii])
 
 
-def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score | None:
+def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphScore | None:
     """Return the score of ways between landmarks, as a mean over radii; None if neither graph has any."""
     counts = len(predicted.between), len(true.between)
     if not any(counts):
@@ -132,8 +139,8 @@ def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score |
 
 def _apart(x: Points, y: Points) -> float:
     """Return the Chamfer distance of two ways, multiplied by a penalty of 1 to 4.1 for different directions."""
-    one, two = x[-1] - x[0], y[-1] - y[0]
-    size = math.hypot(*one) * math.hypot(*two)
-    cosine = min(1.0, max(-1.0, float(one @ two) / size)) if size > 0 else 1.0
+    first, two = x[-1] - x[0], y[-1] - y[0]
+    size = math.hypot(*first) * math.hypot(*two)
+    cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
     penalty = math.tan(-cosine) + math.tan(1) + 1
     return float(kernels.road_graphs.mean_gap(x, y)) * penalty

@@ -35,11 +35,8 @@ class Drives:
 def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[str, str] | None = None) -> Drives:
     """Return predictions with the scene, the place in time and the pose of every frame.
 
-    Args:
-        predictions: The predictions, or the file to read.
-        poses: Frames with poses, such as the truth, or the file to read. Its frames that the predictions lack become
-            empty frames. If None, the predictions must have poses.
-        scenes: The scene of each token, if the frames do not have it.
+    Frames that only ``poses`` have become empty frames. If it is None, the predictions must have poses. ``scenes`` has
+    the scene of each token, if the frames do not have it.
     """
     frames = without_boxes(loaded(predictions))  # those of an image are not in the frame of the vehicle
     name = frames.name or "predictions"
@@ -50,12 +47,12 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     _check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        frames, found = _with_poses(frames, loaded(poses), name)
-        findings += found
+        frames, findings_of_poses = _with_poses(frames, loaded(poses), name)
+        findings += findings_of_poses
     if frames.poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
-            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --truth"),
+            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --poses"),
         )
     frames = replace(frames, scenes=_scenes(frames, scenes, name), history=None)
     motions = _rigid(frames, name)
@@ -84,7 +81,7 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     if others.poses is None and frames.poses is None:
         raise InvalidInput(
             f"{called}: no poses, and {name} has none either",
-            remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --truth"),
+            remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --poses"),
         )
     extra = [token for token in frames.tokens if token not in others.index]
     if extra:
@@ -120,7 +117,7 @@ def _scenes(frames: MapFrames, given: Mapping[str, str] | None, name: str) -> tu
             f"{name}: no scenes, so it is not known which frames follow each other",
             remedy=Remedy(
                 "Pass poses= with frames that have scenes, or scenes= with the scene of each token",
-                "Pass a file that has scenes with --truth or --scenes",
+                "Pass a file that has scenes with --poses, or give them with the predictions: FILE,scenes=FILE",
             ),
         )
     return scenes
@@ -171,25 +168,15 @@ def inverse_of(motions: NDArray[np.float64]) -> NDArray[np.float64]:
 def common_parts(
     frames: MapFrames, poses: NDArray[np.float64], earlier: Indices, later: Indices, box: Bounds
 ) -> tuple[MapFrames, MapFrames]:
-    """Return pairs of frames in the coordinates of the later frame, both cropped to the region that both show.
+    """Return the earlier and the later frame of each pair, in the coordinates of the later one and cropped to both.
 
     The region of a pair is the box of the later frame, cut by the moved box of the earlier frame. Each side is cropped
     by both boxes, each box in its own frame.
-
-    Args:
-        frames: The frames.
-        poses: ``(frames, 4, 4)``.
-        earlier: For each pair, the index of its earlier frame.
-        later: The same for its later frame.
-        box: What a frame shows, in its own coordinates.
-
-    Returns:
-        The earlier and the later frames. Frame ``i`` of both is pair ``i``.
     """
-    there = motions_between(poses, earlier, later)
-    back = inverse_of(there)
-    before = frames.at(earlier.tolist()).crop(box).transform(there).crop(box)
-    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(there)
+    motions = motions_between(poses, earlier, later)
+    back = inverse_of(motions)
+    before = frames.at(earlier.tolist()).crop(box).transform(motions).crop(box)
+    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(motions)
     return before, now
 
 
@@ -226,11 +213,7 @@ _ALONG = {"x": np.array([0.54, 0.84]), "y": np.array([-0.84, 0.54])}
 def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     """Return polylines that start at their lower end, and polygons that start at their lowest point, counter-clockwise.
 
-    Low is meant along a fixed direction in the plane.
-
-    Args:
-        polylines: The polylines.
-        forward: The axis that points forward. If None, it is taken to be x.
+    Low is meant along a fixed direction in the plane. If ``forward`` is None, it is taken to be x.
 
     >>> lines = Polylines.of([[[9, 0], [0, 0]], [[0, 1], [1, 1], [1, 0], [0, 0], [0, 1]]])
     >>> [line.tolist() for line in oriented(lines)]

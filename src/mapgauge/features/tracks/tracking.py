@@ -235,15 +235,7 @@ def _last_seen(past: Sequence[tuple[int, Indices, Indices]]) -> _Seen:
 
 
 def _moved(drives: Drives, polylines: Polylines, frame: int, seen: _Seen, chosen: Indices) -> Polylines:
-    """Return some polylines of earlier frames in the coordinates of a frame.
-
-    Args:
-        drives: The frames and their poses.
-        polylines: All polylines.
-        frame: The frame.
-        seen: The instances of earlier frames.
-        chosen: Which of them.
-    """
+    """Return the chosen instances of earlier frames in the coordinates of a frame."""
     motions = motions_between(drives.poses, seen.frames, np.full(len(seen.frames), frame))
     return move_polylines(polylines.pick(seen.rows[chosen]), motions, seen.age[chosen] - 1)
 
@@ -265,7 +257,7 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
         if not len(rows) or not len(last):
             return number
         earlier = _moved(drives, lines, frame, seen, last)
-        found = pld(
+        result = pld(
             lines.pick(rows),
             earlier,
             confidence=sure[rows],
@@ -274,8 +266,8 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
             closed="auto",
             directed=False,
         )
-        assert found.assignment is not None
-        number[found.assignment[:, 0]] = seen.number[last][found.assignment[:, 1]]
+        assert result.assignment is not None
+        number[result.assignment[:, 0]] = seen.number[last][result.assignment[:, 1]]
         return number
 
     return match

@@ -187,7 +187,7 @@ def _panels(
     names: Sequence[str] | None,
 ) -> list[Panel]:
     """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
-    tokens = list(dict.fromkeys(shown.token for shown in assignments))
+    tokens = list(dict.fromkeys(assignment.token for assignment in assignments))
     if side_by_side and len(tokens) > 1:
         raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
     count, alone = len(assignments), len(assignments) == 1
@@ -206,14 +206,14 @@ def _panels(
     panels = [
         Panel(
             name,
-            shown,
+            assignment,
             truth=not side_by_side,
             predictions=True,
             marks=True,
             values=corner,
-            paint=Paint.by_class(shown, colours),
+            paint=Paint.by_class(assignment, colours),
         )
-        for name, shown, corner in zip(names, assignments, values, strict=True)
+        for name, assignment, corner in zip(names, assignments, values, strict=True)
     ]
     if side_by_side:  # matches differ between methods, so the truth shows none if there are several
         paint = panels[0].paint
@@ -231,8 +231,8 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
     forward = check_forward(forward) or assignments[0].forward
     lines = [
         line.points[:, :2]
-        for shown in assignments
-        for line in (*shown.truth, *(line for line in shown.predictions if sure(line) >= least))
+        for assignment in assignments
+        for line in (*assignment.truth, *(line for line in assignment.predictions if sure(line) >= least))
         if len(line.points)
     ]
     low, high = (np.array([[*getattr(line, end)(axis=0)] for line in lines]) for end in ("min", "max"))

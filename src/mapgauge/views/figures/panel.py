@@ -14,8 +14,8 @@ from matplotlib.patches import FancyArrowPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
-from mapgauge.features.lanes.lane_graph_frame import STATES, FrameLink
 from mapgauge.frames.instances import Instance
+from mapgauge.frames.links import LINK_STATES, FrameLink
 from mapgauge.markup import number
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Floats, Points
@@ -150,9 +150,11 @@ class Paint(NamedTuple):
     truth: Sequence[str]
 
     @classmethod
-    def by_class(cls, frame: Assignment, colours: Mapping[str, str]) -> "Paint":
+    def by_class(cls, assignment: Assignment, colours: Mapping[str, str]) -> "Paint":
         """Return the colour of the class of each instance."""
-        return cls(*([colours[line.class_name] for line in lines] for lines in (frame.predictions, frame.truth)))
+        return cls(
+            *([colours[line.class_name] for line in lines] for lines in (assignment.predictions, assignment.truth))
+        )
 
 
 class Panel(NamedTuple):
@@ -171,27 +173,27 @@ class Panel(NamedTuple):
 def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
     """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
     _dress(axes, view, panel, left=left, bottom=bottom)
-    frame, paint = panel.assignment, panel.paint
-    matched = ({match.prediction for match in frame.matches}, {match.truth for match in frame.matches})
+    assignment, paint = panel.assignment, panel.paint
+    matched = ({match.prediction for match in assignment.matches}, {match.truth for match in assignment.matches})
     if panel.truth:
         width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
-        for j, line in enumerate(frame.truth):
+        for j, line in enumerate(assignment.truth):
             alone = panel.marks and j not in matched[1]
-            at = view.drawn(_joined(line.points, frame.truth_closed, j))
+            at = view.drawn(_joined(line.points, assignment.truth_closed, j))
             axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=f"truth-{j}-{place}"))
     if panel.truth and panel.predictions and panel.detail:
-        for match in frame.matches:
-            x, y = frame.predictions[match.prediction], frame.truth[match.truth]
+        for match in assignment.matches:
+            x, y = assignment.predictions[match.prediction], assignment.truth[match.truth]
             if sure(x) < view.confidence:
                 continue
             ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
             axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
-        for i in np.argsort([sure(line) for line in frame.predictions], kind="stable").tolist():
-            line, alone = frame.predictions[i], panel.marks and i not in matched[0]
+        for i in np.argsort([sure(line) for line in assignment.predictions], kind="stable").tolist():
+            line, alone = assignment.predictions[i], panel.marks and i not in matched[0]
             if sure(line) < view.confidence:
                 continue
-            at = view.drawn(_joined(line.points, frame.predictions_closed, i))
+            at = view.drawn(_joined(line.points, assignment.predictions_closed, i))
             name = f"prediction-{i}-{place}"
             axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
     if panel.marks and panel.detail:
@@ -320,12 +322,12 @@ def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> 
 def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Mark the unmatched points of matched polylines."""
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
-    frame, paint = panel.assignment, panel.paint
-    for match in frame.matches:
+    assignment, paint = panel.assignment, panel.paint
+    for match in assignment.matches:
         x, y = match.prediction, match.truth
         for shown, side, index, line, colour, partners in (
-            (panel.truth, "truth", y, frame.truth[y], paint.truth[y], match.pairs[:, 1]),
-            (panel.predictions, "prediction", x, frame.predictions[x], paint.predictions[x], match.pairs[:, 0]),
+            (panel.truth, "truth", y, assignment.truth[y], paint.truth[y], match.pairs[:, 1]),
+            (panel.predictions, "prediction", x, assignment.predictions[x], paint.predictions[x], match.pairs[:, 0]),
         ):
             if sure(line) < view.confidence:
                 continue
@@ -356,14 +358,14 @@ def inside(points: Points) -> Points:
 
 def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Draw the links of a panel as arrows from the end of a lane to the start of the next one."""
-    frame = panel.assignment
-    for link in frame.links:
-        lines = frame.predictions if link.predicted else frame.truth
+    assignment = panel.assignment
+    for link in assignment.links:
+        lines = assignment.predictions if link.predicted else assignment.truth
         if not (panel.predictions if link.predicted else panel.truth):
             continue
         if link.predicted and min(sure(lines[link.source]), sure(lines[link.target])) < view.confidence:
             continue
-        begin, end = view.drawn(np.stack(arrow_ends(frame, link)))
+        begin, end = view.drawn(np.stack(arrow_ends(assignment, link)))
         side = "prediction" if link.predicted else "truth"
         axes.add_patch(
             FancyArrowPatch(
@@ -389,7 +391,7 @@ def link_handles(panels: Sequence[Panel]) -> list[tuple[str, Line2D]]:
         for link in panel.assignment.links
         if (panel.predictions if link.predicted else panel.truth)
     }
-    return [(f"{state} link", Line2D([], [], **LINK_LOOKS[state])) for state in STATES if state in states]
+    return [(f"{state} link", Line2D([], [], **LINK_LOOKS[state])) for state in LINK_STATES if state in states]
 
 
 def _write(axes: Axes, view: View, panel: Panel) -> None:
@@ -401,7 +403,7 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
     painted = zip(panel.assignment.predictions, panel.paint.predictions, strict=True)
     numbered = [
         (line, colour)
-        for line, colour in sorted(painted, key=lambda pair: sure(pair[0]), reverse=True)
+        for line, colour in sorted(painted, key=lambda painted_line: sure(painted_line[0]), reverse=True)
         if line.confidence is not None
         and line.confidence >= max(NUMBERED, view.confidence)
         and ((line.points[:, :2] >= low) & (line.points[:, :2] <= high)).all(axis=1).any()
