@@ -91,6 +91,15 @@ def about(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plugin",
+            metavar="MODULE",
+            help="A Python module with a further metric, format or protocol. It may also stand after the command, and "
+            "more than once.",
+        ),
+    ] = None,
 ) -> None:
     """Evaluate online HD maps: compare predicted polylines with the truth."""
     set_quiet(False)

@@ -17,7 +17,7 @@ from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, hit_metrics
+from mapgauge.metrics.table import METRICS, chosen_metrics, hit_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
@@ -129,6 +129,33 @@ class _PolylineMetric(Metric):
         moved = super()._apply(*arguments, **keywords)
         moved._computed = None
         return moved
+
+
+class PolylineMetrics(_PolylineMetric):
+    """Any metrics by name, also those of plug-ins.
+
+    Args:
+        protocol: Name of the settings, or a ``mapgauge.Protocol``.
+        metrics: Names of metrics; None computes those that the protocol has settings for.
+        classes: Class names by integer label; None if labels are names already.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
+        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it.
+        settings: Arguments of ``torchmetrics.Metric``.
+    """
+
+    def __init__(
+        self,
+        protocol: str | Protocol = "paper-60x30",
+        *,
+        metrics: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
+        **settings: Any,
+    ) -> None:
+        """Create the metric without frames."""
+        chosen = protocol_of(protocol)
+        super().__init__(chosen, chosen_metrics(chosen, metrics), classes, degenerate, repeated, **settings)
 
 
 class PolylineLocalisationDetection(_PolylineMetric):
