@@ -131,7 +131,7 @@ ALL = "all"  # the predictions of all classes
 GRID = tuple(k / 100 for k in range(101))  # thresholds of ``rows``
 
 
-class Common(NamedTuple):
+class CommonThreshold(NamedTuple):
     """The best common threshold of all classes, as means over classes."""
 
     threshold: float
@@ -158,7 +158,7 @@ class Confidence:
     cutoff: float  # metres
     hit: float  # largest normalised SOSPA of a hit
     classes: dict[str, ClassConfidence]
-    common: Common | None
+    common: CommonThreshold | None
     calibration: dict[str, dict[Target, Reliability]]
     unit: Literal["scene", "frame"]  # what is drawn and split
     units: int
@@ -392,7 +392,7 @@ def confidence(
     )
 
 
-def best_rounding(results: Results, *, workers: int | None = None) -> Common | None:
+def best_rounding(results: Results, *, workers: int | None = None) -> CommonThreshold | None:
     """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth.
 
     Args:
@@ -416,7 +416,7 @@ def cutoff_of(results: Results, cutoff: float | None) -> float:
     return results.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
 
 
-def common_threshold(levels: list[Levels]) -> Common | None:
+def common_threshold(levels: list[Levels]) -> CommonThreshold | None:
     """Return the threshold with the smallest mean over classes of the rounded PLD; None without predictions."""
     candidates = np.unique(np.concatenate([np.empty(0), *(found.threshold[1:] for found in levels)]))[::-1]
     if not len(candidates) or not any(found.true for found in levels):
@@ -424,7 +424,7 @@ def common_threshold(levels: list[Levels]) -> Common | None:
     mean = np.mean([found.pld("rounded")[found.place(candidates)] for found in levels], axis=0)
     best = int(mean.argmin())
     as_is = float(np.mean([found.pld("dropped")[-1] for found in levels]))
-    return Common(float(candidates[best]), as_is, float(mean[best]))
+    return CommonThreshold(float(candidates[best]), as_is, float(mean[best]))
 
 
 def _calibration(

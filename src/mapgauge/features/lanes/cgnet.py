@@ -8,7 +8,7 @@ from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes.graph import Edges, Graph
 from mapgauge.features.lanes.graph_sampling import csr
-from mapgauge.features.lanes.graph_settings import Score, score
+from mapgauge.features.lanes.graph_settings import GraphScore, score
 from mapgauge.typing import Flags, Floats, Indices, Points
 
 _UNITS = 10  # per metre
@@ -121,7 +121,7 @@ class Neighbourhoods:
         first, second = _match(self._x.points, self._y.points)
         self._pairs = list(zip(first.tolist(), second.tolist(), strict=True))
 
-    def geo(self) -> Score | None:
+    def geo(self) -> GraphScore | None:
         """Return the share of points that are matched."""
         if not len(self._x.points):
             return score(0.0, 0.0)
@@ -129,15 +129,15 @@ class Neighbourhoods:
             return None
         return score(len(self._pairs) / len(self._x.points), len(self._pairs) / len(self._y.points))
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Return the share of points that are matched around every tenth pair."""
         return self._around(self._pairs[::_EVERY])
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Return the same around pairs whose true point has more than one successor."""
         return self._around([pair for pair in self._pairs if len(self._y.after[pair[1]]) > 1])
 
-    def _around(self, pairs: list[tuple[int, int]]) -> Score | None:
+    def _around(self, pairs: list[tuple[int, int]]) -> GraphScore | None:
         geo = self.geo()
         if geo is None or not pairs:
             return None if len(self._x.points) else geo
@@ -157,7 +157,7 @@ def _splits(graph: Graph) -> Flags:
     return flags
 
 
-def split_score(predicted: Graph, true: Graph) -> Score | None:
+def split_score(predicted: Graph, true: Graph) -> GraphScore | None:
     """Return the score of split points; None without true ones."""
     x, y = predicted.nodes[_splits(predicted)], true.nodes[_splits(true)]
     if not len(y):

@@ -10,7 +10,7 @@ from mapgauge.features.lanes import cgnet as cgnet_apls
 from mapgauge.features.lanes import topo as apls
 from mapgauge.features.lanes.graph import Graph, GraphLike
 from mapgauge.features.lanes.graph_sampling import Roads, Samples
-from mapgauge.features.lanes.graph_settings import GraphSettings, Score
+from mapgauge.features.lanes.graph_settings import GraphScore, GraphSettings
 from mapgauge.features.lanes.topo import Neighbourhoods
 
 
@@ -35,15 +35,15 @@ class GraphPair:
         spacing, hops = self._settings.control_spacing, self._settings.hops
         return reach.Ways(self._sides[0], spacing, hops), reach.Ways(self._sides[1], spacing, hops)
 
-    def geo(self) -> Score | None:
+    def geo(self) -> GraphScore | None:
         """Compare the points on edges."""
         return self._near.geo()
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Compare the points around matched points."""
         return self._near.topo()
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Compare the points around true splits."""
         return self._near.jtopo()
 
@@ -55,15 +55,15 @@ class GraphPair:
         """Compare the lengths of paths along the edges."""
         return apls.apls(*self._roads, self._settings, directed=True)
 
-    def sda(self) -> Score | None:
+    def sda(self) -> GraphScore | None:
         """Compare the split points."""
         return reach.split_score(*self._sides, self._settings)
 
-    def landmark(self) -> Score | None:
+    def landmark(self) -> GraphScore | None:
         """Compare the nodes where lanes begin and end."""
         return reach.landmark_score(*self._ways, self._settings)
 
-    def reach(self) -> Score | None:
+    def reach(self) -> GraphScore | None:
         """Compare the ways between landmarks."""
         return reach.reach_score(*self._ways, self._settings)
 
@@ -80,15 +80,15 @@ class CgnetPair(GraphPair):
     def _points(self) -> cgnet.Neighbourhoods:
         return cgnet.Neighbourhoods(*self._raw)
 
-    def geo(self) -> Score | None:
+    def geo(self) -> GraphScore | None:
         """Compare the points on edges."""
         return self._points.geo()
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Compare the points around every tenth matched point."""
         return self._points.topo()
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Compare the points around true nodes with several successors."""
         return self._points.jtopo()
 
@@ -100,15 +100,15 @@ class CgnetPair(GraphPair):
         """Return None."""
         return None
 
-    def sda(self) -> Score | None:
+    def sda(self) -> GraphScore | None:
         """Compare the nodes with several edges to or from them."""
         return cgnet.split_score(*self._raw)
 
-    def landmark(self) -> Score | None:
+    def landmark(self) -> GraphScore | None:
         """Return None."""
         return None
 
-    def reach(self) -> Score | None:
+    def reach(self) -> GraphScore | None:
         """Return None."""
         return None
 
@@ -130,14 +130,14 @@ Parity: TypeAlias = Literal["cgnet"]
 class GraphScores:
     """The graph scores of one frame. A score is None if there is nothing to score, and is then left out of means."""
 
-    geo: Score | None  # points on edges
-    topo: Score | None  # points around matched points
-    jtopo: Score | None  # the same around true splits
+    geo: GraphScore | None  # points on edges
+    topo: GraphScore | None  # points around matched points
+    jtopo: GraphScore | None  # the same around true splits
     apls: float | None  # lengths of paths, edges in both directions
     apls_directed: float | None  # lengths of paths along the edges
-    sda: Score | None  # split points
-    landmark: Score | None  # nodes where lanes begin and end
-    reach: Score | None  # ways between landmarks
+    sda: GraphScore | None  # split points
+    landmark: GraphScore | None  # nodes where lanes begin and end
+    reach: GraphScore | None  # ways between landmarks
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values with the keys of ``evaluate``: ``geo`` (F1), ``geo_precision``, ``geo_recall``, ..."""

@@ -40,7 +40,7 @@ class GraphSettings:
         object.__setattr__(self, "hops", check_whole("hops", self.hops, 1))
 
 
-class Score(NamedTuple):
+class GraphScore(NamedTuple):
     """Precision, recall and their harmonic mean."""
 
     precision: float
@@ -48,18 +48,18 @@ class Score(NamedTuple):
     f1: float
 
 
-def score(precision: float, recall: float) -> Score:
+def score(precision: float, recall: float) -> GraphScore:
     """Return precision, recall and F1, which is 0 if both are 0."""
     precision, recall = float(precision), float(recall)
     both = precision + recall
-    return Score(precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0)
+    return GraphScore(precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0)
 
 
-def share(found: float, predicted: int, true: int) -> Score:
+def share(found: float, predicted: int, true: int) -> GraphScore:
     """Return the score of a number of matches. A side without anything to match has the share 0."""
     return score(found / predicted if predicted else 0.0, found / true if true else 0.0)
 
 
-def mean_score(scores: list[Score]) -> Score:
+def mean_score(scores: list[GraphScore]) -> GraphScore:
     """Return the means of precision, recall and F1."""
-    return Score(*np.array(scores).mean(axis=0).tolist())
+    return GraphScore(*np.array(scores).mean(axis=0).tolist())

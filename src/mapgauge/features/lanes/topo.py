@@ -6,7 +6,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.features.lanes.graph_sampling import Near, Roads, Samples, match
-from mapgauge.features.lanes.graph_settings import GraphSettings, Score, score, share
+from mapgauge.features.lanes.graph_settings import GraphScore, GraphSettings, score, share
 from mapgauge.typing import Floats, Indices, Pairs
 
 _ROUNDING = 1e-9  # metres: a point at the end of a walk belongs to it
@@ -24,17 +24,17 @@ class Neighbourhoods:
         """The matching of all points."""
         return match(self.predicted.points, self.true.points, self.settings.radius)
 
-    def geo(self) -> Score | None:
+    def geo(self) -> GraphScore | None:
         """Return the share of points that are matched; None if neither graph has points."""
         if not len(self.predicted.points) and not len(self.true.points):
             return None
         return share(len(self.near.accepted), len(self.predicted.points), len(self.true.points))
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Return the share of points that are matched around all matched pairs; None if neither graph has points."""
         return self._around(self.near.pairs)
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Return the same around true splits and the predicted points nearest to them; None without true splits."""
         if not self.true.splits.any():
             return None
@@ -43,7 +43,7 @@ class Neighbourhoods:
         nearest = nearest[self.true.splits[second[nearest]]]
         return self._around(np.stack([first[nearest], second[nearest]], axis=1))
 
-    def _around(self, pairs: Pairs) -> Score | None:
+    def _around(self, pairs: Pairs) -> GraphScore | None:
         geo = self.geo()
         if geo is None or not len(pairs):
             return None if geo is None else score(0.0, 0.0)
