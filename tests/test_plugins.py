@@ -148,7 +148,7 @@ def test_a_module_on_the_path_is_enough(world: Path) -> None:
 PYTHON = """
 import mapgauge as mg
 from mapgauge.metrics import describe
-from mapgauge.torch import PolylineMetrics
+from mapgauge.torch import PolylineMetric
 
 if __name__ == "__main__":
     assert "toy.price" in describe.settings_names() and "toy" in describe.metrics_help()
@@ -160,7 +160,7 @@ if __name__ == "__main__":
         streamed = mg.evaluate("good.parquet", "truth.parquet", protocol, engine=engine, workers=2)
         assert streamed.mean == results.mean, engine
     accumulator = mg.Accumulator(protocol)
-    metric = PolylineMetrics(protocol, metrics=["toy"])
+    metric = PolylineMetric(protocol, metrics=["toy"])
     for kept in (accumulator, metric):
         kept.update(*mg.align(*sides))
     assert accumulator.results().mean["toy"] == results.mean["toy"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ConsistentPolylineAveragePrecision,
         PolylineAveragePrecision,
         PolylineLocalisationDetection,
-        PolylineMetrics,
+        PolylineMetric,
         PolylineStability,
         TrackPolylineLocalisationDetection,
     )
@@ -27,7 +27,7 @@ __all__ = [
     "ConsistentPolylineAveragePrecision",
     "PolylineAveragePrecision",
     "PolylineLocalisationDetection",
-    "PolylineMetrics",
+    "PolylineMetric",
     "PolylineStability",
     "SospaLoss",
     "SospaMatcher",

@@ -82,13 +82,8 @@ def reliability_of(
 ) -> Reliability:
     """Return the reliability of at least one prediction.
 
-    Args:
-        confidence: One number in [0, 1] per prediction.
-        target: What each should have been: 1 for a hit, 0 for none, or anything between.
-        unit: The scene or frame of each prediction.
-        weights: ``(samples, units)``: how often each unit was drawn.
-        bins: Number of bins of equal width.
-        level: The probability with which an interval covers the true value.
+    The target of a hit is 1, that of a miss 0; anything between is possible. ``weights`` is ``(samples, units)``: how
+    often each scene or frame was drawn.
     """
     place, count = bin_of(confidence, bins), len(confidence)
     number = np.bincount(place, minlength=bins).astype(np.float64)
@@ -393,12 +388,7 @@ def confidence(
 
 
 def best_rounding(results: Results, *, workers: int | None = None) -> CommonThreshold | None:
-    """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth.
-
-    Args:
-        results: As for ``confidence``.
-        workers: As for ``confidence``.
-    """
+    """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth."""
     solved = solve(results, cutoff_of(results, None), HIT, workers=workers)
     there = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
     names = enumerate(results.class_names)

@@ -73,13 +73,9 @@ class Levels:
 
 
 def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: Results | None = None) -> Levels:
-    """Return the values of one class over the threshold.
+    """Return the values of one class over the threshold, in all frames or in some.
 
-    Args:
-        solved: All predictions.
-        label: The class.
-        frames: Which frames count. If None, all.
-        results: Results of the same frames with average precisions. If None, there are none.
+    Without results, there are no average precisions.
     """
     chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
     mine = solved.by_confidence[label]

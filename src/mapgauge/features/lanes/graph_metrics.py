@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from mapgauge.features.lanes.cgnet import CgnetPair
 from mapgauge.features.lanes.graph import Graph, graph_of_lanes
 from mapgauge.features.lanes.graph_scores import GraphPair, pair_of
 from mapgauge.frames.links import Links
@@ -26,7 +27,7 @@ from mapgauge.typing import Floats
 _MANY = (0.0, math.inf)
 
 
-def _pairs(groups: Groups, rules: str) -> Iterator[tuple[int, GraphPair]]:
+def _pairs(groups: Groups, rules: str) -> Iterator[tuple[int, GraphPair | CgnetPair]]:
     """Yield the groups of lanes with their two graphs.
 
     All scores share the graphs, which are small. Their points take half a megabyte per frame, so they are not kept.

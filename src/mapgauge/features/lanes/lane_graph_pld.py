@@ -17,6 +17,7 @@ from mapgauge.features.lanes.lane_graph_frame import (
     PARTS,
     PLAIN,
     GraphAssignment,
+    links_of_frame,
     solve_frame,
 )
 from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
@@ -147,15 +148,7 @@ def result_of(
 def wrong_links(
     frame: FrameGraphs, found: GraphAssignment, x: Indices, y: Indices, link_cost: float
 ) -> tuple[WrongLink, ...]:
-    """Return all links that cost something, the most expensive first.
-
-    Args:
-        frame: Both sides.
-        found: The assignment.
-        x: The index of each predicted element in the list.
-        y: The index of each true element in the list.
-        link_cost: The cost of a wrong link of weight 1.
-    """
+    """Return all links that cost something, the most expensive first. ``x`` and ``y`` are indices into the input."""
     wrong = []
     for predicted, side, index, full, half in (
         (True, frame.x, x, found.links.false, found.links.false_half),
@@ -362,4 +355,5 @@ LANE_GRAPH_PLD = Metric(
     stated=_stated,
     limits=(0.0, 1.0),
     of="lanes",
+    frame_links=links_of_frame,
 )

@@ -15,8 +15,15 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.features.lanes.graph import Graph, paths_of
-from mapgauge.features.lanes.graph_sampling import match, pieces_of, ways_on
-from mapgauge.features.lanes.graph_settings import GraphScore, GraphSettings, mean_score, share
+from mapgauge.features.lanes.graph_sampling import (
+    GraphScore,
+    GraphSettings,
+    match,
+    mean_score,
+    pieces_of,
+    share,
+    ways_on,
+)
 from mapgauge.typing import Flags, Indices, Points
 
 

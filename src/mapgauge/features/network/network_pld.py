@@ -58,14 +58,7 @@ def side_of(
 ) -> NetworkSide:
     """Return the lines ``start`` to ``stop`` without closing points and without lines that have no points.
 
-    Args:
-        polylines: All polylines.
-        start: The first line.
-        stop: The end.
-        closed: Whether each polyline is closed.
-        repeats: Whether its last point repeats the first.
-        confidence: Of each polyline.
-        directed: Whether the direction of lines matters.
+    A polyline repeats if its last point is the first.
     """
     lines = []
     for k in range(start, stop):
@@ -98,16 +91,7 @@ def _ordered(points: list[list[float]], ring: bool, directed: bool) -> list[list
 def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> tuple[Floats, Overlaps]:
-    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which.
-
-    Args:
-        x: The predictions.
-        y: The truth.
-        cutoff: Metres.
-        break_cost: The cost of a link that is missing or false.
-        directed: Whether the direction of lines matters.
-        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
-    """
+    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which."""
     found = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
     row = np.zeros(len(COLUMNS))
     row[: len(PARTS)] = _parts(x, y, found, break_cost)

@@ -57,11 +57,8 @@ def track_codes(groups: Groups) -> Indices:
 def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:
     """Return which predictions have the id that owns what this id is matched to.
 
-    Args:
-        frame: The frame and class of each prediction, as a number. Predictions are in the order of time, and within a
-            frame in the order of the groups.
-        track: The id of each prediction.
-        match: The true track of each prediction; below 0 for no match.
+    Predictions are in the order of time, and within a frame in the order of the groups. ``frame`` numbers the frame and
+    class of each. A match below 0 is none.
 
     >>> keeps_owner(np.array([0, 0, 1, 1]), np.array([5, 6, 6, 5]), np.array([1, 2, 1, -1])).tolist()
     [True, True, False, True]

@@ -36,15 +36,9 @@ def compare_lines(
 ) -> tuple[Floats, Floats, Flags]:
     """Return how far the lines of each pair are apart, and how much their mean turning angles differ.
 
-    Args:
-        polylines: All lines.
-        pairs: The earlier and the later line of each pair, ``(pairs, 2)``.
-        motions: The motion from the earlier frame to the later one, ``(pairs, 4, 4)``.
-        region: The region of each frame. Only places inside that of both frames are compared.
-
-    Returns:
-        The mean distance in metres, the difference of the mean turning angles in radians, and whether the lines have a
-        common place; without one, the numbers are 0.
+    ``pairs`` has the earlier and the later line, ``motions`` the motion between their frames. Only places inside the
+    region of both frames are compared. The numbers are the mean distance in metres, the difference of the mean turning
+    angles in radians, and whether the lines have a common place; without one, the numbers are 0.
     """
     numbers, common = np.empty((2, len(pairs))), np.empty(len(pairs), np.bool_)
     for first in range(0, len(pairs), _BLOCK):

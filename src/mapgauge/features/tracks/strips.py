@@ -106,13 +106,7 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
 
 
 def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> list[Strip]:
-    """Return the strips of a scene, one for each class that has a value.
-
-    Args:
-        results: With T-PLD and the geometry.
-        scene: The scene.
-        false: Largest number of predicted tracks that are false most of the time.
-    """
+    """Return the strips of a scene, one for each class that has a value, with at most ``false`` false tracks each."""
     check_track_pld(results)
     data = results.need_data()
     if not has_tracks(results):
