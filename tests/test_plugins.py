@@ -12,7 +12,6 @@ import pytest
 from tests.cli.conftest import environment
 
 import mapgauge as mg
-from mapgauge.cli import options
 from mapgauge.demo import demo_world
 
 TOY = '''
@@ -105,10 +104,6 @@ def shell(folder: Path, *arguments: object, path: str = "site") -> str:
     return done.stdout
 
 
-with_set = pytest.mark.skipif(not hasattr(options, "SetOption"), reason="the command line has no --set yet")
-
-
-@with_set
 def test_the_shell_computes_and_prints_it(world: Path) -> None:
     sides = ("good.json", "truth.geojson")
     once = json.loads(shell(world, "evaluate", *sides, "--set", "toy.price=1", "--json"))
@@ -134,7 +129,6 @@ def test_the_shell_computes_and_prints_it(world: Path) -> None:
     assert [row["toy"] for row in rows] == [twice["mean"]["toy"]] * 2
 
 
-@with_set
 def test_a_module_on_the_path_is_enough(world: Path) -> None:
     """Without an entry point, ``--plugin`` names the module. Worker processes import it too."""
     command = ("evaluate", "good.parquet", "truth.parquet", "--set", "toy.price=2", "--json")

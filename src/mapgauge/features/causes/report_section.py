@@ -92,7 +92,7 @@ class CausesSection(Section):
         if count > LIMIT:
             return methods, (
                 f"The causes of PLD are not computed for all frames, because there are {count:,} instances. To compute "
-                "them, pass causes=True to write_report, or --causes to mapgauge report."
+                "them, pass causes=True to write_report, or use mapgauge report --causes."
             )
         return [with_metrics(method, [PLD_BY_CAUSE.name]) for method in methods], ""
 
