@@ -103,7 +103,7 @@ def about(
         typer.Option(
             "--plugin",
             metavar="MODULE",
-            help="Also use the metrics, formats and protocols of this module. Can be repeated. It may follow the command.",
+            help="Also use the metrics, formats and protocols of this module. Can be repeated, also after the command.",
             show_default=False,
         ),
     ] = None,
