@@ -86,12 +86,7 @@ class MapgaugeMetric(BaseMetric):
         return Accumulator(self._protocol, metrics=self._metrics, classes=known, degenerate=self._degenerate)
 
     def process(self, data_batch: Any, data_samples: Sequence[Mapping[str, Any]]) -> None:
-        """Score a batch.
-
-        Args:
-            data_batch: From the data loader; not used.
-            data_samples: Predictions and truth of each frame.
-        """
+        """Score the predictions and the truth in the data samples. The batch of the data loader is not used."""
         empty = self._accumulator()
         for b, sample in enumerate(data_samples):
             frame = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
@@ -117,11 +112,7 @@ class MapgaugeMetric(BaseMetric):
         return [str(value) if name in ("tokens", "scenes") else value]
 
     def compute_metrics(self, results: list[Accumulator]) -> dict[str, float]:
-        """Compute the values of all frames.
-
-        Args:
-            results: What ``process`` stored, from all processes.
-        """
+        """Compute the values of all frames from what ``process`` stored in all processes."""
         whole = self._accumulator()
         for frame in results:
             whole.merge(frame)
