@@ -122,11 +122,7 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
             raise UnreadableFile(
                 f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
             ) from error
-
-    def error_of(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
-        return UnreadableFile(f"{path}: {message}", remedy=remedy)
-
-    refuse_doubled_keys(data, error_of)
+    refuse_doubled_keys(data, lambda message, *, remedy=None: UnreadableFile(f"{path}: {message}", remedy=remedy))
     return content
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.truth.cutting.crossings import Crossings, Merge
-from mapgauge.truth.cutting.layers import Layer, Patches
+from mapgauge.truth.cutting.layers import Layer, Patches, query_index
 from mapgauge.truth.cutting.shapes import Geometries, outside, polygons_in, rings_in, shapely_module, simplify
 from mapgauge.typing import Bounds, Points
 
@@ -94,7 +94,7 @@ def cut_polygons(
     if not len(layer):
         return by_frame(len(patches), [])
     shapely = shapely_module()
-    patch, near = layer.near(patches)
+    patch, near = query_index(layer.tree, patches.rectangles())
     owner = np.repeat(patch, shapely.get_num_coordinates(layer.geometries[near]))
     polygons = shapely.transform(layer.geometries[near], lambda coords: patches.to_local(coords, owner))
     bounds = patches.bounds()

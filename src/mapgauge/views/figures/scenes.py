@@ -6,7 +6,6 @@ from itertools import cycle
 from typing import TypeAlias
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -96,7 +95,7 @@ def scene(
             places.append((k // columns * len(methods) + m, k % columns))
     if ax is None:
         handles = legend_of(panels, {} if tracked else colours, view)
-        handles += [_note("colour: track")] if tracked else []
+        handles += [Line2D([], [], linestyle="none", label="colour: track")] if tracked else []
         margin = LEFT + (LINE if len(methods) > 1 else 0)
         sheet, view = new_sheet(panels, places, view, handles, title, narrowest=NARROWEST, margin=margin)
     else:
@@ -179,8 +178,3 @@ def _key(line: Instance) -> Key:
 def _coloured(lines: Sequence[Instance], colours: dict[Key, str]) -> list[str]:
     """Return the colours of instances. Those without a track, or without a match, are grey."""
     return [colours.get(_key(line), GREY) if line.track else GREY for line in lines]
-
-
-def _note(text: str) -> Artist:
-    """Return an entry of the legend without a symbol."""
-    return Line2D([], [], linestyle="none", label=text)
