@@ -23,10 +23,10 @@ def colours_of(class_names: Iterable[str]) -> dict[str, str]:
     {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}
     """
     names = dict.fromkeys(class_names)
-    found = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
-    left = [colour for colour in COLOURS if colour not in found.values()]
-    others = sorted(name for name in names if name not in found)
-    return found | {name: left[k % len(left)] for k, name in enumerate(others)}
+    known = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
+    left = [colour for colour in COLOURS if colour not in known.values()]
+    others = sorted(name for name in names if name not in known)
+    return known | {name: left[k % len(left)] for k, name in enumerate(others)}
 
 
 def number(value: float | None, digits: int = 3) -> str:

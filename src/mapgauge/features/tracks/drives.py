@@ -47,8 +47,8 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     _check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        frames, found = _with_poses(frames, loaded(poses), name)
-        findings += found
+        frames, findings_of_poses = _with_poses(frames, loaded(poses), name)
+        findings += findings_of_poses
     if frames.poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
@@ -173,10 +173,10 @@ def common_parts(
     The region of a pair is the box of the later frame, cut by the moved box of the earlier frame. Each side is cropped
     by both boxes, each box in its own frame.
     """
-    there = motions_between(poses, earlier, later)
-    back = inverse_of(there)
-    before = frames.at(earlier.tolist()).crop(box).transform(there).crop(box)
-    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(there)
+    motions = motions_between(poses, earlier, later)
+    back = inverse_of(motions)
+    before = frames.at(earlier.tolist()).crop(box).transform(motions).crop(box)
+    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(motions)
     return before, now
 
 
