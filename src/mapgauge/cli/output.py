@@ -74,29 +74,11 @@ class Table:
     fixed: int = 1
 
     def text(self, width: int | None) -> str:
-        """Return the table as text. A table wider than ``width`` is split into several, one below the other.
+        """Return the table as text. A table wider than ``width`` is split into several, one below the other."""
+        from mapgauge.markup import text_table
 
-        >>> print(Table("", ["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]]).text(14))
-        class    PLD
-        mean   0.790
-        <BLANKLINE>
-        class    Loc
-        mean   0.267
-        """
-        lines = [[printable(cell) for cell in line] for line in (self.header, *self.rows)]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(self.header))]
-        first = list(range(self.fixed))
-        parts = [list(first)]
-        for k in range(self.fixed, len(widths)):
-            if width and len(parts[-1]) > self.fixed and sum(widths[i] + 2 for i in parts[-1]) + widths[k] > width:
-                parts.append(list(first))
-            parts[-1].append(k)
-
-        def line(cells: Sequence[str], part: list[int]) -> str:
-            aligned = [cells[k].ljust(widths[k]) if k < self.fixed else cells[k].rjust(widths[k]) for k in part]
-            return "  ".join(aligned).rstrip()
-
-        return "\n\n".join("\n".join(line(cells, part) for cells in lines) for part in parts)
+        header, *rows = ([printable(cell) for cell in line] for line in (self.header, *self.rows))
+        return text_table(header, rows, fixed=self.fixed, width=width)
 
 
 def width_of(stream: TextIO) -> int | None:

@@ -91,19 +91,19 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     """Return results with the causes of PLD, or for fixes with the geometry."""
     from mapgauge.evaluation.more_metrics import with_metrics
     from mapgauge.features.causes.instances import check_settings
-    from mapgauge.features.causes.metric import PLD_BY_CAUSE
+    from mapgauge.features.causes.metric import CAUSES_OF_PLD
 
     # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", PLD_BY_CAUSE.name))
+    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", CAUSES_OF_PLD.name))
     if not sides.from_results:
         return methods
     methods = [
-        one if PLD_BY_CAUSE.name in one.metrics and not fixes else with_data(one, path)
+        one if CAUSES_OF_PLD.name in one.metrics and not fixes else with_data(one, path)
         for one, path in zip(methods, sides.files, strict=True)
     ]
     for method in methods:
         check_settings(method.protocol)
-    return methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], sides.workers) for one in methods]
+    return methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], sides.workers) for one in methods]
 
 
 def _frames(found: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
