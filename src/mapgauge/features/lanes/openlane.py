@@ -91,6 +91,8 @@ def lane_distances(every: Groups, rows: Indices, lanes: Groups, protocol: Protoc
         protocol: All settings.
         limit: The largest distance that matters.
     """
+    from mapgauge.features.lanes.kernels import segment_pairs
+
     factor = range_factor(lanes, protocol)
     distance = prefiltered(partial(_chamfer_lines, lanes.polylines, lanes, protocol), lanes, factor, protocol)
     if not protocol.segments:
@@ -100,7 +102,7 @@ def lane_distances(every: Groups, rows: Indices, lanes: Groups, protocol: Protoc
         _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, protocol)
         for kind in (LEFT_LINE, RIGHT_LINE)
     )
-    kernels.lanes.segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
+    segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
     return distance
 
 
@@ -142,8 +144,10 @@ def _chamfer_distances(groups: Groups, protocol: Protocol, limit: float, *, rela
 
 def box_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     """Return the distances of all pairs of boxes: 1 minus the intersection over union."""
+    from mapgauge.features.lanes.kernels import box_pairs
+
     distance = np.empty(groups.pairs)
-    kernels.lanes.box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
+    box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
     return distance
 
 
@@ -226,12 +230,14 @@ _COLUMNS = ("found", "right", "true", "predicted")
 
 def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return the numbers of lanes that are found, that are right, that are true and that are predicted."""
+    from mapgauge.features.lanes.kernels import matched_lanes
+
     lanes, _ = of_frames(groups, (LANE,))
     points = lanes.points
     if groups.forward == "y":
         points = np.ascontiguousarray(points[[1, 0, *range(2, len(points))]])
     counts = np.zeros((len(lanes.bounds), len(_COLUMNS)))
-    kernels.lanes.matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, APART, SHARE, counts)
+    matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, APART, SHARE, counts)
     return at_lanes(groups, counts)
 
 

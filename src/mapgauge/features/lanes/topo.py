@@ -4,7 +4,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.features.lanes.graph_sampling import Near, Roads, Samples, match
 from mapgauge.features.lanes.graph_settings import GraphSettings, Score, score, share
 from mapgauge.typing import Floats, Indices, Pairs
@@ -52,10 +51,12 @@ class Neighbourhoods:
 
     def _shares(self, pairs: Pairs) -> tuple[float, float]:
         """Return the mean shares of points that are matched around some pairs."""
+        from mapgauge.features.lanes.graph_kernels import matches_within
+
         near = self.near
         ranks = np.argsort(near.first, kind="stable")
         of = np.searchsorted(near.first[ranks], np.arange(len(self.predicted.points) + 1))
-        counts = kernels.road_graphs.matches_within(
+        counts = matches_within(
             self.predicted.csr(directed=True),
             self.true.csr(directed=True),
             np.ascontiguousarray(pairs),
@@ -80,14 +81,16 @@ def apls(predicted: Roads, true: Roads, settings: GraphSettings, *, directed: bo
 
 
 def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: bool) -> float | None:
+    from mapgauge.features.lanes.graph_kernels import SAME, path_cost
+
     samples = Samples.of(own, settings.control_spacing)
     place, host = _snapped(samples, own, other, settings.snap)
-    total, count = kernels.road_graphs.path_cost(
+    total, count = path_cost(
         samples.csr(directed=directed),
         host.csr(directed=directed),
         np.arange(len(samples.points)),
         place,
-        settings.shortest - kernels.road_graphs.SAME,
+        settings.shortest - SAME,
         False,
     )
     return 1 - total / count if count else None
@@ -95,14 +98,14 @@ def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: boo
 
 def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple[Indices, Samples]:
     """Return the place of each control point in the other graph, and that graph with a point at each place."""
+    from mapgauge.features.lanes.graph_kernels import SAME, snap
+
     if not len(other.edges):
         return np.full(len(samples.points), -1), Samples.of(other, 1.0)
-    edge, part = kernels.road_graphs.snap(
-        samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius
-    )
+    edge, part = snap(samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius)
     there = np.flatnonzero(edge >= 0)
     along = part[there] * other.lengths[edge[there]]
-    at_start, at_end = along <= kernels.road_graphs.SAME, along >= other.lengths[edge[there]] - kernels.road_graphs.SAME
+    at_start, at_end = along <= SAME, along >= other.lengths[edge[there]] - SAME
     place = np.full(len(samples.points), -1)
     place[there[at_start]] = other.edges[edge[there[at_start]], 0]
     place[there[at_end & ~at_start]] = other.edges[edge[there[at_end & ~at_start]], 1]

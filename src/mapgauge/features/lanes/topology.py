@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.features.lanes.openlane import Matches, at_lanes, element_matches, lane_matches
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
 from mapgauge.metrics.groups import Groups
@@ -29,6 +28,8 @@ _COLUMNS = ("precision", "vertices")
 
 def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame."""
+    from mapgauge.features.lanes.kernels import topology_sums
+
     lanes = lane_matches(groups, protocol)
     columns = lanes if kind == SUCCESSOR else element_matches(groups, protocol)
     same = columns is lanes
@@ -48,9 +49,7 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
         bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[protocol.topology or "v1.1"]
         instances = confidence, order, nearest, hit
-        kernels.lanes.topology_sums(
-            *bounds, same, protocol.topology == "v1.0", *instances, from_truth, scored, filler, sums
-        )
+        topology_sums(*bounds, same, protocol.topology == "v1.0", *instances, from_truth, scored, filler, sums)
     return at_lanes(groups, sums)
 
 
