@@ -24,11 +24,12 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
-from mapgauge.io._streammapnet_columns import read_results, read_truth
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import portable_pickle
 from mapgauge.io.maptracker import attach_tracks
+from mapgauge.io.pickles.columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
+from mapgauge.io.pickles.tree import PickleTree, expect
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _KEYS = ("vectors", "scores", "labels")
@@ -69,7 +70,7 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
     if content.kind == "json":
         sound = _read_sound_json(content, collector())
     else:
-        columns = content.columns(read_results, collector())
+        columns = content.columns(_result_columns, collector())
         sound = None if columns is None else columns.finish()
     return _read_objects(content, collector()) if sound is None else sound
 
@@ -99,6 +100,25 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     frame = np.repeat(np.arange(len(frames)), points.counts)
     collector.add_columns(frame, codes, scores[1], points.sizes, points.coords)
     return collector.finish()
+
+
+def _result_columns(tree: PickleTree, collector: Collector) -> Collector:
+    """Add the frames and instances of predictions."""
+    results = tree.member(tree.root, "results")
+    collector.tokens += expect_texts(tree.keys(int(results[0])))
+    frames = tree.pairs(results)[2]
+    vectors, confidences, classes = tree.members(frames, "vectors", "scores", "labels")
+    if len(vectors) and tree.only(vectors, "ARRAY"):
+        counts, sizes, coords = stacked_points_of(tree, vectors)
+    else:
+        counts, lines = tree.items(vectors)
+        sizes, coords = points_of(tree, lines)
+    scored, scores = numbers_of(tree, confidences)
+    lengths, labels = wholes_of(tree, classes)
+    expect(scored == counts, lengths == counts)
+    frame = np.repeat(np.arange(len(frames)), counts)
+    collector.add_columns(frame, codes_of(collector, labels), scores, sizes, coords)
+    return collector
 
 
 def _read_objects(content: Content, collector: Collector) -> MapFrames:
@@ -169,7 +189,7 @@ def _locate_truth(frame: int, token: str, instance: int) -> str:
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
-    labels_of = content.columns(read_truth, collector)
+    labels_of = content.columns(_truth_columns, collector)
     if labels_of is None:
         collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
         labels_of = _read_truth_objects(content, collector)
@@ -177,6 +197,25 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     frames = collector.finish()
     tracks = options.extra.get("tracks")
     return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+
+
+def _truth_columns(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
+    """Add the frames and instances of truth. Return the labels that each frame has."""
+    tokens = expect_texts(tree.keys(int(tree.root[0])))
+    collector.tokens += tokens
+    counts, keys, groups = tree.pairs(tree.pairs(tree.root)[2])
+    tree.expect(keys, "WHOLE")
+    labels = tree.wholes(keys)
+    code = codes_of(collector, labels)
+    found = labels.tolist()
+    ends = counts.cumsum().tolist()
+    labels_of = {token: set(found[end - n : end]) for token, n, end in zip(tokens, counts.tolist(), ends, strict=True)}
+    expect(sum(map(len, labels_of.values())) == len(found))  # no key occurs twice
+    lengths, lines = tree.items(groups)
+    sizes, coords = points_of(tree, lines)
+    frame = np.repeat(np.repeat(np.arange(len(tokens)), counts), lengths)
+    collector.add_columns(frame, np.repeat(code, lengths), None, sizes, coords)
+    return labels_of
 
 
 def _read_truth_objects(content: Content, collector: Collector) -> dict[str, set[int]]:

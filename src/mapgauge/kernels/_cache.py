@@ -22,7 +22,7 @@ import numba
 from mapgauge.kernels.progress import WATCH
 
 PACKAGE = Path(__file__).parents[1]
-_IMPORT = re.compile(rb"^ *from mapgauge\.([\w.]+) import", re.MULTILINE)
+_IMPORT = re.compile(r"^ *from mapgauge\.([\w.]+) import (\w+)?", re.MULTILINE)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -44,7 +44,9 @@ def files_of(path: Path) -> dict[Path, bytes]:
         file = waiting.pop()
         if file not in reached:
             reached[file] = file.read_bytes()
-            waiting += [file_of(name.decode()) for name in _IMPORT.findall(reached[file])]
+            for module, name in _IMPORT.findall(reached[file].decode()):
+                imported = file_of(module)
+                waiting.append(imported if imported.exists() else file_of(f"{module}.{name}"))
     return {file: reached[file] for file in sorted(reached)}
 
 
