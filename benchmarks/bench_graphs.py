@@ -16,9 +16,8 @@ from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
 from mapgauge.features.lanes.graph import Graph
-from mapgauge.features.lanes.graph_sampling import Roads, Samples
+from mapgauge.features.lanes.graph_sampling import GraphSettings, Roads, Samples
 from mapgauge.features.lanes.graph_scores import GraphPair
-from mapgauge.features.lanes.graph_settings import GraphSettings
 
 FRAMES, LANES, GOAL = 3, 14, 50.0
 SETTINGS = GraphSettings()

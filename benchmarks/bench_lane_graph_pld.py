@@ -90,7 +90,8 @@ def measure(true: int, predicted: int, noise: float, *, goal: bool = False) -> N
     """Print one row of the table."""
     x, y = frames(np.random.default_rng(0), true, predicted, noise)
     groups = group(x, y, PROTOCOL, links=True)
-    cost, floor = PROTOCOL.link_cost, PROTOCOL.link_floor
+    own = PROTOCOL.settings["lane_graph_pld"]
+    cost, floor = own.link_cost, own.link_floor
     assert cost is not None
     seconds, divided, links = [], 0, 0
     for _ in range(3):

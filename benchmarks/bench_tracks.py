@@ -22,16 +22,16 @@ from mapgauge.features.solver.problem import Problem, Sparse
 from mapgauge.features.solver.solver import solve
 from mapgauge.features.tracks import linked_time as over_time
 from mapgauge.features.tracks.stability import MAS
+from mapgauge.features.tracks.track_pld import SWITCH_COST
 from mapgauge.features.tracks.track_scene import solve_scene
 from mapgauge.frames.alignment import join_frames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
-from mapgauge.protocols import SWITCH_COST
 
 FRAMES = 40
 CLASSES = ("ped_crossing", "divider", "boundary")
-PROTOCOL = mg.protocol("paper-60x30", switch_cost=SWITCH_COST)
+PROTOCOL = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": SWITCH_COST}})
 LIMIT, WHOLE, FIELD = 0.3, 60.0, 10.0  # seconds: a scene, a validation set, 2,000 frames by C-mAP or mAS
 RATIO = 0.2  # of the time of the twin of mAS
 

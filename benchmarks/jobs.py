@@ -131,7 +131,7 @@ def causes(folder: Path) -> Callable[[], str]:
 def network(folder: Path) -> Callable[[], str]:
     """Network PLD of a few frames."""
     x, y = mg.read(folder / "few.json"), mg.read(folder / "few-truth.json")
-    protocol = mg.protocol("paper-60x30", break_cost=0.5)
+    protocol = mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": 0.5}})
 
     def of(count: int) -> str:
         part = slice(0, count)

@@ -55,9 +55,9 @@ def evaluate(groups: Sequence[Group], protocol: mg.Protocol, metrics: Sequence[s
     if "pld" in metrics:
         values["pld"] = [_pld(lines, protocol.cutoffs[0])]
     if "ap_chamfer" in metrics:
-        values["ap_chamfer"] = _precisions(lines, _chamfer, protocol.chamfer)
+        values["ap_chamfer"] = _precisions(lines, _chamfer, protocol.settings["ap_chamfer"].thresholds)
     if "ap_frechet" in metrics:
-        values["ap_frechet"] = _precisions(lines, _frechet, protocol.frechet)
+        values["ap_frechet"] = _precisions(lines, _frechet, protocol.settings["ap_frechet"].thresholds)
     return values
 
 

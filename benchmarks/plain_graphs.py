@@ -82,8 +82,8 @@ def topo_scores(predicted: "nx.DiGraph[Place]", true: "nx.DiGraph[Place]") -> di
         )
         found = len(match({n: at_x[n] for n in near_i}, {n: at_y[n] for n in near_j}, RADIUS))
         shares[i, j] = found / len(near_i), found / len(near_j)
-    scores = {"geo_f1": f1(*geo)}
-    for name, chosen in (("topo_f1", pairs), ("jtopo_f1", ahead)):
+    scores = {"geo": f1(*geo)}
+    for name, chosen in (("topo", pairs), ("jtopo", ahead)):
         if chosen:
             means = [sum(shares[pair][k] for pair in chosen) / len(chosen) for k in (0, 1)]
             scores[name] = f1(geo[0] * means[0], geo[1] * means[1])

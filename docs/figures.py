@@ -74,7 +74,7 @@ def photograph(methods: list[mg.Results], names: list[str], address: str, name: 
 def tracked() -> mg.Results:
     """The good detector of the demo with ids from ``mapgauge track``, and its T-PLD."""
     predictions, truth = demo_world(80)
-    settings = mg.protocol("paper-60x30", switch_cost=0.5)
+    settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})
     return mg.evaluate(mg.track(predictions, poses=truth), truth, settings, metrics=["pld", "track_pld"])
 
 

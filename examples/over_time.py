@@ -74,8 +74,7 @@ def results_of(predictions: mg.MapFrames) -> mg.Results:
         classes=["divider"],
         truth_count=None,
         cutoffs=[CUTOFF],
-        switch_cost=0.5,
-        intervals=[2],
+        settings={"track_pld": {"switch_cost": 0.5}, "mas": {"intervals": [2]}},
     )
     return mg.evaluate(predictions, truth, protocol, metrics=["pld", "track_pld", "c_map", "mas"])
 

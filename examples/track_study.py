@@ -91,7 +91,12 @@ def study(frames: int = FRAMES) -> dict[str, dict[float, mg.Results]]:
     for tracker in TRACKERS:
         x = tracked(predictions, ids, tracker)
         found[tracker.__name__] = {
-            cost: mg.evaluate(x, truth, mg.protocol("paper-60x30", switch_cost=cost), metrics=["pld", "track_pld"])
+            cost: mg.evaluate(
+                x,
+                truth,
+                mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": cost}}),
+                metrics=["pld", "track_pld"],
+            )
             for cost in COSTS
         }
     return found

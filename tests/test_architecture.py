@@ -27,8 +27,11 @@ ROOMS = [
     "arguments",
     "decoding",
     "markup",
+    "plugins",
     "kernels",
     "geometry",
+    "metrics.settings",  # what a protocol has of metrics
+    "metrics.rows",
     "protocols",
     "frames",
     "io",
@@ -57,7 +60,7 @@ ROOMS = [
     "__main__",
 ]
 # The tables through which the core knows features. No other module of the core imports a feature.
-TABLES = {"__init__", "metrics.table", "io", "plot", "views.report.sections"}
+TABLES = {"__init__", "io", "plot", "views.report.sections"}
 SHARED = "features.solver"  # the part that several features use
 
 

@@ -202,13 +202,13 @@ def test_pld_with_one_side_empty() -> None:
     nothing, everything = mg.pld([], []), mg.pld([], [LINE, LINE])
     assert (nothing.value, nothing.normalised, nothing.mass) == (0, 0, 0)
     assert nothing.normalised_parts == mg.Parts(0, 0, 0, 0, 0)
-    assert (everything.value, everything.normalised, everything.missed) == (1, 1, 1)
+    assert (everything.value, everything.normalised, everything.parts.missed) == (1, 1, 1)
     false = mg.pld([LINE, LINE], [], confidence=[0.5, 0.1])
-    assert (false.normalised, false.false) == (1, 0.3)
+    assert (false.normalised, false.parts.false) == (1, 0.3)
     hardly = mg.pld([LINE], [], confidence=[2e-313])
     assert hardly.normalised_parts == mg.Parts(0, 0, 0, 0, 1)
     unsure = mg.pld([LINE], [LINE], confidence=[0])
-    assert unsure.missed == unsure.value == 0.5
+    assert unsure.parts.missed == unsure.value == 0.5
     assert unsure.assignment is not None
     assert len(unsure.assignment) == 0
 

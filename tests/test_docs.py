@@ -5,12 +5,12 @@ import importlib
 import re
 import subprocess
 import sys
-from dataclasses import MISSING, fields
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from docs.conf import LISTS, contents_of, fields_of
+from docs.conf import LISTS, contents_of
 from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
 from tests.commands import check, consoles_of, said
@@ -21,7 +21,7 @@ from tests.test_architecture import ROOMS
 from tools.check_site import faults
 
 import mapgauge as mg
-from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.metrics import describe
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -94,27 +94,21 @@ def table(header: str, rows: list[str]) -> str:
     return "\n".join([header, "| " + " | ".join(["---"] * (header.count("|") - 1)) + " |", *rows])
 
 
-def test_the_page_of_protocols_has_the_settings_of_each() -> None:
-    default = {field.name: field.default for field in fields(Protocol)}
-    rows = []
-    for name, protocol in PROTOCOLS.items():
-        own = {key: value for key, value in protocol.to_dict().items() if value != default[key]}
-        settings = ", ".join(f"`{key}={own[key]!r}`" for key in own if key not in ("name", "about"))
-        settings = settings.replace(", ".join(map(repr, TRAFFIC_ELEMENTS)), "*TRAFFIC_ELEMENTS")
-        rows.append(f"| `{name}` | {protocol.about} | {settings} |")
-    assert table("| protocol | what | settings other than the default |", rows) in text_of(
-        DOCS / "reference/protocols.md"
-    )
+@pytest.mark.parametrize(
+    ("page", "generated"),
+    [
+        ("protocols", describe.protocols_table),
+        ("protocols", describe.fields_table),
+        ("protocols", describe.settings_table),
+        ("json-output", describe.keys_table),
+    ],
+)
+def test_a_table_of_the_reference_is_that_of_the_rows(page: str, generated: Callable[[], str]) -> None:
+    assert generated() in text_of(DOCS / f"reference/{page}.md")
 
 
-def test_the_page_of_protocols_explains_every_setting() -> None:
-    said = fields_of(Protocol)
-    rows = [
-        f"| `{field.name}` | `{field.default!r}` | {said[field.name].comment} |"
-        for field in fields(Protocol)
-        if field.default is not MISSING and field.name != "about"
-    ]
-    assert table("| setting | default | what |", rows) in text_of(DOCS / "reference/protocols.md")
+def test_evaluate_names_every_metric() -> None:
+    assert describe.metrics_listed() in (mg.evaluate.__doc__ or "")
 
 
 def names_of(module: ModuleType) -> list[str]:

@@ -1,6 +1,9 @@
 import ast
 import inspect
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -87,3 +90,48 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     stated = [alias for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert [alias.asname for alias in stated] == [alias.name for alias in stated]  # "as" exports a name of a stub
     assert sorted(alias.name for alias in stated) == dir(mg)
+
+
+# Members for other modules of the package. Their types are not part of the interface.
+INSIDE = {
+    *("Results.summary", "Results.rows", "Results.scores", "Results.totals", "Results.geometry", "Results.need_data"),
+    *("Accumulator.settings", "Accumulator.score", "Accumulator.rows", "Causes.instances"),
+}
+
+
+def own_types(annotation: Any) -> set[type]:
+    """The classes of the package in an annotation."""
+    if inspect.isclass(annotation) and annotation.__module__.startswith("mapgauge"):
+        return {annotation}
+    return set().union(*map(own_types, get_args(annotation))) if get_args(annotation) else set()
+
+
+def resolved(annotation: Any, module: str) -> Any:
+    """An annotation; of those in quotes, what they name."""
+    return eval(annotation, vars(sys.modules[module])) if isinstance(annotation, str) else annotation
+
+
+def returned_types(thing: Any) -> Iterator[tuple[str, type]]:
+    """The classes that a function returns, or that the public members of a class have, with the names of these."""
+    if not inspect.isclass(thing):
+        for found in own_types(resolved(thing.__annotations__.get("return"), thing.__module__)):
+            yield thing.__name__, found
+        return
+    members: dict[str, Any] = dict(getattr(thing, "__annotations__", {}))
+    for name, member in vars(thing).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+        if inspect.isfunction(function):
+            members[name] = function.__annotations__.get("return")
+    for base in getattr(thing, "__orig_bases__", ()):
+        members[f"{base}"] = tuple[base, *get_args(base)] if get_args(base) else None
+    for name, annotation in members.items():
+        if not name.startswith("_") and f"{thing.__name__}.{name}" not in INSIDE:
+            for found in own_types(resolved(annotation, thing.__module__)):
+                yield f"{thing.__name__}.{name}", found
+
+
+@pytest.mark.parametrize("name", [name for name in mg.__all__ if name != "__version__"])
+def test_everything_that_is_returned_is_public(name: str) -> None:
+    public = {getattr(mg, name) for name in mg.__all__ if inspect.isclass(getattr(mg, name))}
+    hidden = {where: found.__name__ for where, found in returned_types(getattr(mg, name)) if found not in public}
+    assert hidden == {}

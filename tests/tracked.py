@@ -52,7 +52,7 @@ def tracked_world(
 
 
 def tracked_results(predictions: mg.MapFrames, truth: mg.MapFrames) -> mg.Results:
-    settings = mg.protocol("paper-60x30", switch_cost=0.5, classes=["divider"])
+    settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}, classes=["divider"])
     return mg.evaluate(predictions, truth, settings, metrics=["pld", "track_pld"])
 
 

@@ -12,6 +12,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "arguments": ("checks of", "arguments"),
         "decoding": ("JSON in", "threads"),
         "markup": ("HTML, SVG,", "colours"),
+        "plugins": ("tables with", "plug-ins"),
     },
     "computing": {
         "kernels": ("all compiled code; imports nothing", "from the other rooms"),

@@ -13,41 +13,81 @@ from mapgauge.errors import (
     InvalidInput as InvalidInput,
     MapgaugeError as MapgaugeError,
     MissingDependency as MissingDependency,
+    Remedy as Remedy,
     UnreadableFile as UnreadableFile,
 )
 from mapgauge.evaluation.evaluate import evaluate as evaluate
 from mapgauge.evaluation.sweeps import Sweep as Sweep, sweep as sweep
 from mapgauge.features.causes.causes import Causes as Causes, causes as causes, compare_causes as compare_causes
-from mapgauge.features.confidence.confidence import Confidence as Confidence, confidence as confidence
+from mapgauge.features.causes.fixes import Fix as Fix
+from mapgauge.features.causes.metric import Thresholds as Thresholds
+from mapgauge.features.confidence.confidence import (
+    CommonThreshold as CommonThreshold,
+    Confidence as Confidence,
+    Reliability as Reliability,
+    confidence as confidence,
+)
+from mapgauge.features.confidence.levels import Levels as Levels
+from mapgauge.features.confidence.operating import (
+    ClassConfidence as ClassConfidence,
+    HeldOut as HeldOut,
+    Recalibrated as Recalibrated,
+)
 from mapgauge.features.lanes.graph import (
     Graph as Graph,
     frames_from_graphs as frames_from_graphs,
     graphs_from_frames as graphs_from_frames,
 )
+from mapgauge.features.lanes.graph_sampling import GraphScore as GraphScore, GraphSettings as GraphSettings
 from mapgauge.features.lanes.graph_scores import GraphScores as GraphScores, graph_scores as graph_scores
-from mapgauge.features.lanes.graph_settings import GraphSettings as GraphSettings
 from mapgauge.features.lanes.lane_graph_pld import (
+    ElementMatch as ElementMatch,
+    LaneGraphParts as LaneGraphParts,
     LaneGraphPldResult as LaneGraphPldResult,
+    LinkCounts as LinkCounts,
+    WrongLink as WrongLink,
     lane_graph_pld as lane_graph_pld,
 )
-from mapgauge.features.network.network_pld import NetworkPldResult as NetworkPldResult, network_pld as network_pld
-from mapgauge.features.tracks.consistency import Consistency as Consistency, consistency as consistency
-from mapgauge.features.tracks.track_pld import TrackPldResult as TrackPldResult, track_pld as track_pld
+from mapgauge.features.network.network_pld import (
+    NetworkParts as NetworkParts,
+    NetworkPldResult as NetworkPldResult,
+    Overlap as Overlap,
+    network_pld as network_pld,
+)
+from mapgauge.features.tracks.consistency import (
+    Consistency as Consistency,
+    Transitions as Transitions,
+    consistency as consistency,
+)
+from mapgauge.features.tracks.track_pld import (
+    Change as Change,
+    Stretch as Stretch,
+    TrackMatch as TrackMatch,
+    TrackParts as TrackParts,
+    TrackPldResult as TrackPldResult,
+    TrueTrack as TrueTrack,
+    track_pld as track_pld,
+)
 from mapgauge.features.tracks.tracking import track as track
 from mapgauge.frames.alignment import align as align
 from mapgauge.frames.findings import Finding as Finding
+from mapgauge.frames.history import Step as Step
 from mapgauge.frames.instances import Instance as Instance
+from mapgauge.frames.links import FrameLink as FrameLink
+from mapgauge.frames.links import Links as Links
 from mapgauge.frames.map_frames import MapFrames as MapFrames
 from mapgauge.geometry.polylines import Polylines as Polylines
 from mapgauge.geometry.resampling import resample as resample
 from mapgauge.io import read as read, write as write
 from mapgauge.metrics.average_precision import average_precision as average_precision
-from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, pld as pld
+from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, PooledPld as PooledPld, pld as pld
 from mapgauge.protocols import Protocol as Protocol, protocol as protocol
 from mapgauge.results.assignment import Assignment as Assignment, Match as Match
 from mapgauge.results.comparison import Comparison as Comparison, compare as compare
+from mapgauge.results.intervals import Difference as Difference, Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
+from mapgauge.results.summary import Input as Input
 from mapgauge.training.accumulator import Accumulator as Accumulator
 from mapgauge.version import __version__ as __version__
 

@@ -29,6 +29,11 @@ def _number(name: str, value: object, expected: str, is_valid: Callable[[float],
     raise InvalidInput(f"{name} must be {expected}, got {value!r}")
 
 
+def check_number(name: str, value: object) -> float:
+    """Return a finite number."""
+    return _number(name, value, "a finite number", math.isfinite)
+
+
 def check_length(name: str, value: object) -> float:
     """Return a positive, finite length in metres, such as a cutoff or a spacing."""
     return _number(name, value, "a positive length in metres", lambda length: _SMALLEST <= length <= _LARGEST)

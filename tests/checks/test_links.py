@@ -167,6 +167,6 @@ def test_an_evaluation_reports_links_only_if_a_metric_uses_them() -> None:
     turned = predicted(replace(truth, links=Links.of(truth.links.target, truth.links.source)))
     for wrong, code in ((turned, "links-reversed"), (with_links(turned, range(48), range(48)), "links-to-self")):
         for metrics, told in ((["pld"], False), (["pld", "lane_graph_pld"], True)):
-            protocol = mg.protocol("paper-60x30", classes=None, link_cost=0.1)
+            protocol = mg.protocol("paper-60x30", classes=None, settings={"lane_graph_pld": {"link_cost": 0.1}})
             results = mg.evaluate(wrong, truth, protocol, metrics=metrics)
             assert (code in {finding.code for finding in results.findings}) is told

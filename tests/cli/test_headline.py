@@ -134,12 +134,13 @@ def test_results_of_earlier_versions_keep_their_first_cutoff_and_name_it(world: 
 def test_a_full_name_lists_every_changed_setting() -> None:
     assert [full_name(one) for one in PROTOCOLS.values()] == list(PROTOCOLS)
     assert full_name(mg.protocol("openlanev2-v1.1-near")) == "openlanev2-v1.1-near"
-    changes = {"crop": True, "closed": False, "region": (30, 30), "order": 2, "chamfer": (), "classes": ["divider"]}
+    changes = {"crop": True, "closed": False, "region": (30, 30), "order": 2, "classes": ["divider"]}
+    changes |= {"settings": {"ap_chamfer": None}}
     assert full_name(mg.protocol("paper-60x30", **changes)) == (
         "paper-60x30, classes divider, region 30x30 m, crop, closed off, order 2, no chamfer"
     )
-    many = mg.protocol("maptr", chamfer=(0.1, 0.2, 0.3, 0.4, 0.5), buffers=None)
+    many = mg.protocol("maptr", settings={"ap_chamfer": {"thresholds": (0.1, 0.2, 0.3, 0.4, 0.5), "buffers": None}})
     assert full_name(many) == "maptr, 5 values of chamfer, no buffers"
     assert full_name(mg.protocol("paper-60x30", cutoffs=[0.5], name="ours")) == "ours"
-    assert mg.protocol("mas-60x30", intervals=(1, 2, 3)).intervals == (2, 1, 3)
+    assert mg.protocol("mas-60x30", settings={"mas": {"intervals": (1, 2, 3)}}).settings["mas"].intervals == (2, 1, 3)
     assert mg.protocol("paper-60x30", cutoffs=(2.0, 1.0)).cutoffs == (2.0, 1.0)

@@ -47,7 +47,10 @@ def refused(action: Action, *words: str) -> None:
         (lambda: mg.evaluate(SURE, TRUTH, "paper"), ["unknown protocol 'paper'", "paper-60x30"]),
         (lambda: mg.evaluate(SURE, TRUTH, metrics=["mAP"]), ["unknown metric 'mAP'", "pld, ap_chamfer"]),
         (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["unknown metric", "pld, ap_chamfer"]),
-        (lambda: mg.evaluate(SURE, TRUTH, metrics=["ap_sospa"]), ["no sospa for ap_sospa", "sospa=(...)"]),
+        (
+            lambda: mg.evaluate(SURE, TRUTH, metrics=["ap_sospa"]),
+            ["no thresholds for ap_sospa", 'settings={"ap_sospa"'],
+        ),
         (lambda: mg.evaluate(SURE, TRUTH, "maptr", metrics="pld"), ["no cutoffs for pld", "cutoffs=(...)"]),
         (lambda: mg.evaluate(SURE, TRUTH, ranges=[10]), ["ranges", "at least two rising distances", "[10]"]),
         (lambda: mg.evaluate(SURE, TRUTH, ranges=[0, 10, 10]), ["rising"]),
@@ -85,10 +88,10 @@ def test_confidences_outside_0_to_1_are_refused_on_either_side(value: float, sid
         ({"cutoffs": 1.5}, ["cutoffs must be a tuple of lengths", "1.5"]),
         ({"cutoffs": "1.5"}, ["cutoffs must be a tuple"]),
         ({"cutoffs": (0,)}, ["cutoffs must be a positive length", "0"]),
-        ({"chamfer": (0.5, 0.5)}, ["chamfer must differ"]),
-        ({"frechet": (float("nan"),)}, ["frechet", "nan"]),
-        ({"sospa": ("a",)}, ["sospa", "'a'"]),
-        ({"sospa": (0.5,), "cutoffs": ()}, ["sospa thresholds need a cutoff"]),
+        ({"settings": {"ap_chamfer": {"thresholds": (0.5, 0.5)}}}, ["ap_chamfer: thresholds must differ"]),
+        ({"settings": {"ap_frechet": {"thresholds": (float("nan"),)}}}, ["ap_frechet: thresholds", "nan"]),
+        ({"settings": {"ap_sospa": {"thresholds": ("a",)}}}, ["ap_sospa: thresholds", "'a'"]),
+        ({"settings": {"ap_sospa": {"thresholds": (0.5,)}}, "cutoffs": ()}, ["sospa thresholds need a cutoff"]),
         ({"classes": "divider"}, ["classes must be a tuple of names", "'divider'"]),
         ({"classes": ()}, ["classes must be one or more"]),
         ({"classes": ("divider", "divider")}, ["different names"]),
@@ -105,12 +108,22 @@ def test_confidences_outside_0_to_1_are_refused_on_either_side(value: float, sid
         ({"closed_tolerance": -1}, ["closed_tolerance"]),
         ({"order": 0.5}, ["order must be a number from 1"]),
         ({"directed": "no"}, ["directed must be True or False"]),
-        ({"strict": None}, ["strict must be True or False"]),
-        ({"relaxed": 2}, ["relaxed must be True or False"]),
-        ({"buffers": 0}, ["buffers"]),
-        ({"prefilter": -3}, ["prefilter"]),
-        ({"interpolation": "12-point"}, ["interpolation must be 'area' or '11-point'", "12-point"]),
-        ({"cutof": (1.5,)}, ["no setting cutof", "cutoffs"]),
+        ({"settings": {"ap_chamfer": {"strict": None}}}, ["strict must be True or False"]),
+        ({"settings": {"ap_chamfer": {"relaxed": 2}}}, ["relaxed must be True or False"]),
+        ({"settings": {"ap_chamfer": {"buffers": 0}}}, ["ap_chamfer: buffers must"]),
+        ({"settings": {"ap_frechet": {"prefilter": -3}}}, ["ap_frechet: prefilter must"]),
+        (
+            {"settings": {"ap_chamfer": {"interpolation": "12-point"}}},
+            ["interpolation must be 'area' or '11-point'", "12-point"],
+        ),
+        ({"cutof": (1.5,)}, ["no setting 'cutof'", "Did you mean cutoffs?"]),
+        ({"buffers": 2.0}, ["no setting 'buffers': it belongs to ap_chamfer", 'settings={"ap_chamfer": {"buffers"']),
+        ({"settings": {"ap_chamfr": {}}}, ["unknown metric 'ap_chamfr'", "Did you mean ap_chamfer?"]),
+        ({"settings": {"ap_chamfer": {"bufers": 2}}}, ["ap_chamfer has no setting 'bufers'", "Did you mean buffers?"]),
+        ({"settings": {"ap_chamfer": 2}}, ["settings of ap_chamfer must be a mapping", "2"]),
+        ({"settings": {"pld": {"cutoff": 2}}}, ["pld has no settings of its own"]),
+        ({"settings": {"ap_sospa": {}}}, ["ap_sospa: there is no value for thresholds"]),
+        ({"settings": 5}, ["settings must be a mapping", "5"]),
     ],
 )
 def test_a_protocol_says_what_cannot_be(settings: dict[str, Any], words: list[str]) -> None:
@@ -138,9 +151,17 @@ def test_a_protocol_made_of_its_own_settings_is_equal(name: str) -> None:
 def test_sixteen_thresholds_all_count_and_more_are_refused() -> None:
     """A result has one bit for each of 16 thresholds. A seventeenth must not silently become 0."""
     many = tuple(0.1 * k for k in range(1, 18))
-    results = mg.evaluate(SURE, TRUTH, mg.protocol("paper-60x30", chamfer=many[:16], frechet=(), classes=["divider"]))
+    results = mg.evaluate(
+        SURE,
+        TRUTH,
+        mg.protocol(
+            "paper-60x30", settings={"ap_chamfer": {"thresholds": many[:16]}, "ap_frechet": None}, classes=["divider"]
+        ),
+    )
     assert [value for key, value in results.mean.items() if key.startswith("ap_chamfer@")] == [1.0] * 16
-    refused(lambda: mg.protocol("paper-60x30", chamfer=many), "chamfer", "at most 16", "17")
+    refused(
+        lambda: mg.protocol("paper-60x30", settings={"ap_chamfer": {"thresholds": many}}), "chamfer", "at most 16", "17"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,9 +194,9 @@ def test_frames_sort_by_any_of_their_columns() -> None:
         (lambda: mg.compare([]), ["no results to compare"]),
         (
             lambda: mg.compare([results(), other("paper-100x50")]),
-            ["settings", "30 and paper-100x50; region: 60.0, 30.0 and 100.0"],
+            ["settings", "30 and paper-100x50; region: (60.0, 30.0) and (100.0"],
         ),
-        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and method 2", "_frechet and pld. "]),
+        (lambda: mg.compare([results(), results(), other(metrics=["pld"])]), ["0 and method 2", "_frechet) and pld. "]),
         (
             lambda: mg.compare([results(), results().of_frames([0])]),
             ["method 1 differ in 1 frames", "same truth"],

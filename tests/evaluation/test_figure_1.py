@@ -13,7 +13,7 @@ def test_a_shifted_map_with_a_scrambled_instance_has_cd_map_1_and_a_bad_mpld(rng
     predictions["divider"][0] = rng.permutation(predictions["divider"][0])
     certain = mg.MapFrames.of({"frame": predictions}).with_confidence(1)
     results = mg.evaluate(certain, mg.MapFrames.of({"frame": truth}), "paper-100x50")
-    assert results.protocol.chamfer == (1.0, 1.5, 2.0)
+    assert results.protocol.settings["ap_chamfer"].thresholds == (1.0, 1.5, 2.0)
     assert [results.mean[f"ap_chamfer@{threshold}"] for threshold in ("1.0", "1.5", "2.0")] == [1, 1, 1]
     assert results.mean["ap_chamfer"] == 1
     for name in truth:

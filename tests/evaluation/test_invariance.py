@@ -14,7 +14,7 @@ from mapgauge.protocols import Protocol
 
 FRAMES = 23
 PROTOCOLS = {
-    "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,)),
+    "paper": mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), settings={"ap_sospa": {"thresholds": (0.5,)}}),
     "maptr": mg.protocol("maptr", count=30),
     "openlanev2": mg.protocol("openlanev2", classes=("divider", "boundary")),
 }
@@ -160,7 +160,7 @@ def test_parts_of_the_frames_pool_to_the_whole() -> None:
             rows = np.concatenate([part.scores.sums["pld"][k, :, c] for part in parts])
             sums = [math.fsum(column) for column in rows.T.tolist()]
             *five, mass = sums
-            pooled = mg.PldResult(*mg.Parts._make(five), mass, cutoff, whole.protocol.order, None)
+            pooled = mg.PldResult(parts=mg.Parts._make(five), mass=mass, cutoff=cutoff, order=whole.protocol.order)
             assert pooled.normalised == whole.classes[name][f"pld@{cutoff}"]
 
 

@@ -161,7 +161,14 @@ def test_there_is_no_second_choice() -> None:
 
 @pytest.mark.parametrize(("strict", "hits"), [(False, 1), (True, 0)])
 def test_a_distance_at_the_threshold_hits_unless_it_must_be_below(strict: bool, hits: int) -> None:
-    settings = PAPER.replace(strict=strict, chamfer=(0.5,), frechet=(0.5,), cutoffs=(), spacing=0.5)
+    settings = PAPER.replace(
+        settings={
+            "ap_chamfer": {"strict": strict, "thresholds": (0.5,)},
+            "ap_frechet": {"strict": strict, "thresholds": (0.5,)},
+        },
+        cutoffs=(),
+        spacing=0.5,
+    )
     row = one_class({"a": [(offset(0.5), 1)]}, {"a": [LINE]}, settings).frames("token")[0]
     assert (row["hits:ap_chamfer@0.5"], row["hits:ap_frechet@0.5"]) == (hits, hits)
 
@@ -228,7 +235,9 @@ def test_buffers_with_flat_caps_leave_out_what_lies_ahead() -> None:
     hits = "hits:ap_chamfer@1.5"
     assert one_class({"a": [(second, 1)]}, {"a": [first]}, with_buffers).frames("token")[0][hits] == 0
     assert (
-        one_class({"a": [(second, 1)]}, {"a": [first]}, with_buffers.replace(buffers=None)).frames("token")[0][hits]
+        one_class(
+            {"a": [(second, 1)]}, {"a": [first]}, with_buffers.replace(settings={"ap_chamfer": {"buffers": None}})
+        ).frames("token")[0][hits]
         == 1
     )
 
@@ -248,13 +257,17 @@ def test_far_truth_is_easier_where_distances_are_relaxed() -> None:
 
 @pytest.mark.parametrize(("prefilter", "hits"), [(1.0, 0), (1.1, 1)])
 def test_a_pair_as_far_apart_as_the_prefilter_is_none(prefilter: float, hits: int) -> None:
-    settings = mg.protocol("openlanev2", classes=["divider"], relaxed=False, prefilter=prefilter)
+    settings = mg.protocol(
+        "openlanev2", classes=["divider"], settings={"ap_frechet": {"relaxed": False, "prefilter": prefilter}}
+    )
     row = one_class({"a": [(offset(1.0), 1)]}, {"a": [LINE]}, settings).frames("token")[0]
     assert row["hits:ap_frechet@2.0"] == hits
 
 
 def test_eleven_point_precision_is_the_mean_over_recalls() -> None:
-    settings = PAPER.replace(interpolation="11-point", chamfer=(0.5,), frechet=())
+    settings = PAPER.replace(
+        settings={"ap_chamfer": {"interpolation": "11-point", "thresholds": (0.5,)}, "ap_frechet": None}
+    )
     # The first prediction hits one of three truths, the second misses. Precision is 1 at recalls 0, 0.1, 0.2 and 0.3.
     results = one_class({"a": [(LINE, 0.9), (FAR, 0.5)]}, {"a": [LINE, offset(3), offset(6)]}, settings)
     assert value(results, "ap_chamfer") == pytest.approx(4 / 11)
@@ -293,14 +306,22 @@ def test_the_normalised_value_of_order_2_has_no_parts() -> None:
 
 
 def test_thresholds_that_differ_in_the_eighth_digit_have_values_of_their_own() -> None:
-    settings = PAPER.replace(chamfer=(0.30000001, 0.29999999), frechet=(), cutoffs=())
+    settings = PAPER.replace(
+        settings={"ap_chamfer": {"thresholds": (0.30000001, 0.29999999)}, "ap_frechet": None}, cutoffs=()
+    )
     results = one_class({"a": [(offset(0.3), 1)]}, {"a": [LINE]}, settings)
     found = [value(results, key) for key in results.classes["divider"] if key.startswith("ap_chamfer@")]
     assert found == [1, 0]
 
 
 def test_thresholds_that_no_distance_is_near_to_give_0_or_1() -> None:
-    settings = PAPER.replace(chamfer=(1e-6, 50.0), frechet=(1e-6, 50.0), sospa=(1e-6, 1.0))
+    settings = PAPER.replace(
+        settings={
+            "ap_chamfer": {"thresholds": (1e-6, 50.0)},
+            "ap_frechet": {"thresholds": (1e-6, 50.0)},
+            "ap_sospa": {"thresholds": (1e-6, 1.0)},
+        }
+    )
     results = one_class({"a": [(offset(2), 1)]}, {"a": [LINE]}, settings)
     assert [value(results, f"ap_{m}@{t}") for m in ("chamfer", "frechet") for t in ("1e-06", "50.0")] == [0, 1, 0, 1]
     assert math.isclose(value(results, "ap_sospa@1.0"), 1)

@@ -16,8 +16,17 @@ from mapgauge.typing import Points
 
 LINES, BOXES = ("ped_crossing", "divider", "boundary"), ("red", "green")
 CLASSES = (*LINES, LANE, *LANE_LINES, *BOXES)
-MORE = {"switch_cost": 0.5, "break_cost": 0.5, "sospa": (0.3, 0.6), "consistent": (0.5, 1.0), "intervals": (2,)}
-ADDED: dict[str, dict[str, Any]] = {"paper-60x30": MORE | {"cutoffs": (1.5, 0.5)}, "lane-graph": {"break_cost": 0.5}}
+MORE = {
+    "track_pld": {"switch_cost": 0.5},
+    "network_pld": {"break_cost": 0.5},
+    "ap_sospa": {"thresholds": (0.3, 0.6)},
+    "c_map": {"thresholds": (0.5, 1.0)},
+    "mas": {"intervals": (2,)},
+}
+ADDED: dict[str, dict[str, Any]] = {
+    "paper-60x30": {"cutoffs": (1.5, 0.5), "settings": MORE},
+    "lane-graph": {"settings": {"network_pld": {"break_cost": 0.5}}},
+}
 
 
 def drawn(rng: np.random.Generator, name: str) -> Points:
@@ -78,8 +87,7 @@ def metrics_of(protocol: Protocol) -> list[str]:
     """Return all metrics that a protocol has settings for."""
     chosen = []
     for name, metric in METRICS.items():
-        ready = all(getattr(protocol, field) not in (None, ()) for field in metric.requires)
-        if ready and metric.settings(protocol) and not isinstance(metric.rows, CombinedRows):
+        if metric.settings(protocol) and not isinstance(metric.rows, CombinedRows):
             chosen.append(name)
     return chosen
 

@@ -13,7 +13,7 @@ from tests.evaluation.worlds import packed, worlds
 import mapgauge as mg
 
 FEW = settings(max_examples=max(settings().max_examples // 25, 1))  # the twin is slow
-PAPER = mg.protocol("paper-60x30", chamfer=(), frechet=())
+PAPER = mg.protocol("paper-60x30", settings={"ap_chamfer": None, "ap_frechet": None})
 RINGS = (0.0, 3.0, 5.5, 9.0, math.inf)
 PROTOCOLS = {
     "paper": PAPER,

@@ -52,7 +52,11 @@ def reference(region: str) -> dict[str, Any]:
 def paper(region: str, pair: tuple[str, str] = STREAMMAPNET) -> mg.Results:
     """Return the settings of the authors' code. Its cutoffs and both lists of thresholds are the same."""
     values = THRESHOLDS[region]
-    settings = mg.protocol(f"paper-{region}", cutoffs=values, chamfer=values, frechet=values)
+    settings = mg.protocol(
+        f"paper-{region}",
+        cutoffs=values,
+        settings={"ap_chamfer": {"thresholds": values}, "ap_frechet": {"thresholds": values}},
+    )
     return mg.evaluate(*files(region, pair), settings)
 
 

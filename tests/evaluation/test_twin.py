@@ -23,22 +23,35 @@ OPENLANE = mg.protocol("openlanev2", classes=CLASSES)
 
 PROTOCOLS = {
     "paper": PAPER,
-    "three cutoffs": PAPER.replace(cutoffs=(1.5, 0.5, 3.0), chamfer=(), frechet=()),
+    "three cutoffs": PAPER.replace(cutoffs=(1.5, 0.5, 3.0), settings={"ap_chamfer": None, "ap_frechet": None}),
     "spacing 0.3": PAPER.replace(spacing=0.3),
     "as given": PAPER.replace(spacing=None),
-    "streammapnet": mg.protocol("streammapnet-60x30", count=60, frechet=(1.0, 2.0)),
+    "streammapnet": mg.protocol("streammapnet-60x30", count=60, settings={"ap_frechet": {"thresholds": (1.0, 2.0)}}),
     "directed": PAPER.replace(directed=True),
     "all closed": PAPER.replace(closed=True),
     "none closed": PAPER.replace(closed=False),
     "half a metre is closed": PAPER.replace(closed_tolerance=0.6),
     "order 2": PAPER.replace(order=2, cutoffs=(1.0, 2.5)),
-    "strict": PAPER.replace(strict=True, interpolation="11-point"),
-    "sospa": PAPER.replace(sospa=(0.3, 0.5, 0.9), frechet=(), chamfer=()),
-    "sospa of order 3": PAPER.replace(sospa=(0.3, 0.5, 0.9), order=3, closed=True, frechet=(), chamfer=()),
+    "strict": PAPER.replace(
+        settings={
+            "ap_chamfer": {"strict": True, "interpolation": "11-point"},
+            "ap_frechet": {"strict": True, "interpolation": "11-point"},
+        }
+    ),
+    "sospa": PAPER.replace(
+        settings={"ap_sospa": {"thresholds": (0.3, 0.5, 0.9)}, "ap_frechet": None, "ap_chamfer": None}
+    ),
+    "sospa of order 3": PAPER.replace(
+        settings={"ap_sospa": {"thresholds": (0.3, 0.5, 0.9)}, "ap_frechet": None, "ap_chamfer": None},
+        order=3,
+        closed=True,
+    ),
     "maptr": mg.protocol("maptr", count=40),
-    "buffers of 0.3 m": mg.protocol("maptr", count=20, buffers=0.3),
+    "buffers of 0.3 m": mg.protocol("maptr", count=20, settings={"ap_chamfer": {"buffers": 0.3}}),
     "openlanev2": OPENLANE,
-    "openlanev2, near": OPENLANE.replace(prefilter=1.0, chamfer=(0.5, 1.0), closed="auto"),
+    "openlanev2, near": OPENLANE.replace(
+        settings={"ap_frechet": {"prefilter": 1.0}, "ap_chamfer": {"thresholds": (0.5, 1.0)}}, closed="auto"
+    ),
     "cropped": PAPER.replace(region=(8.0, 5.0), crop=True),
     "two classes": PAPER.replace(classes=("boundary", "ped_crossing")),
     "all classes": PAPER.replace(classes=None),
@@ -133,6 +146,12 @@ def test_pld_is_the_twins_where_all_is_tied(
         }
         for side in (0, 1)
     )
-    protocol = PAPER.replace(spacing=spacing, closed=closed, order=order, chamfer=(), frechet=(), classes=("divider",))
+    protocol = PAPER.replace(
+        spacing=spacing,
+        closed=closed,
+        order=order,
+        settings={"ap_chamfer": None, "ap_frechet": None},
+        classes=("divider",),
+    )
     if frames:
         assert_agrees(predictions, truth, protocol, unique=())

@@ -154,11 +154,11 @@ def row_of(predictions: list[Shape], truth: list[Shape], protocol: Protocol) -> 
     terms = {cutoff: pld_terms(predictions, truth, protocol, cutoff) for cutoff in protocol.cutoffs}
     records = {}
     for metric in ("chamfer", "frechet", "sospa"):
-        thresholds = getattr(protocol, metric)
-        if thresholds:
+        own = protocol.settings.get(f"ap_{metric}")
+        if own is not None:
             distance = [[distance_of(metric, x, y, protocol) for y in truth] for x in predictions]
-            for threshold in thresholds:
-                records[f"ap_{metric}", threshold] = hits_of(predictions, distance, threshold, protocol.strict)
+            for threshold in own.thresholds:
+                records[f"ap_{metric}", threshold] = hits_of(predictions, distance, threshold, own.strict)
     return Row(len(predictions), len(truth), terms, records)
 
 
@@ -239,14 +239,14 @@ def distance_of(metric: str, x: Shape, y: Shape, protocol: Protocol) -> float:
         return sospa_of(x, y, protocol, protocol.cutoffs[0])[0]
     if not len(x.points) or not len(y.points):
         return math.inf
-    factor = 1.0
-    if protocol.relaxed:
+    factor, own = 1.0, protocol.settings[f"ap_{metric}"]
+    if own.relaxed:
         factor = max(0.5, 1 - 0.005 * min(math.hypot(*point) for point in y.whole))
     distance = between(x.whole, y.whole)
     chamfer = factor * (distance.min(axis=0).mean() + distance.min(axis=1).mean()) / 2
     if metric == "chamfer":
-        return float(chamfer) if protocol.buffers is None or widened_meet(x, y, protocol.buffers) else math.inf
-    if protocol.prefilter is not None and chamfer >= protocol.prefilter:
+        return float(chamfer) if own.buffers is None or widened_meet(x, y, own.buffers) else math.inf
+    if own.prefilter is not None and chamfer >= own.prefilter:
         return math.inf
     # If a pair is closed, the prediction is shifted.
     ways = readings(between(x.points, y.points), x, y, protocol.directed, side=0)
@@ -317,11 +317,12 @@ def values_of(rows: list[Row], protocol: Protocol) -> Values:
         if len(protocol.cutoffs) > 1:
             values |= {f"{key}@{cutoff}": value for key, value in found.items()}
     for metric in ("ap_chamfer", "ap_frechet", "ap_sospa"):
-        thresholds = getattr(protocol, metric.removeprefix("ap_"))
+        own = protocol.settings.get(metric)
+        thresholds = () if own is None else own.thresholds
         each = []
         for threshold in thresholds:
             records = [record for row in rows for record in row.records[metric, threshold]]
-            each.append(average_precision(records, truth, protocol.interpolation))
+            each.append(average_precision(records, truth, own.interpolation))
             values[f"{metric}@{threshold}"] = each[-1] if predictions + truth else None
         if thresholds:
             values[metric] = sum(each) / len(each) if predictions + truth else None

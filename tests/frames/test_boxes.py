@@ -79,7 +79,9 @@ def test_a_protocol_says_which_classes_are_boxes() -> None:
 def test_lines_are_scored_as_if_there_were_no_boxes() -> None:
     truth = frames()
     shifted = replace(truth, polylines=truth.polylines).rotate(1).with_confidence(np.array([0.9, 0.8, 0.7, 0.6]))
-    settings = mg.protocol("paper-60x30", classes=["red", "centerline"], boxes=["red"], sospa=(0.5,))
+    settings = mg.protocol(
+        "paper-60x30", classes=["red", "centerline"], boxes=["red"], settings={"ap_sospa": {"thresholds": (0.5,)}}
+    )
     mixed = mg.evaluate(shifted, truth, settings)
     plain = mg.evaluate(shifted, truth, settings.replace(classes=["centerline"], boxes=()))
     assert mixed.classes["centerline"] == plain.classes["centerline"]

@@ -124,10 +124,10 @@ def test_a_token_on_one_side_only() -> None:
 
 
 def test_a_protocol_without_rules_cannot_compute_them() -> None:
-    with pytest.raises(mg.InvalidInput, match="the protocol openlanev2 has no graph_rules for geo. Choose a protocol"):
+    with pytest.raises(mg.InvalidInput, match="the protocol openlanev2 has no rules for geo. Set it: mg.protocol"):
         mg.evaluate(*world(), mg.protocol("openlanev2"), metrics=["geo"])
-    with pytest.raises(mg.InvalidInput, match="graph_rules must be 'corrected' or 'cgnet', got 'public'"):
-        mg.protocol("graph", graph_rules="public")
+    with pytest.raises(mg.InvalidInput, match="geo: rules must be 'corrected' or 'cgnet', got 'public'"):
+        mg.protocol("graph", settings={"geo": {"rules": "public"}})
 
 
 def test_the_axes_of_the_region_of_cgnet_are_turned_with_the_frames() -> None:

@@ -18,12 +18,12 @@ pytestmark = needs_data(FOLDER)
 EXACT = {
     "GEO Precision": "geo_precision",
     "GEO Recall": "geo_recall",
-    "GEO F1": "geo_f1",
+    "GEO F1": "geo",
     "TOPO Precision": "topo_precision",
     "TOPO Recall": "topo_recall",
-    "TOPO F1": "topo_f1",
-    "JTOPO F1": "jtopo_f1",
-    "SDA": "sda_f1",
+    "TOPO F1": "topo",
+    "JTOPO F1": "jtopo",
+    "SDA": "sda",
     "APLS": "apls",
 }
 

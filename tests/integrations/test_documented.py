@@ -59,7 +59,7 @@ def test_the_loop_over_time_runs() -> None:
     ]
     (block,) = BLOCKS["Metrics over time"]
     exec(block, names)
-    protocol = mg.protocol("paper-60x30", switch_cost=0.5)
+    protocol = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})
     assert names["logged"] == [flat(mg.evaluate(predictions, truth, protocol, metrics=["pld", "track_pld"]))]
     assert {"track_pld/mean", "track_pld/mean/inconsistency"} <= set(names["logged"][0])
 
@@ -67,7 +67,7 @@ def test_the_loop_over_time_runs() -> None:
 def test_the_keys_of_the_page_are_there() -> None:
     (table,) = re.findall(r"\| key \| what \| better \|\n\| --- \| --- \| --- \|\n((?:\|.*\n)+)", PAGE)
     named = [key for row in table.splitlines() for key in re.findall(r"`([^`]+)`", row.split("|")[1])]
-    protocol = mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.3,))
+    protocol = mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), settings={"ap_sospa": {"thresholds": (0.3,)}})
     values = flat(mg.evaluate(PREDICTIONS, TRUTH, protocol))
     assert len(named) > 10
     assert {key.replace("...", "pld/mean") for key in named} <= set(values)

@@ -66,7 +66,7 @@ def test_frames_that_the_sampler_repeats_are_left_out_by_mmengine() -> None:
 
 def test_metrics_of_scenes_take_tracks_times_and_poses() -> None:
     predictions, truth = tracked_world()
-    protocol = mg.protocol("paper-60x30", switch_cost=0.5, intervals=(2,))
+    protocol = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}, "mas": {"intervals": (2,)}})
     paths: dict[str, Any] = {"token": "token", "scene": "scene", "timestamp": "time", "pose": "pose", "tracks": "ids"}
     metric = MapgaugeMetric(protocol, metrics=["track_pld", "mas"], classes=MAPTR, **paths)
     for token in TOKENS[::-1]:

@@ -17,7 +17,10 @@ from mapgauge.training.accumulator import Accumulator
 PREDICTIONS, TRUTH = tracked_world()
 TOKENS = TRUTH.tokens
 METRICS = ("pld", "track_pld", "ap_chamfer", "c_map", "mas")
-PROTOCOL = mg.protocol("paper-60x30", switch_cost=0.5, consistent=(0.5, 1.5), intervals=(2,))
+PROTOCOL = mg.protocol(
+    "paper-60x30",
+    settings={"track_pld": {"switch_cost": 0.5}, "c_map": {"thresholds": (0.5, 1.5)}, "mas": {"intervals": (2,)}},
+)
 LINE = [[0.0, 0.0], [9.0, 0.0]]
 
 

@@ -195,7 +195,7 @@ def test_metrics_say_which_way_is_better() -> None:
 
 @pytest.fixture(scope="module")
 def over_time() -> dict[str, float]:
-    protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", switch_cost=0.5)}
+    protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})}
     protocols |= {"mas": "mas-60x30", "c_map": "maptracker-c-60x30"}
     found = [mg.evaluate(*TRACKED, settings, metrics=[name]) for name, settings in protocols.items()]
     return {key: value for one in found for key, value in flat(one).items()}
@@ -215,14 +215,14 @@ def test_metrics_of_scenes_give_the_bits_of_evaluate(over_time: dict[str, float]
 
 
 def test_the_switch_cost_is_the_argument_or_that_of_the_protocol_or_half() -> None:
-    settings = mg.protocol("paper-60x30", switch_cost=0.25)
+    settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.25}})
     made = [TrackPolylineLocalisationDetection(), TrackPolylineLocalisationDetection(settings)]
     made.append(TrackPolylineLocalisationDetection(settings, switch_cost=1))
-    assert [metric._empty.settings.protocol.switch_cost for metric in made] == [0.5, 0.25, 1.0]
+    assert [metric._empty.settings.protocol.settings["track_pld"].switch_cost for metric in made] == [0.5, 0.25, 1.0]
 
 
 def test_average_precision_takes_the_distances_asked_for() -> None:
-    settings = mg.protocol("paper-60x30", sospa=(0.3,))
+    settings = mg.protocol("paper-60x30", settings={"ap_sospa": {"thresholds": (0.3,)}})
     values = fed(PolylineAveragePrecision(settings, metrics=["ap_sospa"], classes=MAPTR), TOKENS[:3]).compute()
     assert {key.split("/")[0] for key in values} == {"ap_sospa"}
     for wrong in (["pld"], []):

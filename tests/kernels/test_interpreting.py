@@ -300,7 +300,12 @@ def a_world(rng: np.random.Generator) -> tuple[mg.MapFrames, mg.MapFrames]:
 def test_evaluations_compute_the_same_bits(checked: set[str], rng: np.random.Generator) -> None:
     metrics = ["pld", "ap_chamfer", "ap_frechet", "ap_sospa", "completeness"]
     for _ in range(5):
-        mg.evaluate(*a_world(rng), mg.protocol("paper-60x30", sospa=(0.5,)), metrics=metrics, workers=1)
+        mg.evaluate(
+            *a_world(rng),
+            mg.protocol("paper-60x30", settings={"ap_sospa": {"thresholds": (0.5,)}}),
+            metrics=metrics,
+            workers=1,
+        )
     assert checked >= EVALUATED
 
 

@@ -29,7 +29,7 @@ def slow_sums(groups: Groups, protocol: Protocol, interval: int) -> Floats:
                 motion = np.linalg.inv(poses[b]) @ poses[a]
                 shared = [(row, names[b][name]) for name, row in names[a].items() if name in names[b]]
                 pairs = [(int(found[i]), int(found[j])) for i, j in shared]
-                rows += [_pair(groups, pair, motion, region, protocol.presence) for pair in pairs]
+                rows += [_pair(groups, pair, motion, region, protocol.settings["mas"].presence) for pair in pairs]
             sums[a] = [math.fsum(column) for column in zip(*rows, strict=True)] or 0.0
     return sums
 

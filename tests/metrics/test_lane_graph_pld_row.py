@@ -58,7 +58,7 @@ def test_its_values_are_those_of_the_frames(lanes: World) -> None:
 
 def test_link_cost_0_has_the_bits_of_pld(lanes: World) -> None:
     bare = [side.select(["centerline"]) for side in lanes]
-    protocol = mg.protocol("lane-graph", classes=["centerline"], link_cost=0)
+    protocol = mg.protocol("lane-graph", classes=["centerline"], settings={"lane_graph_pld": {"link_cost": 0}})
     values = mg.evaluate(bare[0], bare[1], protocol).classes["centerline"]
     assert values["lane_graph_pld"] == values["pld"]
     assert values["topology"] == values["graph_missing_links"] == 0
@@ -70,9 +70,9 @@ def test_it_is_computed_only_if_asked_for(lanes: World) -> None:
     ):
         mg.evaluate(*lanes, metrics=["lane_graph_pld"])
     with pytest.raises(mg.InvalidInput, match="link_cost must be a number from 0"):
-        mg.protocol("lane-graph", link_cost=-1)
+        mg.protocol("lane-graph", settings={"lane_graph_pld": {"link_cost": -1}})
     with pytest.raises(mg.InvalidInput, match="link_floor must be a number from 0 to below 1"):
-        mg.protocol("lane-graph", link_floor=math.nan)
+        mg.protocol("lane-graph", settings={"lane_graph_pld": {"link_floor": math.nan}})
     with pytest.raises(mg.InvalidInput, match="link_cost needs order 1 and a cutoff, got order 2"):
         mg.protocol("lane-graph", order=2)
 
@@ -117,14 +117,21 @@ def test_the_command_line_and_the_report_show_it(
         in done.stdout
     )
     assert re.search(r"LG-PLD ↓ +price of links", done.stdout)
-    expected = mg.evaluate(bare[0], bare[1], mg.protocol("lane-graph", classes=["centerline"], link_cost=0.5))
+    expected = mg.evaluate(
+        bare[0],
+        bare[1],
+        mg.protocol("lane-graph", classes=["centerline"], settings={"lane_graph_pld": {"link_cost": 0.5}}),
+    )
     document = json.loads(call(*ask, "--link-cost", "0.5", "--json").stdout)
     assert document["mean"]["lane_graph_pld"] == expected.mean["lane_graph_pld"]
     table = list(csv.DictReader(io.StringIO(call(*ask, "--link-cost", "0.5", "--csv").stdout)))
     assert float(table[0]["lane_graph_pld"]) == expected.mean["lane_graph_pld"]
     assert "of links" in call(*ask, "--latex").stdout
     assert call(*ask, "--link-cost", "-1").returncode == 2
-    assert "--link-cost 0.1" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "lane_graph_pld").stderr
+    assert (
+        "--set lane_graph_pld.link_cost=0.1"
+        in call("evaluate", "x.parquet", "y.parquet", "--metrics", "lane_graph_pld").stderr
+    )
     gate = ("--fail-if", "lane_graph_pld > 0.01")
     assert call("compare", "x.mg", "x.mg", "--name", "a", "--name", "b", *gate).returncode == 3
     write_report(expected, tmp_path / "report.html", frames=2)

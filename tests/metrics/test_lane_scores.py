@@ -107,7 +107,7 @@ def test_lanes_and_elements_can_be_left_out() -> None:
     elements = mg.evaluate(*sides, V11.replace(classes=TRAFFIC_ELEMENTS))
     assert {name for name, value in elements.mean.items() if value is not None} == {"det_t", "det_t@0.75"}
     assert elements.mean["det_t"] == results.mean["det_t"]
-    assert "top_lt" not in chosen_metrics(V11.replace(overlaps=()), None)
+    assert "top_lt" not in chosen_metrics(V11.replace(settings={"det_t": None, "top_lt": None}), None)
     flat = mg.evaluate(sides[0].planar(), sides[1].planar(), V11)  # as the files of CGNet are
     assert flat.mean["top_ll"] is not None
     assert flat.mean["det_t"] == results.mean["det_t"]
@@ -131,22 +131,18 @@ def test_only_protocols_of_lanes_compute_them() -> None:
         computed = names & set(chosen_metrics(protocol, None))
         assert bool(computed) == name.startswith("openlanev2-v")
     assert chosen_metrics(V11, ["ols"]) == ("det_l", "det_t", "top_ll", "top_lt", "ols")
-    for metric, message in (("top_ll", "has no topology for top_ll"), ("f_lane", "has no lanes for f_lane")):
-        with pytest.raises(mg.InvalidInput, match=f"{message}. Choose a protocol of this metric"):
+    for metric, message in (("top_ll", "has no rules for top_ll"), ("f_lane", "has no apart for f_lane")):
+        with pytest.raises(mg.InvalidInput, match=f"{message}. Set it: "):
             chosen_metrics(mg.protocol("paper-60x30"), [metric])
     with pytest.raises(mg.InvalidInput, match="no settings for olus"):
         chosen_metrics(V11, ["olus"])
 
 
 def test_what_a_protocol_of_lanes_refuses() -> None:
-    with pytest.raises(mg.InvalidInput, match="topology needs thresholds of lanes"):
-        mg.protocol("openlanev2", topology="v1.1")
-    with pytest.raises(mg.InvalidInput, match="topology must be 'v1.0' or 'v1.1', got 'v3'"):
-        V11.replace(topology="v3")
+    with pytest.raises(mg.InvalidInput, match="top_ll: rules must be 'v1.0' or 'v1.1', got 'v3'"):
+        V11.replace(settings={"top_ll": {"rules": "v3"}})
     with pytest.raises(mg.InvalidInput, match="part must be 'near' or 'far' or 'intersection' or 'elsewhere', got"):
         V11.replace(part="left")
-    with pytest.raises(mg.InvalidInput, match="give lanes or segments, not both"):
-        V11.replace(segments=(1,))
     with pytest.raises(mg.InvalidInput, match="unknown protocol 'paper-60x30-near'"):
         mg.protocol("paper-60x30-near")
 
@@ -240,7 +236,7 @@ def test_the_closing_point_of_true_areas() -> None:
     # Nearest points: 2.2 m for 2 of 5 predicted points; 2.2 m for 2 of 5, or 1 of 4, true points.
     for version, distance in (("2.0", 0.88), ("2.1", (0.88 + 0.55) / 2)):
         for limit, hit in ((distance + 1e-9, 1.0), (distance, 0.0), (distance - 1e-9, 0.0)):
-            protocol = mg.protocol(f"openlanev2-v{version}", areas=(limit,))
+            protocol = mg.protocol(f"openlanev2-v{version}", settings={"det_a": {"thresholds": (limit,)}})
             found = mg.evaluate(x, y, protocol, metrics=["det_a"]).classes["ped_crossing"]["det_a"]
             if limit != distance:
                 assert found == hit

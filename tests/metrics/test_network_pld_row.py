@@ -15,7 +15,7 @@ from mapgauge.features.network.network_pld import PARTS
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
-PROTOCOL = mg.protocol("paper-60x30", break_cost=0.5)
+PROTOCOL = mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": 0.5}})
 ONLY = ["network_pld"]
 
 
@@ -71,13 +71,15 @@ def test_every_way_gives_the_same_bits(some_frames: World, tmp_path: Path, small
 
 def test_it_is_computed_only_if_asked_for(some_frames: World) -> None:
     assert "network_pld" not in mg.evaluate(*some_frames, metrics=["pld"]).metrics
-    with pytest.raises(mg.InvalidInput, match=r"has no break_cost for network_pld. Set it: mg.protocol\(.*=0.5\)"):
+    with pytest.raises(
+        mg.InvalidInput, match=r'has no break_cost for network_pld. Set it: mg.protocol.*"break_cost": 0.5'
+    ):
         mg.evaluate(*some_frames, metrics=ONLY)
     for wrong in (-1, float("nan"), "a", True):
         with pytest.raises(mg.InvalidInput, match="break_cost must be a number from 0"):
-            mg.protocol("paper-60x30", break_cost=wrong)
+            mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": wrong}})
     with pytest.raises(mg.InvalidInput, match="break_cost needs order 1 and a cutoff"):
-        mg.protocol("maptr", break_cost=0.5)
+        mg.protocol("maptr", settings={"network_pld": {"break_cost": 0.5}})
 
 
 def test_frames_without_predictions_or_truth(some_frames: World) -> None:
@@ -99,7 +101,10 @@ def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> N
     expected = mg.load_results(tmp_path / "x.mg")
     again = call("evaluate", "good.json", "truth.geojson", "--break-cost", "0.5", "--metrics", "network_pld", "--json")
     assert json.loads(again.stdout)["mean"]["network_pld"] == expected.mean["network_pld"]
-    assert "--break-cost 0.5" in call("evaluate", "good.json", "truth.geojson", "--metrics", "network_pld").stderr
+    assert (
+        "--set network_pld.break_cost=0.5"
+        in call("evaluate", "good.json", "truth.geojson", "--metrics", "network_pld").stderr
+    )
     assert call("compare", "x.mg", "--fail-if", "network_pld > 0.01").returncode == 3
     write_report(expected, tmp_path / "report.html", frames=2)
     assert "Network PLD (lower is better)" in (tmp_path / "report.html").read_text(encoding="utf-8")

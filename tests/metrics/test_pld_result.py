@@ -17,7 +17,7 @@ ROWS = PLD.rows
 
 def result(*, order: float = 1.0, cutoff: float = 1.5) -> mg.PldResult:
     """The parts add up to 2, the mass is 4."""
-    return mg.PldResult(0.5, 0.25, 0.125, 1.0, 0.125, 4.0, cutoff, order, None)
+    return mg.PldResult(parts=mg.Parts(0.5, 0.25, 0.125, 1.0, 0.125), mass=4.0, cutoff=cutoff, order=order)
 
 
 def test_shares_are_sums_of_parts() -> None:
@@ -75,12 +75,12 @@ def test_a_value_above_1_by_rounding_is_1() -> None:
     mass = 1 - 2.0**-52
     sums = np.array([1.0, 0.0, 0.0, 0.0, 0.0, mass])
     assert normalised_pld(sums, 1.0) > 1
-    assert mg.PldResult(1.0, 0.0, 0.0, 0.0, 0.0, mass, 1.5, 1.0, None).normalised == 1
+    assert mg.PldResult(parts=mg.Parts(1.0, 0.0, 0.0, 0.0, 0.0), mass=mass, cutoff=1.5).normalised == 1
     assert ROWS.values(sums, PROTOCOL)["pld"] == 1
 
 
 def test_results_pool_by_sums() -> None:
-    one, other = result(), mg.PldResult(1.0, 2.0, 3.0, 4.0, 5.0, 20.0, 1.5, 1.0, None)
+    one, other = result(), mg.PldResult(parts=mg.Parts(1.0, 2.0, 3.0, 4.0, 5.0), mass=20.0, cutoff=1.5)
     both = one + other
     assert both.parts == (1.5, 2.25, 3.125, 5.0, 5.125)
     assert (both.mass, both.cutoff, both.order, both.assignment) == (24.0, 1.5, 1.0, None)
@@ -101,7 +101,7 @@ def test_results_of_other_settings_do_not_pool(other: mg.PldResult) -> None:
     with pytest.raises(mg.InvalidInput) as caught:
         _ = result() + other
     assert str(caught.value) == (
-        "cannot pool PLD of cutoff 1.5, order 1 " + f"with PLD of cutoff {other.cutoff:g}, order {other.order:g}"
+        "cannot pool PLD of cutoff 1.5, order 1 " + f"with that of cutoff {other.cutoff:g}, order {other.order:g}"
     )
 
 
@@ -121,7 +121,10 @@ def test_pld_of_three_lines_by_hand() -> None:
     x = mg.MapFrames.of({"a": {"divider": predictions}}, confidence={"a": {"divider": [0.25, 0.5]}})
     y = mg.MapFrames.of({"a": {"divider": truth}})
     protocol = PROTOCOL.replace(
-        spacing=None, classes=("boundary", "divider"), chamfer=(), frechet=(), cutoffs=(1.5, 1e-3)
+        spacing=None,
+        classes=("boundary", "divider"),
+        settings={"ap_chamfer": None, "ap_frechet": None},
+        cutoffs=(1.5, 1e-3),
     )
     rows = mg.evaluate(x, y, protocol).scores.sums["pld"]
     assert rows[0, 0].tolist() == [[0] * 6, [*it.parts, it.mass]]

@@ -21,7 +21,7 @@ def random_sums(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def result_of(sums: np.ndarray, order: float) -> mg.PldResult:
-    return mg.PldResult(*Parts(*sums[:5].tolist()), float(sums[5]), 1.5, order, None)
+    return mg.PldResult(parts=Parts(*sums[:5].tolist()), mass=float(sums[5]), cutoff=1.5, order=order)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -17,7 +17,7 @@ from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.report import write_report
 
-PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], intervals=(1,))
+PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], settings={"mas": {"intervals": (1,)}})
 ALONG_Y = ((0.0, -10.0), (0.0, 10.0))
 
 
@@ -28,7 +28,7 @@ def standing(frames: int) -> np.ndarray:
 def score(*lines: list[Line], **settings: object) -> dict[str, float | None]:
     """Return the values of a scene in which one true line stays and the ego vehicle stands."""
     truth = scene([[("g", 0.0, 1.0)]] * len(lines), truth=True, poses=standing(len(lines)))
-    return mg.evaluate(replace(scene(lines), track=None), truth, PROTOCOL.replace(**settings)).mean
+    return mg.evaluate(replace(scene(lines), track=None), truth, PROTOCOL.replace(settings={"mas": settings})).mean
 
 
 def test_a_line_that_jitters_loses_its_distance_over_15_metres() -> None:
@@ -117,7 +117,7 @@ def drive() -> tuple[mg.MapFrames, mg.MapFrames]:
 
 def test_perfect_predictions_of_a_drive_that_stands_and_turns_are_perfectly_stable() -> None:
     """The public code: 0.892."""
-    found = mg.evaluate(*drive(), PROTOCOL.replace(intervals=(2, 5))).mean
+    found = mg.evaluate(*drive(), PROTOCOL.replace(settings={"mas": {"intervals": (2, 5)}})).mean
     assert found["mas@2"] == pytest.approx(1.0, abs=1e-9)
     assert found["mas@5"] == pytest.approx(1.0, abs=1e-9)
     assert found["mas_localisation"] == pytest.approx(1.0, abs=1e-9)
@@ -145,7 +145,7 @@ def test_order_of_instances_workers_and_chunks_give_the_same_bits(tmp_path: Path
     predictions, truth = drive()
     coords = predictions.polylines.coords + rng.normal(0, 0.3, predictions.polylines.coords.shape)
     predictions = replace(predictions, polylines=mg.Polylines(coords, predictions.polylines.offsets))
-    expected = mg.evaluate(predictions, truth, PROTOCOL.replace(intervals=(3,)))
+    expected = mg.evaluate(predictions, truth, PROTOCOL.replace(settings={"mas": {"intervals": (3,)}}))
     order = np.lexsort([-np.arange(len(truth.polylines)), truth.frame])
     reordered = mg.evaluate(predictions.keep(order), truth.keep(order), expected.protocol)
     assert reordered.classes == expected.classes
@@ -154,7 +154,7 @@ def test_order_of_instances_workers_and_chunks_give_the_same_bits(tmp_path: Path
 
 
 def test_a_scene_shorter_than_the_interval_has_no_value(tmp_path: Path) -> None:
-    found = mg.evaluate(*drive(), PROTOCOL.replace(intervals=(30,)))
+    found = mg.evaluate(*drive(), PROTOCOL.replace(settings={"mas": {"intervals": (30,)}}))
     assert found.mean["mas"] is None
     assert "-" in found.table()
     found.save(tmp_path / "results.mg")
@@ -166,9 +166,9 @@ def test_a_scene_shorter_than_the_interval_has_no_value(tmp_path: Path) -> None:
 def test_intervals_and_presence_are_checked() -> None:
     for intervals in ((0,), (1.5,), (2, 2), "2"):
         with pytest.raises(mg.InvalidInput, match="intervals must"):
-            PROTOCOL.replace(intervals=intervals)
+            PROTOCOL.replace(settings={"mas": {"intervals": intervals}})
     with pytest.raises(mg.InvalidInput, match="presence"):
-        PROTOCOL.replace(presence=1.5)
+        PROTOCOL.replace(settings={"mas": {"presence": 1.5}})
 
 
 @pytest.mark.parametrize("region", [None, (60.0, 30.0), (24.0, 12.0)])

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from tests.metrics.toy_metrics import FLICKER
 
 import mapgauge as mg
-from mapgauge.metrics.average_precision import AP_CHAMFER, AP_FRECHET, AP_SOSPA, _row, hits_by, sospa_distances
+from mapgauge.metrics.average_precision import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import HitRows, Metric, Setting, SumRows, Value, ValueKey
 from mapgauge.metrics.pld import PLD
@@ -71,14 +70,12 @@ def test_the_rows_of_average_precision() -> None:
     assert [row.name for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["ap_chamfer", "ap_frechet", "ap_sospa"]
     assert [row.title for row in (AP_CHAMFER, AP_FRECHET, AP_SOSPA)] == ["Chamfer-AP", "Fréchet-AP", "SOSPA-AP"]
     assert AP_FRECHET.stated(PAPER) == "mean over thresholds in metres"
-    score = partial(hits_by, sospa_distances, "sospa")
-    row = _row("sospa", "Title", score, "km", "in words")
-    assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "Title", "AP", False)
-    assert (row.stated(PAPER), row.limits) == ("in words", (0.0, 1.0))
-    assert row.values == (Value("ap_sospa", "", "Title", "main"),)
-    assert row.setting == Setting("sospa", "threshold", "km", "--sospa")
+    row = AP_SOSPA
+    assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "SOSPA-AP", "AP", False)
+    assert (row.stated(PAPER), row.limits) == ("mean over thresholds at the cutoff 1.5 m", (0.0, 1.0))
+    assert row.values == (Value("ap_sospa", "", "SOSPA-AP", "main"),)
+    assert row.setting == Setting("thresholds", "threshold", "")
     assert isinstance(row.rows, HitRows)
-    assert row.rows.score is score
 
 
 def test_settings_are_those_of_the_protocol() -> None:
@@ -93,7 +90,7 @@ def test_metrics_are_chosen_in_the_order_of_the_table(monkeypatch: pytest.Monkey
     assert chosen_metrics(PAPER, ["ap_chamfer", "pld"]) == ("pld", "ap_chamfer")
     for default, expected in ((True, ("pld", "flicker")), (False, ("pld",))):
         monkeypatch.setitem(METRICS, "flicker", replace(FLICKER, default=default))
-        assert chosen_metrics(PAPER.replace(chamfer=(), frechet=()), None) == expected
+        assert chosen_metrics(PAPER.replace(settings={"ap_chamfer": None, "ap_frechet": None}), None) == expected
         assert chosen_metrics(PAPER, ["flicker"]) == ("flicker",)
 
 
@@ -105,7 +102,8 @@ def test_metrics_are_chosen_in_the_order_of_the_table(monkeypatch: pytest.Monkey
         (["pld", "mAP", "x"], f"unknown metric 'mAP', 'x'. {KNOWN}"),
         (
             ["pld", "ap_sospa"],
-            'the protocol paper-60x30 has no sospa for ap_sospa. Pass them: mg.protocol("paper-60x30", sospa=(...))',
+            "the protocol paper-60x30 has no thresholds for ap_sospa. Set it: "
+            'mg.protocol("paper-60x30", settings={"ap_sospa": {"thresholds": ...}})',
         ),
     ],
 )
@@ -119,8 +117,9 @@ def test_metrics_that_cannot_be_computed_are_refused(metrics: Any, message: str)
     ("protocol", "metric", "remedy"),
     [
         (PAPER.replace(cutoffs=()), "pld", "Give them: --cutoff with numbers, separated by commas"),
-        (PAPER, "ap_sospa", "Give them: --sospa with numbers, separated by commas"),
-        (PAPER, "c_map", "Choose a protocol of this metric; mapgauge protocols lists them"),
+        (PAPER, "ap_sospa", "Give one: --set ap_sospa.thresholds=VALUE"),
+        (PAPER, "c_map", "Give one: --set c_map.thresholds=0.5,1,1.5"),
+        (PAPER, "olus", "Choose a protocol of this metric; mapgauge protocols lists them"),
     ],
 )
 def test_the_remedy_for_the_shell_has_an_option_where_there_is_one(
@@ -199,7 +198,7 @@ def test_flat_keys(key: str | ValueKey, flat: str) -> None:
     ],
 )
 def test_keys_of_a_table(metric: Metric, keys: str) -> None:
-    protocol = PAPER.replace(cutoffs=(1.5, 0.5), chamfer=(1.0,))
+    protocol = PAPER.replace(cutoffs=(1.5, 0.5), settings={"ap_chamfer": {"thresholds": (1.0,)}})
     assert " ".join(map(str, value_keys(metric, protocol, (0.0, 10.0, 20.0), "main"))) == keys
 
 
@@ -209,7 +208,14 @@ def test_one_cutoff_has_no_key_of_its_own() -> None:
 
 
 def test_values_of_many_sums_are_those_of_each(rng: np.random.Generator) -> None:
-    protocol = mg.protocol("paper-60x30", switch_cost=0.5, link_cost=0.1, break_cost=0.5)
+    protocol = mg.protocol(
+        "paper-60x30",
+        settings={
+            "track_pld": {"switch_cost": 0.5},
+            "lane_graph_pld": {"link_cost": 0.1},
+            "network_pld": {"break_cost": 0.5},
+        },
+    )
     for name, metric in METRICS.items():
         if not isinstance(metric.rows, SumRows):
             continue

@@ -10,6 +10,7 @@ import pytest
 from tests.metrics.track_cases import (
     Frames,
     Side,
+    as_frames,
     distance,
     line,
     one_assignment,
@@ -22,23 +23,7 @@ from tests.metrics.track_cases import (
 import mapgauge as mg
 from mapgauge.features.tracks.track_pld import Change, Stretch, TrackMatch
 from mapgauge.features.tracks.track_scene import number_tracks
-from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group
-
-
-def as_frames(side: Side, *, truth: bool = False) -> mg.MapFrames:
-    """The same tracks as ``MapFrames`` of one scene."""
-    lines = [points for frame in side[0] for points in frame.values()]
-    return mg.MapFrames(
-        tuple(f"t{k}" for k in range(len(side[0]))),
-        ("divider",),
-        np.repeat(np.arange(len(side[0])), [len(frame) for frame in side[0]]),
-        np.zeros(len(lines), np.int64),
-        Polylines.of(lines),
-        None if truth else np.array([value for frame in side[1] for value in frame.values()]),
-        track=np.array([name for frame in side[0] for name in frame], np.str_),
-        scenes=("s",) * len(side[0]),
-    )
 
 
 def sure(frames: Frames) -> Side:
@@ -103,7 +88,7 @@ def test_two_exchanged_tracks_are_two_switches() -> None:
     assert result.value == pytest.approx(0.6, abs=1e-15)
     assert result.switch_count == 2
     assert result.changes == (Change(4, "a", "1", "2"), Change(4, "b", "2", "1"))
-    assert result.assignment[4] == (TrackMatch("2", "a", 1.0), TrackMatch("1", "b", 1.0))
+    assert result.matches[4] == (TrackMatch("2", "a", 1.0), TrackMatch("1", "b", 1.0))
     # It is cheaper to miss a short exchange than to switch twice.
     brief = sure([*swapped(6, 6)[0][:5], swapped(6, 0)[0][0]])
     missed = distance(brief, truth, switch_cost=3.0)
@@ -127,7 +112,7 @@ def test_switch_cost_0_is_pooled_pld_to_the_last_bit(rng: np.random.Generator) -
         parts = tuple(math.fsum(column) for column in zip(*(one.parts for one in pooled), strict=True))
         assert result.parts == (*parts, 0.0)
         assert result.mass == math.fsum(one.mass for one in pooled)
-        for frame, one, names in zip(result.assignment, pooled, zip(x[0], y[0], strict=True), strict=True):
+        for frame, one, names in zip(result.matches, pooled, zip(x[0], y[0], strict=True), strict=True):
             assert one.assignment is not None
             own, other = (list(side) for side in names)
             assert {match[:2] for match in frame} == {(own[i], other[j]) for i, j in one.assignment.tolist()}
@@ -153,7 +138,7 @@ def test_a_scene_whose_linear_programme_has_no_0_or_1_solution() -> None:
     linear, whole = (distance(x, y, switch_cost=0.25, binary=binary) for binary in (False, True))
     assert (linear.value, whole.value) == pytest.approx((709 / 168, 30 / 7), abs=1e-12)
     assert [slow(x, y, 0.25, binary=binary) for binary in (False, True)] == pytest.approx([709 / 168, 30 / 7])
-    weights = [{match.weight for frame in found.assignment for match in frame} for found in (linear, whole)]
+    weights = [{match.weight for frame in found.matches for match in frame} for found in (linear, whole)]
     assert weights == [{0.5, 1.0}, {1.0}]
 
 
@@ -224,7 +209,7 @@ def test_scenes_pool_with_sum() -> None:
     assert isinstance(both, mg.TrackPldResult)
     assert both.value == one.value + two.value
     assert both.switch_count == 2
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool T-PLD of cutoff 1\.5, switch cost 0\.5"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool T-PLD of cutoff 1\.5, switch cost 0\.5 with that of"):
         one + distance(swapped(6, 4), truth, switch_cost=1.0)
 
 

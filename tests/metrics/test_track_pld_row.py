@@ -19,7 +19,7 @@ from mapgauge.frames.alignment import add_instances
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
-PROTOCOL = mg.protocol("paper-60x30", switch_cost=0.5)
+PROTOCOL = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})
 TURNED = range(39, -1, -1)  # the frames of ``tracked_world``, the last one first
 
 
@@ -62,7 +62,9 @@ def test_its_values_are_those_of_the_scenes(tracked: World) -> None:
 
 
 def test_switch_cost_0_has_the_bits_of_pld(tracked: World) -> None:
-    results = mg.evaluate(*tracked, PROTOCOL.replace(switch_cost=0), metrics=["pld", "track_pld"])
+    results = mg.evaluate(
+        *tracked, PROTOCOL.replace(settings={"track_pld": {"switch_cost": 0}}), metrics=["pld", "track_pld"]
+    )
     for values in results.classes.values():
         assert values["track_pld"] == values["pld"]
         assert values["inconsistency"] == values["track_switches"] == 0
@@ -74,13 +76,13 @@ def test_it_is_computed_only_if_asked_for(tracked: World) -> None:
         mg.evaluate(*tracked, metrics=["track_pld"])
     for wrong in (-1, float("nan"), "a", 1e9, True):
         with pytest.raises(mg.InvalidInput, match="switch_cost must be a number from 0"):
-            mg.protocol("paper-60x30", switch_cost=wrong)
+            mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": wrong}})
         with pytest.raises(mg.InvalidInput, match="switch_cost must be a number from 0"):
             mg.track_pld([], [], switch_cost=wrong)  # type: ignore[arg-type]
     with pytest.raises(mg.InvalidInput, match="switch_cost needs order 1 and a cutoff, got order 2"):
-        mg.protocol("paper-60x30", switch_cost=0.5, order=2)
+        mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}, order=2)
     with pytest.raises(mg.InvalidInput, match="switch_cost needs order 1 and a cutoff"):
-        mg.protocol("maptr", switch_cost=0.5)
+        mg.protocol("maptr", settings={"track_pld": {"switch_cost": 0.5}})
 
 
 def test_every_way_gives_the_same_bits(tracked: World, tmp_path: Path, small_groups: None) -> None:
@@ -159,7 +161,9 @@ def test_the_command_line_and_the_report_show_it(
     assert compared.returncode == 0, compared.stderr
     assert call("compare", "sure.mg", "x.mg", "--fail-if", "track_pld > 0.1").returncode == 3
     assert "T-PLD ↓" in compared.stdout
-    assert "--switch-cost 0.5" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "track_pld").stderr
+    assert (
+        "--set track_pld.switch_cost=0.5" in call("evaluate", "x.parquet", "y.parquet", "--metrics", "track_pld").stderr
+    )
     write_report(expected, tmp_path / "report.html", frames=2)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "T-PLD (lower is better)" in text

@@ -117,7 +117,7 @@ def test_chamfer_ap_is_that_of_the_field(
 @pytest.mark.parametrize(("quality", "without_buffers"), [("good", 0.6362), ("poor", 0.5645)])
 def test_maptrs_buffers_decide_pairs_here(quality: str, without_buffers: float) -> None:
     """Some short dividers lie within 1.5 m of a true one although the buffers of the two do not meet."""
-    results = mg.evaluate(*files("maptr", quality), mg.protocol("maptr", buffers=None))
+    results = mg.evaluate(*files("maptr", quality), mg.protocol("maptr", settings={"ap_chamfer": {"buffers": None}}))
     assert results.classes["divider"]["ap_chamfer@1.5"] == pytest.approx(without_buffers, abs=5e-5)
     with_buffers = results_of("maptr", "maptr", quality).classes["divider"]["ap_chamfer@1.5"]
     assert with_buffers is not None

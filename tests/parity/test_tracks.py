@@ -55,7 +55,7 @@ def test_every_number_is_that_of_maptracker(data: str, name: str) -> None:
             for threshold, value in by_threshold.items():
                 assert values[f"{metric}@{threshold}"] == pytest.approx(value, abs=1e-14), (label, threshold)
         for threshold, by_class in public["counted_predictions_and_tp"].items():
-            t = results.protocol.consistent.index(float(threshold))
+            t = results.protocol.settings["c_map"].thresholds.index(float(threshold))
             for label, (_, hits) in by_class.items():
                 mine = results.scores.counted(results.class_names.index(label), results.protocol)
                 assert int(mine.sum()) == by_class[label][0]

@@ -35,8 +35,8 @@ def test_pld_is_symmetric_and_swaps_missed_and_false(x: Instances, y: Instances,
     # Either of two assignments of equal cost may be chosen, and they may leave different instances unmatched.
     if {(i, j) for i, j in forth.assignment.tolist()} == {(i, j) for j, i in back.assignment.tolist()}:
         np.testing.assert_allclose(
-            (forth.missed, forth.false, *forth.parts[:3]),
-            (back.false, back.missed, *back.parts[:3]),
+            (forth.parts.missed, forth.parts.false, *forth.parts[:3]),
+            (back.parts.false, back.parts.missed, *back.parts[:3]),
             rtol=1e-9,
             atol=1e-9,
         )
@@ -138,7 +138,9 @@ def test_pooling_equals_one_assignment_in_which_frames_cannot_mix(rng: np.random
 
 def test_results_of_different_settings_do_not_pool() -> None:
     line = [[[0.0, 0], [1, 0]]]
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool PLD of cutoff 1\.5, order 1 with PLD of cutoff 2, order 1"):
+    with pytest.raises(
+        mg.InvalidInput, match=r"cannot pool PLD of cutoff 1\.5, order 1 with that of cutoff 2, order 1"
+    ):
         mg.pld(line, line) + mg.pld(line, line, cutoff=2)
     with pytest.raises(mg.InvalidInput, match="order 2"):
         mg.pld(line, line) + mg.pld(line, line, order=2)

@@ -9,7 +9,7 @@ from tests.metrics.lane_graph_cases import LIGHTS, as_frames, chain
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.features.lanes.lane_graph_frame import FrameLink
+from mapgauge.frames.links import FrameLink
 from mapgauge.report import write_report
 from mapgauge.views.figures.links import arrow_ends
 
@@ -40,7 +40,7 @@ def test_an_assignment_has_the_links_of_its_frame(results: mg.Results, monkeypat
     begin, end = arrow_ends(found, EXPECTED[0])
     assert (begin.tolist(), end.tolist()) == ([2.0, 0.0], [2.0, 5.0])  # the middles of these short lanes
     assert results.data is not None
-    plain = mg.evaluate(*results.data, PROTOCOL.replace(link_cost=None))
+    plain = mg.evaluate(*results.data, PROTOCOL.replace(settings={"lane_graph_pld": None}))
     assert plain.assignment("a").links == []
     monkeypatch.setitem(sys.modules, "highspy", None)
     assert results.assignment("a").links == []

@@ -14,7 +14,12 @@ from mapgauge.results.results import Results
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows
 
-PROTOCOL = mg.protocol("paper-60x30", classes=("divider", "boundary"), chamfer=(1.0,), frechet=(), cutoffs=(1.5,))
+PROTOCOL = mg.protocol(
+    "paper-60x30",
+    classes=("divider", "boundary"),
+    settings={"ap_chamfer": {"thresholds": (1.0,)}, "ap_frechet": None},
+    cutoffs=(1.5,),
+)
 METRICS = ("pld", "ap_chamfer")
 CLASSES = 2
 

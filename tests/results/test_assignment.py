@@ -14,7 +14,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match
 
 FEW = settings(max_examples=max(settings().max_examples // 15, 1))
-PAPER = mg.protocol("paper-60x30", chamfer=(), frechet=())
+PAPER = mg.protocol("paper-60x30", settings={"ap_chamfer": None, "ap_frechet": None})
 PROTOCOLS = {
     "paper": PAPER,
     "as given": PAPER.replace(spacing=None),

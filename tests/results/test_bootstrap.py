@@ -16,7 +16,14 @@ from mapgauge.demo import demo_world
 from mapgauge.results.bootstrap import drawn_values, mean_over_classes, units_with_class
 from mapgauge.results.intervals import Estimate
 
-PROTOCOL = mg.protocol("paper-60x30", chamfer=(0.5, 1.0), frechet=(1.0,), sospa=(0.5,))
+PROTOCOL = mg.protocol(
+    "paper-60x30",
+    settings={
+        "ap_chamfer": {"thresholds": (0.5, 1.0)},
+        "ap_frechet": {"thresholds": (1.0,)},
+        "ap_sospa": {"thresholds": (0.5,)},
+    },
+)
 SCENES = 5
 SAMPLES = 60
 SEED = 11
@@ -84,7 +91,10 @@ def test_intervals_are_those_of_repeated_frames(scenes: bool) -> None:
 @cache
 def demo_results(interpolation: str) -> mg.Results:
     """Evaluate 30 frames of the demo with one interpolation of average precision."""
-    protocol = mg.protocol("paper-60x30", interpolation=interpolation)
+    protocol = mg.protocol(
+        "paper-60x30",
+        settings={"ap_chamfer": {"interpolation": interpolation}, "ap_frechet": {"interpolation": interpolation}},
+    )
     return mg.evaluate(*demo_world(30), protocol)
 
 

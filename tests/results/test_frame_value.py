@@ -38,7 +38,7 @@ def test_the_value_of_a_frame_is_not_the_mean_over_classes(results: mg.Results) 
 def test_the_value_of_a_frame_pools_its_classes(results: mg.Results) -> None:
     for i, token in enumerate(results.tokens):
         rows_of_classes = results.scores.sums["pld"][0][i].tolist()
-        each = [mg.PldResult(*mg.Parts(*row[:5]), row[5], 1.5, 1.0, None) for row in rows_of_classes]
+        each = [mg.PldResult(parts=mg.Parts(*row[:5]), mass=row[5], cutoff=1.5) for row in rows_of_classes]
         pooled = reduce(add, each)
         row = next(row for row in results.frames() if row["token"] == token)
         assert row["pld"] == pytest.approx(pooled.normalised, abs=1e-15)

@@ -16,7 +16,12 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 
-RICH = mg.protocol("paper-60x30", cutoffs=(1.5, 0.5), sospa=(0.5,), classes=("divider", "boundary", "stop_line"))
+RICH = mg.protocol(
+    "paper-60x30",
+    cutoffs=(1.5, 0.5),
+    settings={"ap_sospa": {"thresholds": (0.5,)}},
+    classes=("divider", "boundary", "stop_line"),
+)
 PROTOCOLS = {
     "paper": RICH,
     "order 2": RICH.replace(order=2, closed=True, region=None),
@@ -90,8 +95,9 @@ def test_any_name_of_the_file_will_do(name: str, tmp_path: Path) -> None:
         {"order": np.int64(1)},
         {"closed": np.bool_(True)},
         {"closed_tolerance": np.float32(0.25)},
-        {"strict": np.bool_(True)},
-        {"prefilter": np.float64(3)},
+        {"settings": {"ap_chamfer": {"strict": np.bool_(True)}}},
+        {"settings": {"ap_frechet": {"prefilter": np.float64(3)}}},
+        {"settings": {"ap_chamfer": {"thresholds": np.array([0.5, 1])}}},
         {"cutoffs": [np.float32(1.5)]},
         {"region": np.array([60, 30])},
     ],

@@ -30,7 +30,9 @@ def test_a_strip_has_the_matches_of_every_frame() -> None:
 def test_strips_agree_with_track_pld_on_a_drive() -> None:
     predictions, truth = demo_world(10, predictions=30)
     tracked = mg.track(predictions, poses=truth)
-    results = mg.evaluate(tracked, truth, mg.protocol("paper-60x30", switch_cost=0.5), metrics=["track_pld"])
+    results = mg.evaluate(
+        tracked, truth, mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}), metrics=["track_pld"]
+    )
     switches = 0
     for strip in strips_of(results, "scene-0000", false=1000):
         sides = (side.select([strip.class_name]).resample(spacing=0.5) for side in (tracked, truth))
@@ -38,7 +40,7 @@ def test_strips_agree_with_track_pld_on_a_drive() -> None:
         assert strip.value == pytest.approx(expected.normalised)
         assert sum(len(row.switches) for row in strip.truth) == expected.switch_count
         switches += expected.switch_count
-        for k, matches in enumerate(expected.assignment):
+        for k, matches in enumerate(expected.matches):
             found = {(row.track, strip.names[row.cells[k]]) for row in strip.truth if row.cells[k] >= 0}
             assert found == {(match.truth, match.prediction) for match in matches if match.weight > 0.5}
         there = {row.track: int((row.cells > ABSENT).sum()) for row in strip.truth}

@@ -14,7 +14,9 @@ import mapgauge as mg
 from mapgauge.evaluation import precision as module
 from mapgauge.evaluation.precision import Records, precisions
 
-PROTOCOL = mg.protocol("paper-60x30").replace(chamfer=(0.5, 1.0), frechet=(1.0,))
+PROTOCOL = mg.protocol("paper-60x30").replace(
+    settings={"ap_chamfer": {"thresholds": (0.5, 1.0)}, "ap_frechet": {"thresholds": (1.0,)}}
+)
 METRICS = ("ap_chamfer", "ap_frechet")
 INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point"])
 LIMITS = pytest.mark.parametrize("limit", [1, 3, 7, 50, 1000])
@@ -53,7 +55,20 @@ def test_an_external_sort_has_the_bits_of_the_definition(
     truth = [60, 2, 0]
     counts = [sum(len(part[0]) for part in records) for records in classes]
     found = precisions(
-        *(classes.__getitem__, counts, truth, PROTOCOL.replace(interpolation=interpolation), METRICS, tmp_path, limit)
+        *(
+            classes.__getitem__,
+            counts,
+            truth,
+            PROTOCOL.replace(
+                settings={
+                    "ap_chamfer": {"interpolation": interpolation},
+                    "ap_frechet": {"interpolation": interpolation},
+                }
+            ),
+            METRICS,
+            tmp_path,
+            limit,
+        )
     )
     assert list(found) == list(METRICS)
     for c, (records, true) in enumerate(zip(classes, truth, strict=True)):
@@ -76,7 +91,9 @@ def test_a_curve_by_hand(interpolation: Literal["area", "11-point"], limit: int,
         yield confidence[:2], bits[:2]
         yield confidence[2:], bits[2:]
 
-    protocol = PROTOCOL.replace(interpolation=interpolation)
+    protocol = PROTOCOL.replace(
+        settings={"ap_chamfer": {"interpolation": interpolation}, "ap_frechet": {"interpolation": interpolation}}
+    )
     found = precisions(records, [5], [4], protocol, METRICS, tmp_path, limit)
     expected = 2.5 / 4 if interpolation == "area" else 6.75 / 11
     assert found["ap_chamfer"][:, 0].tolist() == pytest.approx([expected, 0], abs=1e-15)

@@ -10,7 +10,9 @@ from mapgauge.evaluation.totals import Sums, Totals, flags_of, per_frame
 from mapgauge.metrics.table import METRICS
 
 PROTOCOL = mg.protocol("paper-60x30").replace(
-    classes=("divider", "boundary"), cutoffs=(1.5, 0.5), chamfer=(0.5, 1.0), frechet=()
+    classes=("divider", "boundary"),
+    cutoffs=(1.5, 0.5),
+    settings={"ap_chamfer": {"thresholds": (0.5, 1.0)}, "ap_frechet": None},
 )
 PREDICTED = np.array([[1, 0], [0, 1], [0, 1]])
 TRUE = np.array([[0, 0], [2, 0], [1, 3]])

@@ -13,7 +13,7 @@ from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 GROUP = 320  # rows
 # Metrics of frames with the protocol that has all their settings.
-LINKED = mg.protocol("paper-60x30", break_cost=0.5)
+LINKED = mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": 0.5}})
 OF_FRAMES = ("pld", "completeness", "causes", "network_pld", "ap_chamfer", "ap_frechet")
 
 

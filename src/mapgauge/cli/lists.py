@@ -39,20 +39,19 @@ def protocols(json: JsonOption = False) -> None:
 
 def _settings(protocol: "Protocol") -> str:
     """Return the settings of all metrics of a protocol. Metrics with the same setting share its values."""
+    from mapgauge.metrics.settings import fields_of, word_of
     from mapgauge.metrics.table import METRICS
 
-    titles: dict[str, list[str]] = {}
-    settings: dict[str, Setting] = {}
+    titles: dict[tuple[str, str], list[str]] = {}
     for metric in METRICS.values():
-        if metric.setting is None or not metric.settings(protocol):
+        values = metric.settings(protocol)
+        if metric.setting is None or not values or not metric.default:
             continue
-        if metric.default or metric.setting.field not in titles:  # metrics that only look at others have their settings
-            settings[metric.setting.field] = metric.setting
-            titles.setdefault(metric.setting.field, []).append(metric.title)
-    return "; ".join(
-        f"{' and '.join(titles[field])} {_word(setting)} {', '.join(map(str, getattr(protocol, field)))}"
-        for field, setting in settings.items()
-    )
+        kind = type(protocol) if metric.at_cutoffs else metric.settings_type
+        word = word_of(fields_of(kind)[metric.setting.field])
+        text = f"{_word(metric.setting)} {', '.join(map(str, values))}"
+        titles.setdefault((word, text), []).append(metric.title)
+    return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())
 
 
 def _word(setting: "Setting") -> str:

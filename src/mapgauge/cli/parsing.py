@@ -156,12 +156,19 @@ def settings_of(
         refuse("--crop", f"the protocol {protocol} has no region to crop to. Choose a protocol with a region")
     if spacing is not None and count is not None:
         refuse("--spacing", "give --spacing or --count, not both")
-    lists = {"cutoffs": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
+    lists = {"chamfer": chamfer, "frechet": frechet, "sospa": sospa}
+    costs = {
+        "track_pld.switch_cost": switch_cost,
+        "lane_graph_pld.link_cost": link_cost,
+        "network_pld.break_cost": break_cost,
+    }
     for option, settings in (
-        *((f"--{field.removesuffix('s')}", _setting(field, given)) for field, given in lists.items()),
-        ("--switch-cost", {} if switch_cost is None else {"switch_cost": switch_cost}),
-        ("--link-cost", {} if link_cost is None else {"link_cost": link_cost}),
-        ("--break-cost", {} if break_cost is None else {"break_cost": break_cost}),
+        ("--cutoff", {"cutoffs": tuple(numbers("--cutoff", cutoff))} if cutoff else {}),
+        *(
+            (f"--{name}", _of_metric(f"ap_{name}.thresholds", tuple(numbers(f"--{name}", given)) if given else None))
+            for name, given in lists.items()
+        ),
+        *((f"--{key.partition('.')[2].replace('_', '-')}", _of_metric(key, cost)) for key, cost in costs.items()),
         ("--spacing", {} if spacing is None else {"spacing": spacing}),
         ("--count", {} if count is None else {"count": count}),
         ("--classes", {"classes": tuple(listed(classes))} if classes else {}),
@@ -171,9 +178,10 @@ def settings_of(
     return found
 
 
-def _setting(field: str, given: Texts) -> dict[str, Any]:
-    """Return the setting of the protocol that an option with several numbers changes."""
-    return {field: tuple(numbers(f"--{field.removesuffix('s')}", given))} if given else {}
+def _of_metric(key: str, value: Any) -> dict[str, Any]:
+    """Return the changes of a protocol for a setting of a metric; none if the option was not given."""
+    metric, _, name = key.partition(".")
+    return {} if value is None else {"settings": {metric: {name: value}}}
 
 
 def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
@@ -200,10 +208,14 @@ def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:
     """Refuse settings that none of the chosen metrics has."""
     from mapgauge.metrics.table import METRICS
 
-    for name in ("cutoff", "chamfer", "frechet", "sospa", "switch_cost", "link_cost", "break_cost"):
-        field = "cutoffs" if name == "cutoff" else name
-        able = [row.name for row in METRICS.values() if field in (row.setting and row.setting.field, *row.requires)]
-        able += ["ap_sospa"] * (name == "cutoff")  # normalised SOSPA has a cutoff too
+    owners = {
+        "cutoff": [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"],  # SOSPA has a cutoff too
+        **{name: [f"ap_{name}"] for name in ("chamfer", "frechet", "sospa")},
+        "switch_cost": ["track_pld"],
+        "link_cost": ["lane_graph_pld"],
+        "break_cost": ["network_pld"],
+    }
+    for name, able in owners.items():
         if not set(able) & {*metrics}:
             without_effect(context, [name], f"without a metric that has this setting: --metrics {' or '.join(able)}")
 

@@ -63,9 +63,11 @@ def evaluate(
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
-        metrics: Names of metrics (``mapgauge.metrics.table.METRICS``): ``pld``, ``track_pld``, ``ap_chamfer``,
-            ``ap_frechet``, ``ap_sospa``, ``c_map``, ``mas``. If None, those for which the protocol has cutoffs,
-            thresholds or a switch cost.
+        metrics: Names of metrics, and of those of plug-ins. If None, those for which the protocol has settings.
+            ``pld``, ``completeness``, ``causes``, ``track_pld``, ``lane_graph_pld``, ``network_pld``, ``ap_chamfer``,
+            ``ap_frechet``, ``ap_sospa``, ``c_map``, ``mas``, ``det_l``, ``det_l_ch``, ``det_ls``, ``det_a``, ``det_t``,
+            ``top_ll``, ``top_lt``, ``ols``, ``olus``, ``ols_l``, ``f_lane``, ``geo``, ``topo``, ``jtopo``, ``apls``,
+            ``sda``, ``reach``.
         ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
             the points in each ring.
         scenes: The scene of each token, if the files have no scenes. ``compare`` draws whole scenes.

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.totals import bits_of, by_metric, exact_sums, flags_of, precisions_of, rounded
-from mapgauge.metrics.average_precision import eleven_points, recall_and_precision
+from mapgauge.evaluation.totals import bits_of, by_metric, exact_sums, flags_of, interpolations, precisions_of, rounded
+from mapgauge.metrics.average_precision import Interpolation, eleven_points, recall_and_precision
 from mapgauge.metrics.metric import Bits
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats
@@ -49,13 +49,13 @@ def precisions(
         folder: A folder for temporary files.
         limit: Largest number of predictions in memory.
     """
-    bits = bits_of(protocol, metrics)
+    bits, how = bits_of(protocol, metrics), interpolations(protocol, metrics)
     if not bits:
         return {}
 
     def values(c: int) -> list[float]:
         method = _in_memory if predicted[c] <= limit else _external
-        return method(records(c), bits, true[c], protocol, folder, limit)
+        return method(records(c), bits, true[c], how, folder, limit)
 
     # Classes run in parallel if all of them fit into memory, because sorting releases the GIL.
     with ThreadPoolExecutor(os.cpu_count() if sum(predicted) <= limit else 1) as pool:
@@ -63,30 +63,31 @@ def precisions(
 
 
 def _in_memory(
-    records: Iterable[Records], bits: list[tuple[int, int]], truth: int, protocol: Protocol, *_: Any
+    records: Iterable[Records], bits: list[tuple[int, int]], truth: int, how: list[Interpolation], *_: Any
 ) -> list[float]:
     pieces = list(records)
     confidence = np.concatenate([np.empty(0), *(piece[0] for piece in pieces)])
     hits = np.concatenate([np.empty((0, bits[-1][0] + 1), np.uint16), *(piece[1] for piece in pieces)])
-    return precisions_of(confidence, list(hits.T), bits, truth, protocol)
+    return precisions_of(confidence, list(hits.T), bits, truth, how)
 
 
 def _external(
     records: Iterable[Records],
     bits: list[tuple[int, int]],
     truth: int,
-    protocol: Protocol,
+    how: list[Interpolation],
     folder: Path,
     limit: int,
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, found = _runs(records, bits, Path(scratch), limit)
-        curve = _Curve(number, found, truth, eleven=protocol.interpolation == "11-point")
+        curve = _Curve(number, found, truth, eleven="11-point" in how)
         for confidence, hits in _merged(runs, max(min(limit, WINDOW) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems cannot delete files that are mapped into memory
-    return curve.eleven_points() if protocol.interpolation == "11-point" else curve.areas()
+    both = zip(how, curve.eleven_points(), curve.areas(), strict=True)
+    return [eleven if one == "11-point" else area for one, eleven, area in both]
 
 
 def _runs(

@@ -76,8 +76,7 @@ def _values(results: Results, cutoff: float | None) -> dict[str, float | None]:
     """Return the means over classes at one cutoff: the main and headline values of each metric."""
     values = {}
     for metric in map(METRICS.__getitem__, results.metrics):
-        at_cutoff = metric.setting is not None and metric.setting.field == "cutoffs"
-        several = at_cutoff and len(results.protocol.cutoffs) > 1
+        several = metric.at_cutoffs and len(results.protocol.cutoffs) > 1
         for value in metric.with_role("main", "headline"):
             values[value.key] = results.mean[str(ValueKey(value.key, cutoff if several else None))]
     return values

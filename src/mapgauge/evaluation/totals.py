@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.evaluation.scores import Scores
-from mapgauge.metrics.average_precision import average_precisions
+from mapgauge.metrics.average_precision import Interpolation, average_precisions
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, sum_metrics
 from mapgauge.protocols import Protocol
@@ -100,12 +100,12 @@ class Totals:
         columns = [math.fsum(column) for column in per_frame(scores, protocol).T.tolist()]
         counts = _counts(scores)
         names = list(scores.hits)
-        bits = bits_of(protocol, names)
+        bits, how = bits_of(protocol, names), interpolations(protocol, names)
         values = []
         for c, truth in enumerate(counts[3].tolist()):
             mine = scores.counted(c, protocol)
             hits = [column[mine] for column in scores.hits.values()]
-            values.append(precisions_of(scores.confidence[mine], hits, bits, truth, protocol))
+            values.append(precisions_of(scores.confidence[mine], hits, bits, truth, how))
         rings = max((len(block) for block in scores.rings.values()), default=0)
         sums = _unpacked(columns, list(scores.sums), protocol, rings, len(counts[3]))
         return cls(*counts, sums, by_metric(values, names, bits))
@@ -126,6 +126,11 @@ def bits_of(protocol: Protocol, metrics: Sequence[str]) -> list[tuple[int, int]]
     return [(m, t) for m, name in enumerate(metrics) for t in range(len(METRICS[name].settings(protocol)))]
 
 
+def interpolations(protocol: Protocol, metrics: Sequence[str]) -> list[Interpolation]:
+    """Return how average precision is computed, for each setting of ``bits_of``."""
+    return [protocol.settings[name].interpolation for name in metrics for _ in METRICS[name].settings(protocol)]
+
+
 def flags_of(hits: Sequence[Bits], bits: list[tuple[int, int]]) -> Flags:
     """Return which predictions hit, with a column for each setting, from the hits of each metric."""
     count = len(hits[0]) if hits else 0
@@ -133,14 +138,18 @@ def flags_of(hits: Sequence[Bits], bits: list[tuple[int, int]]) -> Flags:
 
 
 def precisions_of(
-    confidence: Floats, hits: Sequence[Bits], bits: list[tuple[int, int]], truth: int, protocol: Protocol
+    confidence: Floats,
+    hits: Sequence[Bits],
+    bits: list[tuple[int, int]],
+    truth: int,
+    interpolation: Sequence[Interpolation],
 ) -> list[float]:
     """Return the average precisions of one class, from the hits of each metric."""
     some = np.zeros(len(confidence), np.bool_)
     for column in hits:
         some |= column != 0
     flags = flags_of([column[some] for column in hits], bits)
-    return average_precisions(confidence, confidence[some], flags, truth, protocol.interpolation)
+    return average_precisions(confidence, confidence[some], flags, truth, interpolation)
 
 
 def by_metric(

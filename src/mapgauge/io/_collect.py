@@ -1,15 +1,17 @@
-"""Collects the frames and instances of a file. All readers of JSON and pickles use a ``Collector``."""
+"""Collects the frames, instances and poses of a file. All readers of JSON and pickles use a ``Collector``."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.errors import Remedy
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.geometry.poses import check_poses, rotations
 from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
@@ -20,6 +22,9 @@ _OTHER_IDS = Remedy(
     "If the file uses other ids, pass classes= with their names",
     "If the file uses other ids, read it in Python with classes=, and convert it",
 )
+
+
+Column: TypeAlias = Sequence[Any] | NDArray[Any]  # a value per frame
 
 
 class Collector:
@@ -242,3 +247,65 @@ class Collector:
         if values and len(values) != len(self.tokens):
             raise self.error(f"{len(values)} of {len(self.tokens)} frames have a {what}, expected all or none")
         return make(values) if values else None
+
+
+def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFrames:
+    """Return the frames with their poses if every frame has one, and with a finding if only some have one.
+
+    Args:
+        frames: The frames.
+        translations: The translation of each frame, or None.
+        turns: The rotation of each frame, or None: a matrix ``(3, 3)`` or a quaternion ``w, x, y, z``.
+    """
+    if all(_is_empty(column) for column in (translations, turns)):
+        return frames
+    matrices = _all_at_once(translations, turns)
+    if matrices is not None:
+        return replace(frames, poses=matrices)
+    poses = [_pose(*parts) for parts in zip(translations, turns, strict=True)]
+    lacking = [token for token, pose in zip(frames.tokens, poses, strict=True) if pose is None]
+    if not lacking:
+        return replace(frames, poses=np.array(poses))
+    text = f"{frames.name}: {len(lacking)} of {len(frames)} frames have no usable pose, so all poses are left out"
+    return replace(frames, findings=(*frames.findings, *findings_about(lacking, "note", "poses-left-out", text)))
+
+
+def _is_empty(column: Column) -> bool:
+    return not isinstance(column, np.ndarray) and all(value is None for value in column)
+
+
+def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | None:
+    """Return the poses if all of them are sound and all rotations are matrices, else None."""
+    count = len(translations)
+    try:
+        moves, matrices = (np.asarray(column, np.float64) for column in (translations, turns))
+        if moves.shape != (count, 3) or matrices.shape != (count, 3, 3):
+            return None
+        poses = np.tile(np.eye(4), (count, 1, 1))
+        poses[:, :3, :3], poses[:, :3, 3] = matrices, moves
+        return check_poses(poses, count)
+    except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
+        return None
+
+
+def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
+    """Return the matrix ``(4, 4)`` from the frame to the world, or None if the values are not a pose."""
+    pose = np.eye(4)
+    try:
+        turn = np.asarray(rotation, np.float64)
+        pose[:3, :3] = _rotation(turn)
+        pose[:3, 3] = np.asarray(translation, np.float64).reshape(3)
+        check_poses(pose, 1)
+    except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
+        return None
+    return pose
+
+
+def _rotation(given: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rotation matrix, given as a matrix or as a unit quaternion ``w, x, y, z``."""
+    if given.shape != (4,):
+        return np.reshape(given, (3, 3))
+    if not abs(np.linalg.norm(given) - 1) < 1e-3:
+        raise InvalidInput("not a unit quaternion")
+    matrix: NDArray[np.float64] = rotations(given[None])[0]
+    return matrix

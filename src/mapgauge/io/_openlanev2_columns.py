@@ -39,16 +39,16 @@ class _Instances(NamedTuple):
 
 def entries_of(tree: PickleTree, annotations: Rows) -> dict[str, Entries]:
     """Return the entries of all lists of a file, by the keys of ``LISTS``."""
-    found = {}
+    entries = {}
     for key, lists in zip(LISTS, tree.find_all(annotations, *LISTS), strict=True):
         present = lists >= 0
         counts = np.zeros(len(lists), np.int64)
         counts[present], rows = tree.items(lists[present])
         tree.expect(rows, "DICT")
-        found[key] = Entries(rows, counts, present)
-    expect(np.logical_or.reduce([found[key].present for key in LISTS if LISTS[key]]))
-    expect(not (len(found["lane_centerline"].rows) and len(found["lane_segment"].rows)))
-    return found
+        entries[key] = Entries(rows, counts, present)
+    expect(np.logical_or.reduce([entries[key].present for key in LISTS if LISTS[key]]))
+    expect(not (len(entries["lane_centerline"].rows) and len(entries["lane_segment"].rows)))
+    return entries
 
 
 def attributes_of(tree: PickleTree, elements: Entries) -> Indices:
@@ -69,7 +69,7 @@ def add_instances(
     parts = [_instances(tree, collector, entries, key, identities.get(key)) for key in LISTS]
     counts = [len(part.frame) for part in parts]
     frame = np.concatenate([part.frame for part in parts])
-    order = np.argsort(frame, kind="stable")  # in a frame, the instances of one list after those of the other
+    order = np.argsort(frame, kind="stable")  # in a frame, one list after the other
     frame = frame[order]
     code = np.concatenate([part.code for part in parts])[order]
     points = np.concatenate([part.points for part in parts])[order]
@@ -152,11 +152,11 @@ def _instances(
     rows, counts, _ = entries[key]
     frame = np.repeat(np.arange(len(counts)), counts)
     lines = SEGMENT if key == "lane_segment" else ("points",)
-    found = tree.find_all(rows, INTERSECTION, "confidence", *lines)
-    inside = _intersection(tree, found[0]) if key in MATRICES else None
-    expect(found[2:] >= 0, not collector.has_confidence or (found[1] >= 0).all())
-    confidence = tree.numbers(found[1]) if collector.has_confidence else None
-    points = np.ascontiguousarray(found[2:].T).ravel()
+    intersection, confidences, *given = tree.find_all(rows, INTERSECTION, "confidence", *lines)
+    inside = _intersection(tree, intersection) if key in MATRICES else None
+    expect(np.array(given) >= 0, not collector.has_confidence or (confidences >= 0).all())
+    confidence = tree.numbers(confidences) if collector.has_confidence else None
+    points = np.stack(given, axis=1).ravel()
     if key == "lane_segment":
         code = np.tile([collector.codes.get(name, -1) for name in SEGMENT], len(rows)).astype(np.int64)
         frame = np.repeat(frame, 3)
@@ -186,15 +186,15 @@ def _intersection(tree: PickleTree, rows: Rows) -> Flags | None:
 
 def _ids(tree: PickleTree, rows: Rows) -> tuple[Sequence[str | int], Indices] | None:
     """Return the different ids of entries, and the index of the id of each; None if they have none."""
-    found = tree.find(rows, "id")
-    if (found < 0).all():
+    ids = tree.find(rows, "id")
+    if (ids < 0).all():
         return None
-    expect(found >= 0)
-    if tree.only(found, "TEXT"):
-        texts = tree.values(found)
+    expect(ids >= 0)
+    if tree.only(ids, "TEXT"):
+        texts = tree.values(ids)
         known: dict[str, int] = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         return list(known), np.array([known[text] for text in texts])
-    return numbered(tree.wholes(found))
+    return numbered(tree.wholes(ids))
 
 
 def _identities(
@@ -202,10 +202,10 @@ def _identities(
 ) -> dict[str, Indices]:
     """Refuse ids that occur twice in a frame. Lanes and traffic elements of a submission share their ids.
 
-    For truth, append the ids of all lists to ``numbers``, and return the indices of those of each list.
+    For truth, append the ids of all lists to ``numbers``, and return their indices, for each list.
     """
     together = [key for key in LISTS if key != "area"] if predicted else []
-    found: dict[str, Indices] = {}
+    identities: dict[str, Indices] = {}
     for keys in (together, *([key] for key in LISTS if key not in together)):
         rows = np.concatenate([np.empty(0, np.int64), *(entries[key].rows for key in keys)])
         ids = _ids(tree, rows)
@@ -216,9 +216,9 @@ def _identities(
             pairs = np.sort(frame * len(ids[0]) + ids[1])
             expect(pairs[1:] != pairs[:-1])
             if not predicted:
-                found[keys[0]] = ids[1] + len(numbers)
+                identities[keys[0]] = ids[1] + len(numbers)
                 numbers += ids[0]
-    return found
+    return identities
 
 
 def _tracks(
@@ -236,9 +236,9 @@ def _tracks(
     named = identity >= 0
     if named.all():
         return track_names(groups, group, numbers, identity)
-    found = track_names(groups, group[named], numbers, identity[named])
-    names = np.zeros(len(frame), found.dtype)
-    names[named] = found
+    tracks = track_names(groups, group[named], numbers, identity[named])
+    names = np.zeros(len(frame), tracks.dtype)
+    names[named] = tracks
     return names
 
 

@@ -1,4 +1,4 @@
-"""The lists of instances in a frame of OpenLane-V2: lanes, areas and traffic elements."""
+"""The lists of instances in a frame of OpenLane-V2: lanes, areas and traffic elements, and the matrices of links."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -8,13 +8,27 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level
+from mapgauge.frames.findings import Finding, Level, findings_about
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 from mapgauge.io._collect import Collector
-from mapgauge.io._columns import EXAMPLES
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.protocols import TRAFFIC_ELEMENTS
+
+SEGMENT = ("centerline", "left_laneline", "right_laneline")
+AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
+CATEGORIES = {1: "traffic light", 2: "road sign"}  # of traffic elements
+# The lists, in the order of the instances of a frame, and their classes. A class of a traffic element is only present
+# if an instance has it.
+LISTS: dict[str, tuple[str, ...]] = {
+    "lane_centerline": ("centerline",),
+    "lane_segment": SEGMENT,
+    "area": tuple(AREAS.values()),
+    "traffic_element": (),
+}
+INTERSECTION = "is_intersection_or_connector"
+
+Lists: TypeAlias = dict[str, Sequence[Any]]  # the instances of a frame, by the keys of LISTS
 
 # The matrices between lanes, and between lanes and traffic elements, by the list of lanes.
 MATRICES = {
@@ -28,6 +42,7 @@ KINDS = {  # sorted, as Links requires
 }
 CODES = {"lane_centerline": (1,), "lane_segment": (3, 1, 2)}  # of links to the instances of a lane
 _SCORES = Remedy.of("Apply the sigmoid function to logits before saving, or clip the scores to the range from 0 to 1")
+_IDS = Remedy.of("Give every lane and every traffic element of a frame an id of its own")
 _ROWS = Remedy.of("Write one row for each lane, in the order of the list of lanes, and one column for each target")
 
 
@@ -37,7 +52,7 @@ class _Frame(NamedTuple):
     lanes: NDArray[Any]  # (lanes, lanes)
     elements: NDArray[Any]  # (lanes, elements)
     first: int  # index of the first instance of the first lane
-    beside: int  # index of the first traffic element
+    first_element: int  # index of the first traffic element
 
 
 class Topology:
@@ -88,8 +103,8 @@ class Topology:
         if matrix.size == 0 and 0 in size:
             return np.zeros(size)
         if matrix.shape != size:
-            found = " x ".join(map(str, matrix.shape)) or "a single number"
-            raise self._error(f"{where} is {found}, expected {size[0]} x {size[1]}", remedy=_ROWS)
+            shape = " x ".join(map(str, matrix.shape)) or "a single number"
+            raise self._error(f"{where} is {shape}, expected {size[0]} x {size[1]}", remedy=_ROWS)
         if not 0 <= matrix.min() <= matrix.max() <= 1:  # also if one is not a number
             wrong = ~((matrix >= 0) & (matrix <= 1))
             i, j = np.argwhere(wrong)[0].tolist()
@@ -112,40 +127,22 @@ class Topology:
         at: Any = np.uint64(0)
         for frame in self._frames:
             lanes, elements = (np.array(scores, np.float64, order="C") for scores in frame[:2])
-            first, beside = np.uint64(frame.first), np.uint64(frame.beside)
+            first, first_element = np.uint64(frame.first), np.uint64(frame.first_element)
             at = kernels.matrix_links.links_of_frame(
-                lanes, elements, first, beside, codes, at, source, target, weight, code
+                lanes, elements, first, first_element, codes, at, source, target, weight, code
             )
         return Links.unchecked(source, target, weight, code, KINDS[self._key])
 
     def findings(self, name: str) -> list[Finding]:
         """Return a finding for each matrix that frames with lanes lack."""
-        found = []
+        findings = []
         for matrix, places in self._lacking.items():
             everywhere = matrix not in self._given
             count = "no frame has" if everywhere else f"{len(places)} frames with lanes have no"
             text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
             level: Level = "note" if everywhere else "warning"
-            found.append(Finding(level, "topology-missing", text, len(places), tuple(places[:EXAMPLES])))
-        return found
-
-
-SEGMENT = ("centerline", "left_laneline", "right_laneline")
-AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
-CATEGORIES = {1: "traffic light", 2: "road sign"}  # of traffic elements
-# The lists, in the order of the instances of a frame, and their classes. A class of a traffic element is only present
-# if an instance has it.
-LISTS: dict[str, tuple[str, ...]] = {
-    "lane_centerline": ("centerline",),
-    "lane_segment": SEGMENT,
-    "area": tuple(AREAS.values()),
-    "traffic_element": (),
-}
-INTERSECTION = "is_intersection_or_connector"
-
-Lists: TypeAlias = dict[str, Sequence[Any]]  # the instances of a frame, by the keys of LISTS
-
-_IDS = Remedy.of("Give every lane and every traffic element of a frame an id of its own")
+            findings += findings_about(places, level, "topology-missing", text)
+        return findings
 
 
 def lists_of(annotation: Any, where: str, check: ValueChecker) -> Lists:
@@ -311,12 +308,7 @@ class ListReader:
             collector.links = self._topology.links()
             collector.findings += self._topology.findings(name)
         texts: list[tuple[str, list[str], str, Remedy | None]] = [
-            (
-                "boxes-swapped",
-                self._swapped,
-                "traffic elements had their corners swapped. They were sorted",
-                None,
-            ),
+            ("boxes-swapped", self._swapped, "traffic elements had their corners swapped. They were sorted", None),
             ("boxes-outside", self._outside, "traffic elements lie at negative pixels, outside of any image", None),
             ("ids-repeated", self._doubled, "instances have the id of another instance of their frame", _IDS),
         ]
@@ -324,8 +316,4 @@ class ListReader:
             text = f"lanes do not say {INTERSECTION}, so it is left out of all"
             texts.append(("intersection-left-out", self._unknown, text, None))
         for code, places, text, remedy in texts:
-            if places:
-                found = Finding(
-                    "warning", code, f"{name}: {len(places)} {text}", len(places), tuple(places[:EXAMPLES]), remedy
-                )
-                collector.findings.append(found)
+            collector.findings += findings_about(places, "warning", code, f"{name}: {len(places)} {text}", remedy)

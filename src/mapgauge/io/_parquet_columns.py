@@ -19,7 +19,7 @@ from mapgauge.io._parquet_file import (
     broken,
     broken_errors,
     check_size,
-    columns_of,
+    columns_to_read,
     footer_bytes,
     open_footer,
     read_group,
@@ -33,6 +33,7 @@ FRAME_ORDER = (
     "frame must start at 0 and increase by at most 1; a frame without instances is one row without class and geometry",
     "Leave the column out to make each run of equal tokens a frame",
 )
+_REMEDY = "Number the instances of each frame from 0, in the order of their rows, or leave the column links out"
 
 
 class ParquetColumns:
@@ -56,7 +57,7 @@ class ParquetColumns:
         self.about = about_of(error, schema)
         pa, _ = pyarrow_modules()
         try:
-            empty = pa.schema([schema.field(name) for name in columns_of(schema, without)]).empty_table()
+            empty = pa.schema([schema.field(name) for name in columns_to_read(schema, without)]).empty_table()
             self.table = pa.concat_tables([empty, *groups])
             self.starts = np.cumsum([0, *(len(group) for group in groups)])[:-1].tolist()  # first rows of the groups
             self.table.validate(full=True)
@@ -113,17 +114,17 @@ class ParquetColumns:
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         codes: dict[str, int] = defaultdict(count().__next__)
-        found = np.empty(len(column), np.int64)
+        label = np.empty(len(column), np.int64)
         start = 0
         for array in column.chunks:  # each has a dictionary of its own
             texts = array.dictionary.to_pylist()
             code = np.array([-1 if text is None else codes[str(text)] for text in texts] + [-1])
             indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
-            np.take(code, indices.to_numpy(), out=found[start : start + len(array)])
+            np.take(code, indices.to_numpy(), out=label[start : start + len(array)])
             start += len(array)
         if not optional:
-            self._refuse(found < 0, f"{name} is null, expected a text")
-        return found, list(codes)
+            self._refuse(label < 0, f"{name} is null, expected a text")
+        return label, list(codes)
 
     def integers(self, name: str) -> Indices:
         """Return a column of whole numbers."""
@@ -288,9 +289,6 @@ def _numbers(values: Any) -> NDArray[np.floating[Any]]:
     if not pa.types.is_floating(values.type):
         values = values.cast(pa.float64(), safe=False)
     return np.asarray(values.to_numpy(zero_copy_only=False))
-
-
-_REMEDY = "Number the instances of each frame from 0, in the order of their rows, or leave the column links out"
 
 
 def link_type() -> Any:

@@ -14,6 +14,13 @@ from mapgauge.io.files.json_documents import MakeError, refuse_doubled_keys
 from mapgauge.io.files.source import RAISE, most_bytes
 from mapgauge.typing import Forward
 
+_BYTE_ARRAY = 6  # the physical type of texts
+_TAIL = 1 << 16  # bytes at the end of a file that are read at once
+VERSION = 1  # of the schema; files with a later version are refused
+REQUIRED = ("token", "class", "geometry")
+COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose", "links", "intersection")
+AXES = ("x", "y", "z")
+_NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
 _DEEPEST = 20  # nested structures and lists; the format has 7
 
 
@@ -84,10 +91,6 @@ class ThriftReader:
     def _signed(self) -> int:
         value = self._unsigned()
         return value >> 1 ^ -(value & 1)
-
-
-_BYTE_ARRAY = 6  # the physical type of texts
-_TAIL = 1 << 16  # bytes at the end of a file that are read at once
 
 
 class RowGroupInfo(NamedTuple):
@@ -163,13 +166,6 @@ def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
     return RowGroupInfo(rows, sum(values), size, texts, numbers)
 
 
-VERSION = 1  # of the schema; files with a later version are refused
-REQUIRED = ("token", "class", "geometry")
-COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose", "links", "intersection")
-AXES = ("x", "y", "z")
-_NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
-
-
 class _Version(msgspec.Struct):
     version: int
 
@@ -225,7 +221,7 @@ def open_parquet(error: MakeError, stream: Any) -> tuple[Any, Any]:
 def read_group(stream: Any, footer: Any, schema: Any, index: int, without: Sequence[str] = ()) -> Any:
     """Read one row group, without some columns."""
     with _opened(stream, footer) as file:
-        return file.read_row_group(index, columns=columns_of(schema, without), use_threads=False)
+        return file.read_row_group(index, columns=columns_to_read(schema, without), use_threads=False)
 
 
 def _opened(stream: Any, footer: Any = None) -> Any:
@@ -233,7 +229,7 @@ def _opened(stream: Any, footer: Any = None) -> Any:
     return pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True)
 
 
-def columns_of(schema: Any, without: Sequence[str] = ()) -> list[str]:
+def columns_to_read(schema: Any, without: Sequence[str] = ()) -> list[str]:
     """Return the names of the columns that mapgauge reads."""
     return [name for name in schema.names if name in COLUMNS and name not in without]
 

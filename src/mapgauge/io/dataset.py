@@ -33,7 +33,7 @@ from mapgauge.io._parquet_file import (
     broken,
     broken_errors,
     check_size,
-    columns_of,
+    columns_to_read,
     footer_bytes,
     open_footer,
     open_parquet,
@@ -277,7 +277,7 @@ def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: S
 def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapFrames:
     with open_file(part.file) as stream:
         file, schema = open_parquet(part.error, stream)
-        names, tables = columns_of(schema, without), []
+        names, tables = columns_to_read(schema, without), []
         with file:
             for index in part.groups:
                 try:

@@ -26,9 +26,8 @@ import numpy as np
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import findings_about
 from mapgauge.frames.map_frames import MapFrames, Names
-from mapgauge.io._collect import Collector
+from mapgauge.io._collect import Collector, Column, with_poses
 from mapgauge.io._format import Format, ReadOptions, known_ids
-from mapgauge.io._pose import Column, with_poses
 from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
@@ -66,14 +65,14 @@ def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
         return Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
 
     columns = collector()
-    read = content.columns(_track_columns, columns)
+    read = content.columns(_add_tracks, columns)
     if read is None:
         return _read_objects(content, collector())
     translations, rotations, indices = read
     return replace(with_poses(columns.finish(), translations, rotations), timestamps=indices)
 
 
-def _track_columns(tree: PickleTree, collector: Collector) -> tuple[Column, Column, Indices]:
+def _add_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column, Indices]:
     """Add the frames and instances of predictions with tracks.
 
     Return the translations and rotations of the frames, and their indices.
@@ -99,7 +98,7 @@ def _track_columns(tree: PickleTree, collector: Collector) -> tuple[Column, Colu
     expect(lengths == counts, scored == counts, tracked == counts)
     code = codes_of(collector, labels)
     frame = np.repeat(np.arange(len(frames)), counts)
-    track = _names(scenes, frame, list(collector.codes), code, ids)
+    track = _track_names(scenes, frame, list(collector.codes), code, ids)
     collector.add_columns(frame, code, scores, sizes, coords, track)
     moves, turns = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
     return moves, turns, indices
@@ -112,7 +111,7 @@ def _given(tree: PickleTree, rows: Rows) -> Column:
     return [None if row < 0 else tree.value(row) for row in rows.tolist()]
 
 
-def _names(scenes: list[str], frame: Indices, classes: list[str], code: Indices, ids: Indices) -> Names:
+def _track_names(scenes: list[str], frame: Indices, classes: list[str], code: Indices, ids: Indices) -> Names:
     """Return the names of tracks: ``scene/class/id``."""
     known = {scene: i for i, scene in enumerate(dict.fromkeys(scenes))}
     group = np.array([known[scene] for scene in scenes], np.int64)[frame] * len(classes) + code
@@ -196,7 +195,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
         table: The names of the numeric labels. If None, the classes of the truth in their order.
     """
     names = dict(enumerate(frames.classes)) if table is None else table
-    track, scenes, indices = content.columns(_truth_track_columns, frames, names) or _read_ids(frames, content, names)
+    track, scenes, indices = content.columns(_ids_in_columns, frames, names) or _read_ids(frames, content, names)
     uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
     if uncovered:
         count = len(uncovered)
@@ -207,9 +206,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     return replace(frames, track=track, scenes=tuple(scenes), timestamps=times)
 
 
-def _truth_track_columns(
-    tree: PickleTree, frames: MapFrames, names: Mapping[int, str]
-) -> tuple[Names, list[str], Indices]:
+def _ids_in_columns(tree: PickleTree, frames: MapFrames, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:
     """Return the tracks of all instances of the truth, and the scene and the index in the scene of its frames.
 
     The scene of a frame that the file leaves out is "".
@@ -255,9 +252,9 @@ def _truth_track_columns(
     prefixes = [f"{scene}/{name}" for scene in scenes for name in frames.classes]
     scene_of = np.zeros(len(frames), np.int64)
     scene_of[positions] = scene
-    found = track_names(prefixes, scene_of[frames.frame[row]] * width + frames.label[row], *numbered(ids))
-    track = np.zeros(len(frames.label), found.dtype)
-    track[row] = found
+    named = track_names(prefixes, scene_of[frames.frame[row]] * width + frames.label[row], *numbered(ids))
+    track = np.zeros(len(frames.label), named.dtype)
+    track[row] = named
     scene_names, indices = [""] * len(frames), np.zeros(len(frames), np.int64)
     for position, number in zip(positions.tolist(), scene.tolist(), strict=True):
         scene_names[position] = scenes[number]
@@ -266,7 +263,7 @@ def _truth_track_columns(
 
 
 def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:
-    """Return what ``_truth_track_columns`` returns, one object at a time."""
+    """Return what ``_ids_in_columns`` returns, one object at a time."""
     document = content.document if content.kind == "pickle" else None
     if not isinstance(document, dict) or not _has_ids(document):
         raise content.error("not a file of truth tracks, expected {scene: {sample_ids, instance_ids}}")

@@ -11,7 +11,7 @@ Predictions and annotations are lists of instances, with ``confidence`` in predi
     "lane_segment":    [{"id": ..., "centerline": ..., "left_laneline": ..., "right_laneline": ..., ...}]
     "area":            [{"id": ..., "category": 1 or 2, "points": ...}]
     "traffic_element": [{"id": ..., "category": 1 or 2, "attribute": 0 to 12, "points": two corners in pixels}]
-    "topology_lclc", "topology_lcte", "topology_lsls", "topology_lste": scores, see ``_openlanev2_topology``
+    "topology_lclc", "topology_lcte", "topology_lsls", "topology_lste": scores, see ``Topology``
 
 The token of a frame is ``split/segment_id/timestamp``, and its scene is the segment. CGNet has tokens of nuScenes
 instead, and points in two dimensions. A lane segment becomes three instances, and links lead from its centreline to its
@@ -25,15 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import findings_about
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector
-from mapgauge.io._columns import EXAMPLES
+from mapgauge.io._collect import Collector, Column, with_poses
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._openlanev2_columns import add_instances, attributes_of, entries_of
 from mapgauge.io._openlanev2_lists import AREAS, LISTS, MATRICES, ListReader, Lists, lists_of, place_of
 from mapgauge.io._openlanev2_write import META, write_results, write_truth
-from mapgauge.io._pose import Column, with_poses
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
@@ -70,16 +68,16 @@ def _is_truth(content: Content) -> bool:
 
 
 def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    found = _read_columns(content, options, "predictions")
-    if found is not None:
-        return found
+    frames = _read_columns(content, options, "predictions")
+    if frames is not None:
+        return frames
     results = ValueChecker(content.error).member(content.document, "results", "the pickle")
     return _read_objects(content, options, results, "predictions")
 
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    found = _read_columns(content, options, "annotation")
-    return _read_objects(content, options, content.document, "annotation") if found is None else found
+    frames = _read_columns(content, options, "annotation")
+    return _read_objects(content, options, content.document, "annotation") if frames is None else frames
 
 
 def _read_columns(content: Content, options: ReadOptions, part: str) -> MapFrames | None:
@@ -185,11 +183,10 @@ def _collector(
     return collector
 
 
-def _note_inter_points(collector: Collector, there: list[bool]) -> None:
-    extra = [token for token, has in zip(collector.tokens, there, strict=True) if has]
-    if extra:
-        text = f"{collector.name}: {len(extra)} frames have inter_points, which are not read"
-        collector.findings.append(Finding("note", "inter-points-ignored", text, len(extra), tuple(extra[:EXAMPLES])))
+def _note_inter_points(collector: Collector, given: list[bool]) -> None:
+    tokens = [token for token, has in zip(collector.tokens, given, strict=True) if has]
+    text = f"{collector.name}: {len(tokens)} frames have inter_points, which are not read"
+    collector.findings += findings_about(tokens, "note", "inter-points-ignored", text)
 
 
 def _finish(collector: Collector, keys: list[_Key]) -> MapFrames:

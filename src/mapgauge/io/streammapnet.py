@@ -70,7 +70,7 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
     if content.kind == "json":
         sound = _read_sound_json(content, collector())
     else:
-        columns = content.columns(_result_columns, collector())
+        columns = content.columns(_add_results, collector())
         sound = None if columns is None else columns.finish()
     return _read_objects(content, collector()) if sound is None else sound
 
@@ -102,7 +102,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     return collector.finish()
 
 
-def _result_columns(tree: PickleTree, collector: Collector) -> Collector:
+def _add_results(tree: PickleTree, collector: Collector) -> Collector:
     """Add the frames and instances of predictions."""
     results = tree.member(tree.root, "results")
     collector.tokens += expect_texts(tree.keys(int(results[0])))
@@ -122,7 +122,7 @@ def _result_columns(tree: PickleTree, collector: Collector) -> Collector:
 
 
 def _read_objects(content: Content, collector: Collector) -> MapFrames:
-    """Read a pickle, or JSON with a fault, slowly."""
+    """Read a file with a fault, slowly."""
     document = content.document
     if not isinstance(document, dict) or "results" not in document:
         raise content.error('no key "results" at the top, expected {"meta": ..., "results": {token: ...}}')
@@ -189,7 +189,7 @@ def _locate_truth(frame: int, token: str, instance: int) -> str:
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
-    labels_of = content.columns(_truth_columns, collector)
+    labels_of = content.columns(_add_truth, collector)
     if labels_of is None:
         collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
         labels_of = _read_truth_objects(content, collector)
@@ -199,7 +199,7 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
 
 
-def _truth_columns(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
+def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     """Add the frames and instances of truth. Return the labels that each frame has."""
     tokens = expect_texts(tree.keys(int(tree.root[0])))
     collector.tokens += tokens
@@ -207,10 +207,10 @@ def _truth_columns(tree: PickleTree, collector: Collector) -> dict[str, set[int]
     tree.expect(keys, "WHOLE")
     labels = tree.wholes(keys)
     code = codes_of(collector, labels)
-    found = labels.tolist()
     ends = counts.cumsum().tolist()
-    labels_of = {token: set(found[end - n : end]) for token, n, end in zip(tokens, counts.tolist(), ends, strict=True)}
-    expect(sum(map(len, labels_of.values())) == len(found))  # no key occurs twice
+    listed = zip(tokens, counts.tolist(), ends, strict=True)
+    labels_of = {token: set(labels[end - count : end].tolist()) for token, count, end in listed}
+    expect(sum(map(len, labels_of.values())) == len(labels))  # no key occurs twice
     lengths, lines = tree.items(groups)
     sizes, coords = points_of(tree, lines)
     frame = np.repeat(np.repeat(np.arange(len(tokens)), counts), lengths)

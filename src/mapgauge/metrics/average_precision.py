@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mapgauge import kernels
-from mapgauge.arguments import check_whole
-from mapgauge.errors import InvalidInput
+from mapgauge.arguments import check_length, check_whole
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.measuring import buffers_meet
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
+from mapgauge.metrics.settings import HitSettings, setting, thresholds_of
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Counts: TypeAlias = NDArray[np.int64]
 Interpolation: TypeAlias = Literal["area", "11-point"]
 
+RELAXED = "Whether distances are reduced with the range of the truth (OpenLane-V2)."
+PREFILTER = "Pairs with at least this (relaxed) Chamfer distance are left out."
 ELEVEN = tuple(np.linspace(0, 1, 11).tolist())  # recalls
 ROUNDING = 1e-9  # a recall that misses a level by less than this reaches it
 
@@ -71,7 +73,7 @@ def average_precision(
     if found > truth:
         raise InvalidInput(f"hits must be at most truth, got {found} hits and {truth} true instances")
     every = np.ones((found, 1), np.bool_)
-    (value,) = average_precisions(values, values[flags], every, truth, interpolation)
+    (value,) = average_precisions(values, values[flags], every, truth, [interpolation])
     return value
 
 
@@ -80,7 +82,7 @@ def average_precisions(
     hitting: Floats,
     hits: NDArray[np.bool_],
     truth: int,
-    interpolation: Interpolation = "area",
+    interpolation: Sequence[Interpolation],
 ) -> list[float]:
     """Return the average precision of the same predictions at several thresholds.
 
@@ -92,7 +94,7 @@ def average_precisions(
         hitting: Confidence of the predictions that hit at some threshold.
         hits: Whether they hit, with a row for each of these predictions and a column for each threshold.
         truth: Number of true instances.
-        interpolation: As for ``average_precision``.
+        interpolation: As for ``average_precision``, for each threshold.
     """
     if truth == 0:
         return [0.0] * hits.shape[1]
@@ -100,9 +102,9 @@ def average_precisions(
     levels = hitting[order]
     number = len(confidence) - np.searchsorted(np.sort(confidence), levels)
     found = []
-    for column in hits[order].T:
+    for column, how in zip(hits[order].T, interpolation, strict=True):
         recall, precision = curve(levels[column], number[column], truth)
-        if interpolation == "11-point":
+        if how == "11-point":
             found.append(float(np.mean(eleven_points(recall, precision))))
         else:
             # The sum is rounded once, so a curve that is computed in parts gives the same bits.
@@ -138,102 +140,135 @@ def eleven_points(recall: Floats, precision: Floats) -> Floats:
     return np.array(reached)
 
 
-# ``distance(groups, protocol, limit)``: distances of all pairs of each group, prediction by prediction; infinity beyond
-# the limit.
-PairDistance = Callable[[Groups, Protocol, float], Floats]
+# ``distance(groups, protocol, own, limit)``: distances of all pairs of each group, prediction by prediction; infinity
+# beyond the limit. ``own`` are the settings of the metric.
+PairDistance = Callable[[Groups, Protocol, Any, float], Floats]
 
 
-def hits_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> Bits:
-    """Return which predictions are true positives, as bits. The arguments are those of ``matches_by``."""
-    return matches_by(distance, field, groups, protocol)[0]
+@dataclass(frozen=True, kw_only=True)
+class ChamferSettings(HitSettings):
+    """Settings of Chamfer-AP."""
+
+    thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="chamfer")
+    buffers: float | None = setting(
+        None,
+        unit="m",
+        check=check_length,
+        help="Pairs whose flat-capped buffers of this size do not intersect are left out (MapTR).",
+    )
+    relaxed: bool = setting(False, help=RELAXED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrechetSettings(HitSettings):
+    """Settings of Fréchet-AP."""
+
+    thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="frechet")
+    prefilter: float | None = setting(None, unit="m", check=check_length, help=PREFILTER)
+    relaxed: bool = setting(False, help=RELAXED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SospaSettings(HitSettings):
+    """Settings of SOSPA-AP, whose thresholds are on normalised SOSPA at the first cutoff."""
+
+    thresholds: tuple[float, ...] = thresholds_of(unit="", word="sospa")
+
+    def check(self, protocol: Protocol) -> None:
+        """Refuse a protocol without a cutoff."""
+        if not protocol.cutoffs:
+            raise InvalidInput("sospa thresholds need a cutoff", remedy=Remedy("Set cutoffs=", "Pass --cutoff"))
 
 
 def _chamfer_hits(groups: Groups, protocol: Protocol) -> Bits:
-    if protocol.buffers is not None:
-        return hits_by(chamfer_distances, "chamfer", groups, protocol)
-    return _hits(groups.whole, None, protocol.chamfer, groups, protocol)
+    own = protocol.settings["ap_chamfer"]
+    if own.buffers is not None:
+        return matches_by(chamfer_distances, groups, protocol, own)[0]
+    return _hits(groups.whole, None, groups, protocol, own)
 
 
 def _frechet_hits(groups: Groups, protocol: Protocol) -> Bits:
-    if protocol.prefilter is not None:
-        return hits_by(_frechet, "frechet", groups, protocol)
-    return _hits(groups.lines, groups.closed, protocol.frechet, groups, protocol)
+    own = protocol.settings["ap_frechet"]
+    if own.prefilter is not None:
+        return matches_by(_frechet, groups, protocol, own)[0]
+    return _hits(groups.lines, groups.closed, groups, protocol, own)
 
 
-def _hits(
-    lines: "Lines", closed: Flags | None, thresholds: Sequence[float], groups: Groups, protocol: Protocol
-) -> Bits:
-    """Return what ``hits_by`` does, without the distances of all pairs: Chamfer distances if ``closed`` is None."""
-    hits = np.zeros(len(groups.confidence), np.uint16)
-    factor, directed, strict = range_factor(groups, protocol), protocol.directed, protocol.strict
+def _sospa_hits(groups: Groups, protocol: Protocol) -> Bits:
+    return matches_by(sospa_distances, groups, protocol, protocol.settings["ap_sospa"])[0]
+
+
+def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protocol, own: Any) -> Bits:
+    """Return the hits without the distances of all pairs: by Chamfer distances if ``closed`` is None."""
+    hits, thresholds = np.zeros(len(groups.confidence), np.uint16), np.array(own.thresholds)
+    factor, directed = range_factor(groups, own.relaxed), protocol.directed
     kernels.average_precision.hits_of_lines(
-        lines, closed, groups.bounds, groups.by_confidence, factor, directed, np.array(thresholds), strict, hits
+        lines, closed, groups.bounds, groups.by_confidence, factor, directed, thresholds, own.strict, hits
     )
     return hits
 
 
-def matches_by(distance: PairDistance, field: str, groups: Groups, protocol: Protocol) -> tuple[Bits, Indices]:
+def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: Any) -> tuple[Bits, Indices]:
     """Return which predictions are true positives, and the nearest true instance of each prediction.
 
     Args:
         distance: The function that computes the distances of pairs.
-        field: The field of the protocol that holds the thresholds.
         groups: Predictions and truth.
-        protocol: All settings.
+        protocol: What all metrics share.
+        own: The settings of the metric, with ``thresholds`` and ``strict``.
 
     Returns:
         Bits, one per threshold, and indices of instances; -1 beyond the largest threshold. A true positive is matched
         with its nearest true instance.
     """
     count = len(groups.confidence)
-    thresholds = getattr(protocol, field)
     hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
     kernels.average_precision.hits_of_groups(
-        *(groups.bounds, groups.by_confidence, distance(groups, protocol, max(thresholds))),
-        *(np.array(thresholds), protocol.strict),
+        *(groups.bounds, groups.by_confidence, distance(groups, protocol, own, max(own.thresholds))),
+        *(np.array(own.thresholds), own.strict),
         *(nearest, np.empty(count), np.empty(count, np.bool_), hits),
     )
     return hits, nearest
 
 
-def chamfer_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+def chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return the Chamfer distances of all pairs of each group, prediction by prediction; infinity beyond the limit."""
     distance = np.empty(groups.pairs)
-    factor, no_filter = range_factor(groups, protocol), protocol.buffers is None
+    factor, no_filter = range_factor(groups, own.relaxed), own.buffers is None
     kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
-    if protocol.buffers is not None:
+    if own.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.gains.pairs_of_groups(groups.bounds)[near]
-        distance[near[~buffers_meet(groups.polylines, pairs, protocol.buffers)]] = np.inf
+        distance[near[~buffers_meet(groups.polylines, pairs, own.buffers)]] = np.inf
     return distance
 
 
-def _frechet(groups: Groups, protocol: Protocol, limit: float) -> Floats:
-    factor = range_factor(groups, protocol)
-    distance = prefiltered(lambda: groups.whole, groups, factor, protocol)
+def _frechet(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
+    factor = range_factor(groups, own.relaxed)
+    distance = prefiltered(lambda: groups.whole, groups, factor, own.prefilter)
     kernels.frechet.frechet_pairs(
         groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
     )
     return distance
 
 
-def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, protocol: Protocol) -> Floats:
-    """Return infinity for pairs that the protocol leaves out by their Chamfer distance, and a finite number for others.
+def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, prefilter: float | None) -> Floats:
+    """Return infinity for pairs that are left out by their Chamfer distance, and a finite number for others.
 
     Args:
         lines: Returns the lines of all instances for the Chamfer distance. It is called only if they are needed.
         groups: Predictions and truth.
         factor: The factor of distances to each line.
-        protocol: All settings.
+        prefilter: The Chamfer distance from which pairs are left out. If None, all pairs count.
     """
     distance = np.zeros(groups.pairs)
-    if protocol.prefilter is not None:
-        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, protocol.prefilter, False, distance)
-        distance[distance >= protocol.prefilter] = np.inf
+    if prefilter is not None:
+        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, prefilter, False, distance)
+        distance[distance >= prefilter] = np.inf
     return distance
 
 
-def sospa_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+def sospa_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     distance = np.empty(groups.pairs)
     pairs = kernels.gains.pairs_of_groups(groups.bounds)
@@ -244,18 +279,19 @@ def sospa_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     return distance
 
 
-def range_factor(groups: Groups, protocol: Protocol) -> Floats:
+def range_factor(groups: Groups, relaxed: bool) -> Floats:
     """Return the factor of distances to each line. OpenLane-V2 reduces distances to far truth, to half at 100 m."""
     factor = np.ones(len(groups.confidence))
-    if protocol.relaxed and len(factor):
+    if relaxed and len(factor):
         radius = np.sqrt(np.square(groups.polylines.coords).sum(axis=1))
         nearest = np.minimum.reduceat(np.append(radius, np.inf), groups.polylines.offsets[:-1])
         factor = np.maximum(0.5, 1 - 0.005 * nearest)
     return factor
 
 
-def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit: str, stated: str) -> Metric:
-    name = f"ap_{field}"
+def _row(
+    name: str, title: str, hits: Callable[[Groups, Protocol], Bits], settings: type[HitSettings], unit: str = "m"
+) -> Metric:
     return Metric(
         name=name,
         title=title,
@@ -263,15 +299,16 @@ def _row(field: str, title: str, hits: Callable[[Groups, Protocol], Bits], unit:
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
         rows=HitRows(hits),
-        setting=Setting(field, "threshold", unit, f"--{field}"),
-        stated=lambda _: stated,
+        setting=Setting("thresholds", "threshold", unit),
+        settings_type=settings,
+        stated=lambda _: "mean over thresholds in metres",
         limits=(0.0, 1.0),
     )
 
 
-AP_CHAMFER = _row("chamfer", "Chamfer-AP", _chamfer_hits, "m", "mean over thresholds in metres")
-AP_FRECHET = _row("frechet", "Fréchet-AP", _frechet_hits, "m", "mean over thresholds in metres")
+AP_CHAMFER = _row("ap_chamfer", "Chamfer-AP", _chamfer_hits, ChamferSettings)
+AP_FRECHET = _row("ap_frechet", "Fréchet-AP", _frechet_hits, FrechetSettings)
 AP_SOSPA = replace(
-    _row("sospa", "SOSPA-AP", partial(hits_by, sospa_distances, "sospa"), "", ""),
+    _row("ap_sospa", "SOSPA-AP", _sospa_hits, SospaSettings, ""),
     stated=lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
 )

@@ -142,7 +142,7 @@ COMPLETENESS = Metric(
         Value("sure_length", "sure_length", "sure length m", "other", _UNBOUNDED),
     ),
     rows=SumRows(COLUMNS, _score, values_of),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m; sure: confidence of at least {SURE:g}",
     default=False,
     limits=(0.0, 1.0),

@@ -17,9 +17,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.frames.links import FrameLink
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups
+from mapgauge.metrics.settings import Settings
 from mapgauge.protocols import AREAS, LANE, Protocol
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Indices
 
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "every track", "truth tracks", "poses", "links"]
@@ -31,6 +34,8 @@ Level: TypeAlias = Literal["frame", "scene"]
 # "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
 # full tables. "other": only in JSON, CSV and ``Results.classes``.
 Role: TypeAlias = Literal["main", "headline", "part", "other"]
+
+FrameLinks: TypeAlias = Callable[[MapFrames, MapFrames, Protocol, float, tuple[Indices, Indices]], list[FrameLink]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of the protocol. The metric is computed once for each value of the field."""
+    """A field with several values. The metric is computed once for each of them."""
 
-    field: str  # name of the field of ``Protocol``: "cutoffs"
+    field: str  # name of a field of the metric's settings ("thresholds"), or of ``Protocol`` ("cutoffs")
     word: str  # "cutoff", "threshold"
     unit: str = "m"
-    option: str = ""  # the option of the command line that sets the field; "" if only a protocol sets it
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +122,9 @@ class Metric:
     lower_is_better: bool
     values: tuple[Value, ...]  # the main value first
     rows: SumRows | HitRows | CombinedRows
-    setting: Setting | None = None  # None if the metric is computed once, without a setting of the protocol
-    requires: tuple[str, ...] = ()  # further fields of the protocol that must be set: neither None nor empty
+    setting: Setting | None = None  # None if the metric is computed once
+    settings_type: type[Settings] | None = None  # the metric's own settings, which ``Protocol.settings`` has by name
+    repeats: str = ""  # name of the metric whose main value this one has again, only in other parts
     unit: str = ""  # unit of the value; "" for a number without unit
     level: Level = "frame"
     needs: frozenset[Need] = frozenset({"confidences"})
@@ -131,6 +136,9 @@ class Metric:
     of: Kind = "lines"
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None
+    # ``frame_links(predictions, truth, protocol, cutoff, index)``: the right and wrong links of a frame, to draw them.
+    # ``index`` has the index of each prediction and of each true instance in the lists of its side.
+    frame_links: FrameLinks | None = None
 
     def covers(self, class_name: str, protocol: Protocol) -> bool:
         """Whether the metric has values for a class."""
@@ -142,9 +150,21 @@ class Metric:
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""
-        if any(getattr(protocol, field) in (None, ()) for field in self.requires):
+        if self.settings_type is not None and self.name not in protocol.settings:
             return ()
-        return (None,) if self.setting is None else tuple(getattr(protocol, self.setting.field))
+        if self.setting is None:
+            return (None,)
+        return tuple(getattr(protocol if self.at_cutoffs else protocol.settings[self.name], self.setting.field))
+
+    @property
+    def at_cutoffs(self) -> bool:
+        """Whether the metric is computed at each cutoff of the protocol."""
+        return self.setting is not None and self.setting.field == "cutoffs"
+
+    @property
+    def shows_first(self) -> bool:
+        """Whether tables and figures show the value at the first of several settings, not the mean over them."""
+        return self.setting is not None and isinstance(self.rows, SumRows)
 
     @property
     def main(self) -> Value:

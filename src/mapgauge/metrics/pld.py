@@ -1,8 +1,9 @@
 """PLD, a metric between two sets of polylines with confidences, and its five parts (section 4 of the paper)."""
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -185,33 +186,96 @@ def _root(values: Floats, order: float) -> Floats:
     return np.array(roots, np.float64).reshape(np.shape(values))
 
 
-@dataclass(frozen=True, slots=True)
-class PldResult:
+AnyParts = TypeVar("AnyParts", bound=tuple[float, ...])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledPld(Generic[AnyParts]):
+    """What the results of all kinds of PLD share. Results are pooled with ``+`` or ``sum``.
+
+    Pooling adds parts, masses and counts. What belongs to one frame or scene is empty afterwards.
+    """
+
+    TITLE: ClassVar[str]
+    SETTINGS: ClassVar[tuple[str, ...]]  # fields that must be equal in results that are pooled
+
+    parts: AnyParts  # not normalised; they add up to the value
+    mass: float  # half the total confidence of both sides
+    cutoff: float  # metres
+    # (k, 2): indices of predictions and of truth as given; None once results are pooled. If the linear programme
+    # divides an assignment, all its pairs are here.
+    assignment: Pairs | None = field(compare=False, default=None)
+
+    @property
+    def value(self) -> float:
+        """The distance."""
+        return float(added(self.parts))
+
+    @property
+    def normalised(self) -> float:
+        """The normalised distance in [0, 1]; 0 if there is no confidence on either side."""
+        return float(normalised_value(self.value, self.mass))
+
+    @property
+    def normalised_parts(self) -> AnyParts:
+        """The parts of the normalised distance. They add up to it."""
+        return _made(self.parts, (float(share_of(part, self.value, self.mass)) for part in self.parts))
+
+    @property
+    def settings(self) -> str:
+        """The settings in words."""
+        return ", ".join(f"{name.replace('_', ' ')} {getattr(self, name):g}" for name in self.SETTINGS)
+
+    def _repr_html_(self) -> str:
+        shown = self.parts if getattr(self, "order", 1) != 1 else self.normalised_parts
+        matches = {} if self.assignment is None else {"assigned pairs": len(self.assignment)}
+        title = f"{self.TITLE} {self.normalised:.3f} ({self.settings})"
+        parts = dict(zip(self.parts._fields, shown, strict=True))  # type: ignore[attr-defined]
+        return facts(title, {**parts, f"{self.TITLE}, not normalised": self.value, "mass": self.mass, **matches})
+
+    def __add__(self, other: object) -> Self:
+        """Pool two results."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        if self.settings != other.settings:
+            raise InvalidInput(f"cannot pool {self.TITLE} of {self.settings} with that of {other.settings}")
+        pooled: dict[str, Any] = {}
+        for one in fields(self):
+            if one.name == "findings":
+                pooled[one.name] = (*getattr(self, one.name), *getattr(other, one.name))
+            elif not one.compare:
+                pooled[one.name] = one.default
+            elif one.name not in self.SETTINGS:
+                pooled[one.name] = _sum(getattr(self, one.name), getattr(other, one.name))
+        return replace(self, **pooled)
+
+    def __radd__(self, other: object) -> Self:
+        """Return the result itself for 0, so that ``sum`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def _made(like: AnyParts, values: Iterable[float]) -> AnyParts:
+    """Return a named tuple of the same type."""
+    return type(like)._make(values)  # type: ignore[attr-defined, no-any-return]
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """Add two numbers, or two named tuples of numbers."""
+    return _made(one, (a + b for a, b in zip(one, other, strict=True))) if isinstance(one, tuple) else one + other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PldResult(PooledPld[Parts]):
     """PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``.
 
     The five parts are not normalised. They are sums of p-th powers, as in eq. 9. ``normalised_parts``, ``localisation``
     and ``detection`` are shares of the normalised value and exist for order 1 only.
     """
 
-    matched_points: float
-    unmatched_points: float
-    confidence: float
-    missed: float
-    false: float
-    mass: float  # half the total confidence of both sides
-    cutoff: float  # metres
-    order: float
-    assignment: Pairs | None = field(compare=False)  # (k, 2): prediction, truth; None once frames are pooled
+    TITLE = "PLD"
+    SETTINGS = ("cutoff", "order")
 
-    @property
-    def parts(self) -> Parts:
-        """The five parts, not normalised."""
-        return Parts(self.matched_points, self.unmatched_points, self.confidence, self.missed, self.false)
-
-    @property
-    def sums(self) -> Floats:
-        """The five parts and the mass."""
-        return np.array([*self.parts, self.mass])
+    order: float = 1.0
 
     @property
     def value(self) -> float:
@@ -235,6 +299,11 @@ class PldResult:
         return Parts._make(normalised_parts(self.sums).tolist())
 
     @property
+    def sums(self) -> Floats:
+        """The five parts and the mass."""
+        return np.array([*self.parts, self.mass])
+
+    @property
     def localisation(self) -> float:
         """Localisation by points, normalised: the part of matched points."""
         return self.normalised_parts.matched_points
@@ -253,28 +322,6 @@ class PldResult:
     def detection_by_instances(self) -> float:
         """Detection by instances, as in eq. 11 of the paper: confidence, missed and false."""
         return float(added(self.normalised_parts[2:]))
-
-    def _repr_html_(self) -> str:
-        parts = self.normalised_parts if self.order == 1 else self.parts
-        matches = {} if self.assignment is None else {"matched instances": len(self.assignment)}
-        title = f"PLD {self.normalised:.3f} (cutoff {self.cutoff:g} m, order {self.order:g})"
-        return facts(title, {**parts._asdict(), "PLD, not normalised": self.value, "mass": self.mass, **matches})
-
-    def __add__(self, other: object) -> "PldResult":
-        """Pool two results: add their parts and masses."""
-        if not isinstance(other, PldResult):
-            return NotImplemented
-        if (self.order, self.cutoff) != (other.order, other.cutoff):
-            raise InvalidInput(
-                f"cannot pool PLD of cutoff {self.cutoff:g}, order {self.order:g} "
-                f"with PLD of cutoff {other.cutoff:g}, order {other.order:g}"
-            )
-        parts = Parts._make(a + b for a, b in zip(self.parts, other.parts, strict=True))
-        return PldResult(*parts, self.mass + other.mass, self.cutoff, self.order, None)
-
-    def __radd__(self, other: object) -> "PldResult":
-        """Return the result itself for 0, so that ``sum`` works."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 def pld(
@@ -329,8 +376,13 @@ def pld(
     long = kernels.sospa.is_long(lines, flags)
     sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power, long)
     matched = np.flatnonzero(truth_of >= 0)
-    parts, mass = Parts._make(float(part) for part in sums[:5]), float(sums[5])
-    return PldResult(*parts, mass, cut, power, np.stack([matched, truth_of[matched]], axis=1))
+    return PldResult(
+        parts=Parts._make(float(part) for part in sums[:5]),
+        mass=float(sums[5]),
+        cutoff=cut,
+        order=power,
+        assignment=np.stack([matched, truth_of[matched]], axis=1),
+    )
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
@@ -382,7 +434,7 @@ PLD = Metric(
             lambda sums, protocol: normalised_pld(sums, protocol.order),
         ),
     ),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, order {protocol.order:g}",
     limits=(0.0, 1.0),
 )

@@ -1,36 +1,15 @@
-"""The table of metrics. A new metric is one module and one row here."""
+"""Which metrics are computed, and titles and keys of their values."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields
 from itertools import cycle, pairwise
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.causes.metric import PLD_BY_CAUSE
-from mapgauge.features.lanes.graph_metrics import GRAPH_SCORES
-from mapgauge.features.lanes.lane_graph_pld import LANE_GRAPH_PLD
-from mapgauge.features.lanes.openlane import DET_A, DET_L, DET_L_CH, DET_LS, DET_T, F_LANE, OLS, OLS_L, OLUS
-from mapgauge.features.lanes.topology import TOP_LL, TOP_LT
-from mapgauge.features.network.network_pld import NETWORK_PLD
-from mapgauge.features.tracks.consistent_ap import C_MAP
-from mapgauge.features.tracks.stability import MAS
-from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
-from mapgauge.metrics.average_precision import AP_CHAMFER, AP_FRECHET, AP_SOSPA
-from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
-from mapgauge.metrics.pld import PLD
-from mapgauge.protocols import BREAK_COST, LINK_COST, SWITCH_COST, Protocol, changes, full_name
+from mapgauge.metrics.rows import METRICS
+from mapgauge.protocols import Protocol, changes, full_name
 
-# Results, tables and files list the metrics in this order.
-METRICS: dict[str, Metric] = {
-    row.name: row
-    for row in (
-        *(PLD, COMPLETENESS, PLD_BY_CAUSE, TRACK_PLD, LANE_GRAPH_PLD, NETWORK_PLD),
-        *(AP_CHAMFER, AP_FRECHET, AP_SOSPA, C_MAP, MAS),
-        *(DET_L, DET_L_CH, DET_LS, DET_A, DET_T, TOP_LL, TOP_LT, OLS, OLUS, OLS_L, F_LANE),
-        *GRAPH_SCORES,
-    )
-}
-_RECOMMENDED = {"switch_cost": SWITCH_COST, "link_cost": LINK_COST, "break_cost": BREAK_COST}  # required fields
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 
@@ -53,33 +32,38 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
     if unknown or not metrics:
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
     for name in metrics:
-        for field in METRICS[name].requires:
-            if getattr(protocol, field) in (None, ()):
-                raise InvalidInput(
-                    f"the protocol {full_name(protocol)} has no {field} for {name}",
-                    remedy=Remedy(
-                        f'Set it: mg.protocol("{protocol.name}", {field}={_RECOMMENDED[field]:g})',
-                        f"Give one: --{field.replace('_', '-')} {_RECOMMENDED[field]:g}",
-                    )
-                    if field in _RECOMMENDED
-                    else _CHOOSE,
-                )
-        setting = METRICS[name].setting
-        if name not in able and setting is None:
-            raise InvalidInput(
-                f"the protocol {full_name(protocol)} has no settings for {name}",
-                remedy=_CHOOSE,
-            )
-        if name not in able and setting is not None:
-            raise InvalidInput(
-                f"the protocol {full_name(protocol)} has no {setting.field} for {name}",
-                remedy=Remedy(
-                    f'Pass them: mg.protocol("{protocol.name}", {setting.field}=(...))',
-                    f"Give them: {setting.option} with numbers, separated by commas" if setting.option else _CHOOSE,
-                ),
-            )
+        if name not in able:
+            raise _without_settings(name, protocol)
     wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in able)}
     return tuple(name for name in METRICS if name in wanted)
+
+
+def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
+    """Return the error for a metric that the protocol has no settings for."""
+    metric, base = METRICS[name], f'mg.protocol("{protocol.name}", '
+    if metric.settings_type is not None and name not in protocol.settings:
+        field = fields(metric.settings_type)[0]
+        lacking, recommended = field.name, field.default
+        if recommended is MISSING:
+            remedy = Remedy(
+                f'Set it: {base}settings={{"{name}": {{"{lacking}": ...}}}})', f"Give one: --set {name}.{lacking}=VALUE"
+            )
+        else:
+            shown = ",".join(map(_plain, recommended)) if isinstance(recommended, tuple) else _plain(recommended)
+            remedy = Remedy(
+                f'Set it: {base}settings={{"{name}": {{"{lacking}": {recommended!r}}}}})',
+                f"Give one: --set {name}.{lacking}={shown}",
+            )
+    elif metric.at_cutoffs:
+        lacking = "cutoffs"
+        remedy = Remedy(f"Pass them: {base}cutoffs=(...))", "Give them: --cutoff with numbers, separated by commas")
+    else:
+        return InvalidInput(f"the protocol {full_name(protocol)} has no settings for {name}", remedy=_CHOOSE)
+    return InvalidInput(f"the protocol {full_name(protocol)} has no {lacking} for {name}", remedy=remedy)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _able(name: str, protocol: Protocol) -> bool:
@@ -163,7 +147,8 @@ def setting_of(key: str | ValueKey, protocol: Protocol | None) -> str:
     if protocol is None or metric is None or metric.setting is None or not isinstance(metric.rows, SumRows):
         return ""
     settings = metric.settings(protocol)
-    if not parsed.plain or not settings or (len(settings) == 1 and metric.setting.field not in changes(protocol)):
+    changed = metric.setting.field if metric.at_cutoffs else f"{metric.name}.{metric.setting.field}"
+    if not parsed.plain or not settings or (len(settings) == 1 and changed not in changes(protocol)):
         return ""
     return f" ({settings[0]:g} {metric.setting.unit})"
 
@@ -250,4 +235,4 @@ def part_colours(metric: Metric) -> dict[str, str]:
     return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
 
 
-__all__ = ["CLASS_COLOURS", "COLOURS", "colours_of", "part_colours"]
+__all__ = ["CLASS_COLOURS", "COLOURS", "METRICS", "colours_of", "part_colours"]

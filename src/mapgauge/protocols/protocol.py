@@ -1,23 +1,20 @@
 """``Protocol``: all settings of an evaluation.
 
-A protocol defines how polylines are sampled, which of them are closed, which cutoffs and thresholds apply, and how
-average precision is computed. Every result records all settings of its protocol.
+A protocol has what all metrics share: classes, region, sampling, closed polylines, direction, order, cutoffs. The
+settings of single metrics are in ``settings``, by the name of the metric. Every result records all of them.
 """
 
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from mapgauge.arguments import (
     check_class_names,
     check_closed,
-    check_confidence,
     check_cutoff,
-    check_flag,
     check_length,
-    check_link_floor,
     check_not_mean,
     check_order,
-    check_switch_cost,
     check_tolerance,
     check_whole,
 )
@@ -25,7 +22,8 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.markup import facts
-from mapgauge.typing import Closed
+from mapgauge.metrics.rows import METRICS
+from mapgauge.metrics.settings import Settings, checked, hints_of, no_such, setting
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
@@ -36,17 +34,87 @@ TRAFFIC_ELEMENTS = (
     *("u_turn", "no_u_turn", "slight_left", "slight_right"),
 )
 LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
-PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``metrics.lane_parts``
-TOPOLOGY = ("v1.0", "v1.1")  # versions of the rules of TOP
-TIES = ("content", "file")
-GRAPH_RULES = ("corrected", "cgnet")  # of the graph scores
-SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
-LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
-BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
-LINK_FLOOR = 0.1  # networks give every pair of lanes a score above 0; scores up to this are no links
-_THRESHOLDS = ("chamfer", "frechet", "sospa", "consistent", "lanes", "segments", "areas", "overlaps")
-FIRST_SHOWN = ("cutoffs", "intervals")  # settings with several values, of which tables and figures show the first
-MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
+PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
+
+
+class MetricSettings(Mapping[str, Any]):
+    """Settings by the name of their metric, in the order of the table of metrics. It cannot be changed."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        """Check settings.
+
+        Args:
+            given: By name of metric: settings, or a mapping with some of their values. The others are recommended ones.
+        """
+        given = {} if given is None else given
+        if isinstance(given, MetricSettings):
+            self._rows: dict[str, Any] = given._rows
+            return
+        if not isinstance(given, Mapping):
+            raise InvalidInput(
+                f"settings must be a mapping by metric, got {given!r}",
+                remedy='Write settings={"track_pld": {"switch_cost": 0.5}}',
+            )
+        rows = {name: settings_of(name, values) for name, values in given.items()}
+        self._rows = {name: rows[name] for name in METRICS if name in rows} if rows else {}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the settings of a metric."""
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the metrics."""
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        """Return the number of metrics."""
+        return len(self._rows)
+
+    def __hash__(self) -> int:
+        """Return a hash of all settings."""
+        return hash(tuple(self._rows.items()))
+
+    def __repr__(self) -> str:
+        """Return the settings as text."""
+        return repr(self._rows)
+
+
+def settings_of(metric: str, values: Any, base: Settings | None = None) -> Settings:
+    """Return the settings of a metric.
+
+    Args:
+        metric: The name of the metric.
+        values: Settings, or a mapping with some of their values.
+        base: Settings with the other values. If None, the recommended ones.
+    """
+    if metric not in METRICS:
+        raise no_such("unknown metric", str(metric), list(METRICS))
+    kind = METRICS[metric].settings_type
+    if kind is None:
+        raise InvalidInput(f"the metric {metric} has no settings of its own, got {values!r}")
+    if isinstance(values, kind):
+        return values
+    if not isinstance(values, Mapping):
+        raise InvalidInput(f"settings of {metric} must be a mapping of values by name, got {values!r}")
+    known = [one.name for one in fields(kind)]
+    for name in values:
+        if name not in known:
+            raise no_such(f"the metric {metric} has no setting", str(name), known)
+    try:
+        return kind(**values) if base is None else replace(base, **values)
+    except InvalidInput as error:
+        raise InvalidInput(f"{metric}: {error.message}", remedy=error.remedy) from error
+    except TypeError as error:
+        lacking = [one for one in known if one not in values and one in str(error)]
+        raise InvalidInput(f"{metric}: there is no value for {', '.join(lacking)}, and none is recommended") from error
+
+
+def _check_names(name: str, names: Any) -> tuple[str, ...]:
+    if not isinstance(names, tuple | list) or not all(isinstance(one, str) for one in names):
+        raise InvalidInput(f"{name} must be a tuple of names, got {names!r}")
+    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,119 +128,80 @@ class Protocol:
 
     name: str
     about: str = ""
-    classes: tuple[str, ...] | None = CLASSES  # names of the classes to compare; all that occur if None
-    boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image
-    region: tuple[float, float] | None = None  # (length, width) in metres around the ego; used by the checks
-    crop: bool = False  # crop both sides to the region first; the public evaluators do not
-    spacing: float | None = None  # metres between points after resampling
-    count: int | None = None  # points per polyline after resampling; without spacing and count, points stay as they are
-    truth_count: int | None = None  # points to which true polylines are resampled before that (MapTracker)
-    closed: Closed = "auto"  # which polylines are closed; "auto" decides by the distance between their ends
-    closed_tolerance: float = CLOSED_TOLERANCE  # metres
-    directed: bool = False  # whether the direction of a polyline matters
-    order: float = 1.0  # order p of SOSPA and PLD
-    cutoffs: tuple[float, ...] = ()  # cutoffs of PLD, metres; the summary shows the first
-    switch_cost: float | None = None  # cost of a switch of tracks; T-PLD is computed only if it is set
-    link_cost: float | None = None  # cost of a wrong link of lanes; lane-graph PLD is computed only if it is set
-    break_cost: float | None = None  # cost of a break of a line; network PLD is computed only if it is set
-    link_floor: float = 0.0  # the score up to which there is no link; higher scores are stretched to 0 .. 1
-    chamfer: tuple[float, ...] = ()  # thresholds of Chamfer-AP, metres
-    frechet: tuple[float, ...] = ()  # thresholds of Fréchet-AP, metres
-    sospa: tuple[float, ...] = ()  # thresholds of SOSPA-AP, on normalised SOSPA at the first cutoff
-    consistent: tuple[float, ...] = ()  # thresholds of C-mAP, metres
-    lanes: tuple[float, ...] = ()  # thresholds of DET_l, DET_l_ch and of TOP between centrelines, metres
-    segments: tuple[float, ...] = ()  # thresholds of DET_ls and of TOP between lane segments, metres
-    areas: tuple[float, ...] = ()  # thresholds of DET_a, metres
-    overlaps: tuple[float, ...] = ()  # thresholds of DET_t, on 1 minus the intersection over union of boxes
-    topology: Literal["v1.0", "v1.1"] | None = None  # version of the rules of TOP; None if it is not computed
-    part: Literal["near", "far", "intersection", "elsewhere"] | None = None  # of the lanes; all lanes if None
-    intervals: tuple[int, ...] = ()  # largest intervals of mAS, frames; the summary shows the first
-    presence: float = 0.3  # confidence from which mAS takes a line as present
-    buffers: float | None = None  # metres: pairs whose flat-capped buffers do not intersect are left out (MapTR)
-    relaxed: bool = False  # distances are reduced with the range of the truth (OpenLane-V2)
-    prefilter: float | None = None  # metres: Fréchet pairs with at least this (relaxed) Chamfer distance are left out
-    drop_closing: bool = False  # Chamfer of lanes and areas drops the last true point if it repeats the first
-    skip_without_truth: bool = False  # AP leaves out predictions in frames without truth of their class (MapTracker)
-    strict: bool = False  # a hit needs a distance below the threshold; otherwise one equal to it is a hit, too
-    interpolation: Literal["area", "11-point"] = "area"  # how AP is computed from precision and recall
-    ties: Literal["content", "file"] = "content"  # what decides between equal distances, confidences and link scores
-    graph_rules: Literal["corrected", "cgnet"] | None = None  # rules of the graph scores; they are computed only if set
+    classes: tuple[str, ...] | None = setting(CLASSES, help="Classes to compare. If none, all that occur.")
+    boxes: tuple[str, ...] = setting((), help="Classes whose instances are boxes in an image.")
+    region: tuple[float, float] | None = setting(
+        None, unit="m", help="Length and width around the ego vehicle. The checks use it."
+    )
+    crop: bool = setting(False, help="Whether both sides are cropped to the region. The public evaluators do not.")
+    spacing: float | None = setting(
+        None, unit="m", check=check_length, help="Distance between points after resampling."
+    )
+    count: int | None = setting(
+        None,
+        check=lambda name, value: check_whole(name, value, 2),
+        help="Points per polyline after resampling. Without spacing and count, points stay as they are.",
+    )
+    truth_count: int | None = setting(
+        None,
+        check=lambda name, value: check_whole(name, value, 2),
+        help="Points to which true polylines are resampled before that (MapTracker).",
+    )
+    closed: bool | Literal["auto"] = setting(
+        "auto", help='Which polylines are closed. "auto" decides by the distance of their ends.'
+    )
+    closed_tolerance: float = setting(CLOSED_TOLERANCE, unit="m", help="Distance of the ends of a closed polyline.")
+    directed: bool = setting(False, help="Whether the direction of a polyline matters.")
+    order: float = setting(1.0, help="Order p of SOSPA and PLD.")
+    cutoffs: tuple[float, ...] = setting(
+        (), unit="m", check=check_cutoff, help="Cutoffs of PLD. The summary shows the first."
+    )
+    part: Literal["near", "far", "intersection", "elsewhere"] | None = setting(
+        None, help="Part of the lanes to compare. If none, all lanes."
+    )
+    skip_without_truth: bool = setting(
+        False,
+        help="Whether average precision leaves out predictions in frames without truth of their class (MapTracker).",
+    )
+    ties: Literal["content", "file"] = setting(
+        "content", help="What decides between equal distances, confidences and link scores."
+    )
+    settings: Mapping[str, Any] = field(default_factory=MetricSettings)  # of metrics, by name
 
     def __post_init__(self) -> None:
         """Refuse settings that are invalid or contradict each other."""
         if not isinstance(self.name, str) or not isinstance(self.about, str):
             raise InvalidInput(f"name and about must be texts, got {self.name!r} and {self.about!r}")
-        for name in ("cutoffs", *_THRESHOLDS):
-            values = getattr(self, name)
-            if isinstance(values, str) or not isinstance(values, tuple | list):
-                raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {values!r}")
-            check = check_cutoff if name == "cutoffs" else check_length
-            checked = tuple(check(name, value) for value in values)
-            if len(set(checked)) < len(checked):
-                raise InvalidInput(f"{name} must differ from each other, got {values!r}")
-            if name != "cutoffs" and len(checked) > MOST_THRESHOLDS:
-                raise InvalidInput(f"{name} must be at most {MOST_THRESHOLDS} thresholds, got {len(checked)}")
-            object.__setattr__(self, name, checked)
+
+        def store(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        hints = hints_of(Protocol)
+        for one in fields(self):
+            if one.name in ("spacing", "count", "truth_count", "cutoffs", "crop", "directed", "skip_without_truth"):
+                value = getattr(self, one.name)
+                store(one.name, checked(one.name, hints[one.name], value, one.metadata.get("check")))
+            elif one.name in ("part", "ties"):
+                checked(one.name, hints[one.name], getattr(self, one.name))
         if self.classes is not None:
-            names: Any = self.classes
-            if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-                raise InvalidInput(f"classes must be a tuple of names, got {self.classes!r}")
-            object.__setattr__(self, "classes", tuple(self.classes))
+            store("classes", _check_names("classes", self.classes))
             if not self.classes or len(set(self.classes)) < len(self.classes):
                 raise InvalidInput(f"classes must be one or more different names, got {self.classes!r}")
             check_not_mean(self.classes)
-        object.__setattr__(self, "boxes", tuple(check_class_names(self.boxes)))
+        store("boxes", tuple(check_class_names(self.boxes)))
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
-        for name in ("spacing", "buffers", "prefilter"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_length(name, getattr(self, name)))
-        for name in ("count", "truth_count"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_whole(name, getattr(self, name), 2))
-        intervals: Any = self.intervals
-        if not isinstance(intervals, tuple | list):
-            raise InvalidInput(f"intervals must be a tuple of numbers of frames, got {self.intervals!r}")
-        object.__setattr__(self, "intervals", tuple(check_whole("intervals", k, 1) for k in self.intervals))
-        if len(set(self.intervals)) < len(self.intervals):
-            raise InvalidInput(f"intervals must differ from each other, got {self.intervals!r}")
-        object.__setattr__(self, "presence", float(check_confidence("presence", [self.presence], 1, "protocol")[0]))
         if self.region is not None:
             check_region(self.region)
-            object.__setattr__(self, "region", tuple(float(value) for value in self.region))
-        object.__setattr__(self, "closed", check_closed(self.closed))
-        object.__setattr__(self, "closed_tolerance", check_tolerance(self.closed_tolerance))
-        object.__setattr__(self, "order", check_order(self.order))
-        object.__setattr__(self, "link_floor", check_link_floor("link_floor", self.link_floor))
-        for name in ("switch_cost", "link_cost", "break_cost"):
-            if getattr(self, name) is None:
-                continue
-            object.__setattr__(self, name, check_switch_cost(name, getattr(self, name)))
-            if self.order != 1 or not self.cutoffs:
-                raise InvalidInput(
-                    f"{name} needs order 1 and a cutoff, got order {self.order:g} and cutoffs {self.cutoffs!r}",
-                    remedy=Remedy("Set order=1 and cutoffs=", "Pass --cutoff"),
-                )
-        for name in ("crop", "directed", "strict", "relaxed", "drop_closing", "skip_without_truth"):
-            object.__setattr__(self, name, check_flag(name, getattr(self, name)))
+            store("region", tuple(float(value) for value in self.region))
+        store("closed", check_closed(self.closed))
+        store("closed_tolerance", check_tolerance(self.closed_tolerance))
+        store("order", check_order(self.order))
         if self.crop and self.region is None:
             raise InvalidInput("crop needs a region", remedy=Remedy("Set region=", "Choose a protocol with a region"))
-        if self.sospa and not self.cutoffs:
-            raise InvalidInput("sospa thresholds need a cutoff", remedy=Remedy("Set cutoffs=", "Pass --cutoff"))
-        if self.lanes and self.segments:
-            raise InvalidInput(f"give lanes or segments, not both, got {self.lanes!r} and {self.segments!r}")
-        if self.topology is not None and not self.lanes + self.segments:
-            raise InvalidInput("topology needs thresholds of lanes", remedy="Set lanes= or segments=")
-        for name, known in (
-            ("interpolation", ("area", "11-point")),
-            ("ties", TIES),
-            ("topology", TOPOLOGY),
-            ("part", PARTS),
-            ("graph_rules", GRAPH_RULES),
-        ):
-            value = getattr(self, name)
-            if value not in known and not (value is None and name not in ("interpolation", "ties")):
-                raise InvalidInput(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}")
+        store("settings", MetricSettings(self.settings))
+        for values in self.settings.values():
+            values.check(self)
 
     @property
     def sampling(self) -> str:
@@ -195,32 +224,86 @@ class Protocol:
         return how if self.spacing is None else f"{self.spacing:g} m"
 
     def _repr_html_(self) -> str:
-        given = {key: value for key, value in self.to_dict().items() if key not in ("name", "about")}
-        there = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
-        return facts(f"Protocol {self.name} with these settings", there)  # they may be changed
+        given = {key: value for key, value in self.flat().items() if key not in ("name", "about")}
+        shown = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
+        return facts(f"Protocol {self.name} with these settings", shown)  # they may be changed
 
-    def replace(self, **settings: Any) -> "Protocol":
-        """Return a copy with some settings changed.
+    def replace(self, **changes: Any) -> "Protocol":
+        """Return a copy with some fields changed.
 
         Setting ``spacing`` removes ``count``, and the other way round. The first of ``cutoffs`` and of ``intervals``,
-        which tables and figures show, stays the first if it is among the new values.
+        which tables and figures show, stays the first if it is among the new values. ``settings`` changes the values
+        that it names and keeps the others. Settings of further metrics are added; None removes those of a metric.
+
+        >>> from mapgauge.protocols import PROTOCOLS
+        >>> changed = PROTOCOLS["paper-60x30"].replace(settings={"track_pld": {"switch_cost": 0.5}, "ap_frechet": None})
+        >>> list(changed.settings)
+        ['track_pld', 'ap_chamfer']
         """
-        unknown = [name for name in settings if name not in {field.name for field in fields(self)}]
-        if unknown:
-            known = ", ".join(field.name for field in fields(self) if field.name not in ("name", "about"))
-            raise InvalidInput(f"a protocol has no setting {', '.join(unknown)}. It has: {known}")
-        if settings.get("spacing") is not None:
-            settings.setdefault("count", None)
-        if settings.get("count") is not None:
-            settings.setdefault("spacing", None)
-        changed = replace(self, **settings)
-        for name in FIRST_SHOWN:
-            own, new = getattr(self, name)[:1], getattr(changed, name)
-            if own and own[0] in new[1:]:
-                moved: dict[str, Any] = {name: (*own, *(value for value in new if value != own[0]))}
-                changed = replace(changed, **moved)
-        return changed
+        known = [one.name for one in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise _no_field(name, [name for name in known if name not in ("name", "about")])
+        if changes.get("spacing") is not None:
+            changes.setdefault("count", None)
+        if changes.get("count") is not None:
+            changes.setdefault("spacing", None)
+        if "settings" in changes:
+            changes["settings"] = self._merged(changes["settings"])
+        changed = replace(self, **changes)
+        kept = _first_kept(self.cutoffs, changed.cutoffs)
+        return changed if kept == changed.cutoffs else replace(changed, cutoffs=kept)
+
+    def _merged(self, given: Any) -> MetricSettings:
+        """Return the settings of all metrics, some of them changed."""
+        if not isinstance(given, Mapping):
+            return MetricSettings(given)
+        merged = dict(self.settings)
+        for name, values in given.items():
+            if values is None:
+                merged.pop(name, None)
+                continue
+            own = merged.get(name)
+            merged[name] = changed = settings_of(name, values, own)
+            shown = METRICS[name].setting
+            if own is not None and shown is not None and METRICS[name].shows_first and hasattr(own, shown.field):
+                kept = _first_kept(getattr(own, shown.field), getattr(changed, shown.field))
+                merged[name] = replace(changed, **{shown.field: kept})
+        return MetricSettings(merged)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values."""
-        return asdict(self)
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return plain | {
+            "settings": {
+                name: {one.name: getattr(values, one.name) for one in fields(values)}
+                for name, values in self.settings.items()
+            }
+        }
+
+    def flat(self) -> dict[str, Any]:
+        """Return all settings by name, those of a metric as ``metric.setting``."""
+        return flat(self.to_dict())
+
+
+def flat(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of ``Protocol.to_dict`` by name, those of a metric as ``metric.setting``."""
+    shared = {key: value for key, value in plain.items() if key != "settings"}
+    settings: Mapping[str, Mapping[str, Any]] = plain.get("settings", {})
+    return shared | {f"{name}.{key}": value for name, values in settings.items() for key, value in values.items()}
+
+
+def _first_kept(own: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the new values, with the first own one first if it is among them."""
+    return (own[0], *(value for value in new if value != own[0])) if own and own[0] in new[1:] else new
+
+
+def _no_field(name: str, known: list[str]) -> InvalidInput:
+    """Return the error for an unknown field, which may be a setting of some metrics."""
+    owners = [row.name for row in METRICS.values() if row.settings_type and name in hints_of(row.settings_type)]
+    if not owners:
+        return no_such("a protocol has no setting", name, known)
+    return InvalidInput(
+        f"a protocol has no setting {name!r}: it belongs to {' and '.join(owners)}",
+        remedy=Remedy(f'Write settings={{"{owners[0]}": {{"{name}": ...}}}}', f"Write --set {owners[0]}.{name}=..."),
+    )

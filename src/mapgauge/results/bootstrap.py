@@ -14,6 +14,7 @@ from mapgauge.evaluation.threads import in_threads
 from mapgauge.evaluation.totals import bits_of, flags_of
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
+from mapgauge.protocols import Protocol
 from mapgauge.results.intervals import Draws
 from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats, Indices
@@ -44,14 +45,19 @@ def precisions(
         By metric and class, the values by key. A sample without predictions and truth has NaN.
     """
     protocol, metrics = results.protocol, [metric for metric, _ in hit_metrics(results.metrics)]
-    covered = [(c, [metric for metric in metrics if metric.covers(name, protocol)]) for c, name in classes]
-    wanted = [(c, mine) for c, mine in covered if mine]
+    covered = [
+        (c, how, [row for row in metrics if row.covers(name, protocol) and _interpolation(row, protocol) == how])
+        for c, name in classes
+        for how in ("area", "11-point")
+    ]
+    wanted = [(c, mine) for c, _, mine in covered if mine]
     if not wanted:
         return {}
     blocks = _blocks(weights)
     curves = in_threads(lambda task: _curve(results, *task, unit_of_frame, weights.shape[1]), wanted, None)
-    tasks = [(curve, block) for curve in curves for block in blocks]
-    done = in_threads(lambda task: _of_block(*task, protocol.interpolation == "11-point"), tasks, None)
+    eleven = [how == "11-point" for _, how, mine in covered if mine]
+    tasks = [(curve, block, flag) for curve, flag in zip(curves, eleven, strict=True) for block in blocks]
+    done = in_threads(lambda task: _of_block(*task), tasks, None)
     found = {}
     for k, (c, mine) in enumerate(wanted):
         columns = iter(np.concatenate(done[k * len(blocks) : (k + 1) * len(blocks)], axis=1)[:, : len(weights)])
@@ -59,6 +65,10 @@ def precisions(
             each = {str(ValueKey(metric.main.key, setting)): next(columns) for setting in metric.settings(protocol)}
             found[metric.name, c] = {metric.main.key: np.mean(list(each.values()), axis=0)} | each
     return found
+
+
+def _interpolation(metric: Metric, protocol: Protocol) -> str:
+    return str(protocol.settings[metric.name].interpolation)
 
 
 def _blocks(weights: Floats) -> NDArray[np.float32]:

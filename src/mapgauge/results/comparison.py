@@ -9,12 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.causes.metric import PLD_BY_CAUSE
 from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
-from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import setting_of, value_named
+from mapgauge.metrics.table import METRICS, setting_of, value_named
 from mapgauge.protocols import Protocol
+from mapgauge.protocols.protocol import flat
 from mapgauge.results.bootstrap import (
     LEVEL,
     SAMPLES,
@@ -72,8 +71,12 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any], **more: tuple[An
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
     'cutoffs: 1.5 and (0.5, 1.0)'
     """
+    one, other = flat(one), flat(other)
     pairs = {key: (one.get(key), other.get(key)) for key in dict.fromkeys((*one, *other)) if key != "about"} | more
-    texts = {"protocol" if key == "name" else key.replace("_", " "): list(map(_text, pairs[key])) for key in pairs}
+    texts = {
+        "protocol" if key == "name" else key if "." in key else key.replace("_", " "): list(map(_text, pairs[key]))
+        for key in pairs
+    }
     return "; ".join(f"{key}: {first} and {second}" for key, (first, second) in texts.items() if first != second)
 
 
@@ -269,12 +272,20 @@ def _each(differences: Differences) -> Iterator[Difference]:
     """Yield all differences. That of PLD is one, also if PLD is split by cause."""
     for by_class in differences.values():
         for by_key in by_class.values():
-            yield from (found for key, found in by_key.items() if not _is_pld_again(key, by_key))
+            yield from (found for key, found in by_key.items() if not _is_again(key, by_key))
 
 
-def _is_pld_again(key: str, keys: Container[str]) -> bool:
-    """Whether a key is the sum of the causes of PLD, and PLD is among the keys."""
-    return key == PLD_BY_CAUSE.main.key and PLD.main.key in keys
+def _is_again(key: str, keys: Container[str]) -> bool:
+    """Whether a key is the main value of a metric that repeats another one, which is among the keys."""
+    return _repeated(key) in keys
+
+
+def _repeated(key: str) -> str | None:
+    """Return the key of the main value that a key has again; None if there is none."""
+    metric, value = value_named(key) or (None, None)
+    if metric is None or value is not metric.main or not metric.repeats:
+        return None
+    return METRICS[metric.repeats].main.key
 
 
 def _corrected(differences: Differences, level: float) -> Differences:
@@ -283,8 +294,8 @@ def _corrected(differences: Differences, level: float) -> Differences:
     corrected = iter(holm(tested))
 
     def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
-        p_of = {key: next(corrected) for key in by_key if not _is_pld_again(key, by_key)}
-        p_of = {key: p_of.get(key, p_of.get(PLD.main.key, np.nan)) for key in by_key}
+        p_of = {key: next(corrected) for key in by_key if not _is_again(key, by_key)}
+        p_of = {key: p_of.get(key, p_of.get(_repeated(key) or "", np.nan)) for key in by_key}
         return {
             key: found if found.told_apart is None else found._replace(p=p_of[key], told_apart=p_of[key] < 1 - level)
             for key, found in by_key.items()

@@ -134,8 +134,9 @@ PLD_BY_CAUSE = Metric(
         *(Value(f"due_to_{name}", name, name.replace("_", " "), "part") for name in CAUSES),
     ),
     rows=SumRows((*CAUSES, "mass"), _score, _values, mass=len(CAUSES)),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m",
     default=False,
     limits=(0.0, 1.0),
+    repeats="pld",
 )

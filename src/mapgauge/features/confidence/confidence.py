@@ -82,13 +82,8 @@ def reliability_of(
 ) -> Reliability:
     """Return the reliability of at least one prediction.
 
-    Args:
-        confidence: One number in [0, 1] per prediction.
-        target: What each should have been: 1 for a hit, 0 for none, or anything between.
-        unit: The scene or frame of each prediction.
-        weights: ``(samples, units)``: how often each unit was drawn.
-        bins: Number of bins of equal width.
-        level: The probability with which an interval covers the true value.
+    The target of a hit is 1, that of a miss 0; anything between is possible. ``weights`` is ``(samples, units)``: how
+    often each scene or frame was drawn.
     """
     place, count = bin_of(confidence, bins), len(confidence)
     number = np.bincount(place, minlength=bins).astype(np.float64)
@@ -131,7 +126,7 @@ ALL = "all"  # the predictions of all classes
 GRID = tuple(k / 100 for k in range(101))  # thresholds of ``rows``
 
 
-class Common(NamedTuple):
+class CommonThreshold(NamedTuple):
     """The best common threshold of all classes, as means over classes."""
 
     threshold: float
@@ -158,7 +153,7 @@ class Confidence:
     cutoff: float  # metres
     hit: float  # largest normalised SOSPA of a hit
     classes: dict[str, ClassConfidence]
-    common: Common | None
+    common: CommonThreshold | None
     calibration: dict[str, dict[Target, Reliability]]
     unit: Literal["scene", "frame"]  # what is drawn and split
     units: int
@@ -392,13 +387,8 @@ def confidence(
     )
 
 
-def best_rounding(results: Results, *, workers: int | None = None) -> Common | None:
-    """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth.
-
-    Args:
-        results: As for ``confidence``.
-        workers: As for ``confidence``.
-    """
+def best_rounding(results: Results, *, workers: int | None = None) -> CommonThreshold | None:
+    """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth."""
     solved = solve(results, cutoff_of(results, None), HIT, workers=workers)
     there = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
     names = enumerate(results.class_names)
@@ -416,7 +406,7 @@ def cutoff_of(results: Results, cutoff: float | None) -> float:
     return results.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
 
 
-def common_threshold(levels: list[Levels]) -> Common | None:
+def common_threshold(levels: list[Levels]) -> CommonThreshold | None:
     """Return the threshold with the smallest mean over classes of the rounded PLD; None without predictions."""
     candidates = np.unique(np.concatenate([np.empty(0), *(found.threshold[1:] for found in levels)]))[::-1]
     if not len(candidates) or not any(found.true for found in levels):
@@ -424,7 +414,7 @@ def common_threshold(levels: list[Levels]) -> Common | None:
     mean = np.mean([found.pld("rounded")[found.place(candidates)] for found in levels], axis=0)
     best = int(mean.argmin())
     as_is = float(np.mean([found.pld("dropped")[-1] for found in levels]))
-    return Common(float(candidates[best]), as_is, float(mean[best]))
+    return CommonThreshold(float(candidates[best]), as_is, float(mean[best]))
 
 
 def _calibration(

@@ -72,13 +72,9 @@ class Levels:
 
 
 def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: Results | None = None) -> Levels:
-    """Return the values of one class over the threshold.
+    """Return the values of one class over the threshold, in all frames or in some.
 
-    Args:
-        solved: All predictions.
-        label: The class.
-        frames: Which frames count. If None, all.
-        results: Results of the same frames with average precisions. If None, there are none.
+    Without results, there are no average precisions.
     """
     chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
     mine = solved.by_confidence[label]
@@ -127,7 +123,9 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
             # Rising numbers are found faster.
             number = len(confidence) - np.searchsorted(confidence, hitting[steps][::-1])[::-1]
             recall, precision = recall_and_precision(np.flatnonzero(steps) + 1, number, true)
-            values = np.append(0.0, _so_far[protocol.interpolation](recall, precision) if true else 0.0 * recall)
+            values = np.append(
+                0.0, _so_far[protocol.settings[name].interpolation](recall, precision) if true else 0.0 * recall
+            )
             place = len(number) - np.searchsorted(hitting[steps][::-1], threshold[::-1], side="left")[::-1]
             found[str(ValueKey(metric.main.key, setting))] = column = values[place]
             each.append(column)

@@ -179,15 +179,8 @@ def class_confidence(
 ) -> ClassConfidence:
     """Return everything about one class.
 
-    Args:
-        solved: All predictions.
-        label: The class.
-        name: Its name.
-        levels: Its values over the threshold.
-        units: Scenes or frames.
-        recalibrated: New confidences of all predictions, NaN for those without. None if there are no halves.
-        savings: The savings with these confidences.
-        level: Probability of intervals.
+    ``recalibrated`` has new confidences of all predictions, NaN for those without; it is None if there are no halves.
+    ``savings`` are the savings with these confidences.
     """
     mine = solved.label == label
     there = np.bincount(units.unit_of_frame, solved.true[:, label], units.count) > 0

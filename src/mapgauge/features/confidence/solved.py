@@ -232,7 +232,7 @@ def _solved(block: Block, protocol: Protocol, hit: float, matches: Matches | Non
 
 def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
     """Return the distances of all pairs, that all are known, and the order of instances."""
-    distance = sospa_distances(groups, protocol, 1.0)
+    distance = sospa_distances(groups, protocol, None, 1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(groups.confidence))
     np.add.at(near, kernels.gains.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)

@@ -1,21 +1,22 @@
 """Graph scores by the rules of CGNet's evaluator."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes.graph import Edges, Graph
-from mapgauge.features.lanes.graph_sampling import csr
-from mapgauge.features.lanes.graph_settings import Score, score
-from mapgauge.typing import Flags, Floats, Indices, Points
+from mapgauge.features.lanes.graph_sampling import GraphScore, csr, score
+from mapgauge.typing import Floats, Indices, Points
 
 _UNITS = 10  # per metre
 _SPACING, _RADIUS, _WALK = 2.5, 5.0, 80.0  # units
 _HALF_WIDTH, _HALF_LENGTH = 150, 300
 _EVERY = 10
 _SPLIT_RADIUS = 1.0  # metres
+_SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
 
 
 class _Points:
@@ -63,9 +64,9 @@ class _Points:
             met.add(here)
             if depth < _WALK:
                 for other in self.after[node]:
-                    there = self.places[other]
-                    if there not in met:
-                        step = math.sqrt((here[0] - there[0]) ** 2 + (here[1] - there[1]) ** 2)
+                    place = self.places[other]
+                    if place not in met:
+                        step = math.sqrt((here[0] - place[0]) ** 2 + (here[1] - place[1]) ** 2)
                         stack.append((other, depth + step))
         return list(met)
 
@@ -78,14 +79,14 @@ def _cut_off(graph: Graph) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """Return the nodes after each node, by positions in whole units."""
     keys = [(int(x * _UNITS), int(y * _UNITS)) for x, y in graph.nodes.tolist()]
     neighbours: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for start, end in in_order(graph):
+    for start, end in _in_order(graph):
         ends = neighbours.setdefault(keys[start], [])
         if keys[end] not in ends:
             ends.append(keys[end])
     return neighbours
 
 
-def in_order(graph: Graph) -> list[tuple[int, int]]:
+def _in_order(graph: Graph) -> list[tuple[int, int]]:
     """Return the edges in the order in which networkx lists them: by their first node, then as in the file."""
     after: list[dict[int, None]] = [{} for _ in graph.nodes]
     for start, end in graph.edges.tolist():
@@ -103,85 +104,87 @@ def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
     return i[accepted], j[accepted]
 
 
-def check_flat(graph: Graph) -> None:
-    """Refuse a graph with heights."""
-    if len(graph.nodes) and graph.dimension != 2:
-        raise InvalidInput(
-            "parity='cgnet' needs nodes with 2 coordinates, got 3",
-            remedy="Leave out the height: nodes[:, :2], or frames.planar()",
-        )
+class CgnetPair:
+    """Two graphs, compared as CGNet's evaluator compares them. Scores are None where it has NaN or no number at all.
 
-
-class Neighbourhoods:
-    """The points of two graphs and their matching. Scores are None where CGNet has NaN or no number at all."""
+    It has neither directed paths nor reachability.
+    """
 
     def __init__(self, predicted: Graph, true: Graph) -> None:
-        """Interpolate both graphs and match their points."""
-        check_flat(predicted)
-        check_flat(true)
-        self._x, self._y = _Points(predicted), _Points(true)
-        first, second = _match(self._x.points, self._y.points)
-        self._pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+        """Keep both graphs as they are, and refuse heights."""
+        self._predicted, self._true = predicted, true
+        for graph in (predicted, true):
+            if len(graph.nodes) and graph.dimension != 2:
+                raise InvalidInput(
+                    "parity='cgnet' needs nodes with 2 coordinates, got 3",
+                    remedy="Leave out the height: nodes[:, :2], or frames.planar()",
+                )
 
-    def geo(self) -> Score | None:
+    @cached_property
+    def _points(self) -> tuple[_Points, _Points]:
+        return _Points(self._predicted), _Points(self._true)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        first, second = _match(*(side.points for side in self._points))
+        return list(zip(first.tolist(), second.tolist(), strict=True))
+
+    def geo(self) -> GraphScore | None:
         """Return the share of points that are matched."""
-        if not len(self._x.points):
+        predicted, true = (len(side.points) for side in self._points)
+        if not predicted:
             return score(0.0, 0.0)
-        if not len(self._y.points):
-            return None
-        return score(len(self._pairs) / len(self._x.points), len(self._pairs) / len(self._y.points))
+        return score(len(self._pairs) / predicted, len(self._pairs) / true) if true else None
 
-    def topo(self) -> Score | None:
+    def topo(self) -> GraphScore | None:
         """Return the share of points that are matched around every tenth pair."""
         return self._around(self._pairs[::_EVERY])
 
-    def jtopo(self) -> Score | None:
+    def jtopo(self) -> GraphScore | None:
         """Return the same around pairs whose true point has more than one successor."""
-        return self._around([pair for pair in self._pairs if len(self._y.after[pair[1]]) > 1])
+        return self._around([pair for pair in self._pairs if len(self._points[1].after[pair[1]]) > 1])
 
-    def _around(self, pairs: list[tuple[int, int]]) -> Score | None:
+    def _around(self, pairs: list[tuple[int, int]]) -> GraphScore | None:
         geo = self.geo()
         if geo is None or not pairs:
-            return None if len(self._x.points) else geo
+            return None if len(self._points[0].points) else geo
         shares = []
         for i, j in pairs:
-            own, other = np.array(self._x.within_walk(i)), np.array(self._y.within_walk(j))
+            own, other = np.array(self._points[0].within_walk(i)), np.array(self._points[1].within_walk(j))
             matched = len(_match(other, own)[0])
             shares.append((matched / len(own), matched / len(other)))
         precision, recall = (np.mean(column) for column in zip(*shares, strict=True))
         return score(geo.precision * precision, geo.recall * recall)
 
+    def apls(self) -> float:
+        """Compare the lengths of paths; 0 if one of the graphs has no paths."""
+        if not len(self._predicted.edges) or not len(self._true.edges):
+            return 0.0
+        forth, back = _similarity(self._true, self._predicted), _similarity(self._predicted, self._true)
+        return 2 / (1 / forth + 1 / back) if forth > 0 and back > 0 else 0.0
 
-def _splits(graph: Graph) -> Flags:
+    def sda(self) -> GraphScore | None:
+        """Compare the nodes with several edges to or from them; None without true ones."""
+        x, y = _splits(self._predicted), _splits(self._true)
+        if not len(y):
+            return None
+        if not len(x):
+            return score(0.0, 0.0)
+        gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
+        hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)
+        return score(hits / len(x), hits / len(y))
+
+    def apls_directed(self) -> None:
+        """Return None, as ``landmark`` and ``reach`` do."""
+
+    landmark = reach = apls_directed
+
+
+def _splits(graph: Graph) -> Points:
+    """Return the nodes with several edges to or from them."""
     edges = np.unique(graph.edges, axis=0)
-    count = len(graph.nodes)
-    flags: Flags = (np.bincount(edges[:, 0], minlength=count) > 1) | (np.bincount(edges[:, 1], minlength=count) > 1)
-    return flags
-
-
-def split_score(predicted: Graph, true: Graph) -> Score | None:
-    """Return the score of split points; None without true ones."""
-    x, y = predicted.nodes[_splits(predicted)], true.nodes[_splits(true)]
-    if not len(y):
-        return None
-    if not len(x):
-        return score(0.0, 0.0)
-    gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
-    hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)
-    return score(hits / len(x), hits / len(y))
-
-
-_SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
-
-
-def apls(predicted: Graph, true: Graph) -> float:
-    """Return APLS of two graphs; 0 if one of them has no paths."""
-    check_flat(predicted)
-    check_flat(true)
-    if not len(predicted.edges) or not len(true.edges):
-        return 0.0
-    one, two = _similarity(true, predicted), _similarity(predicted, true)
-    return 2 / (1 / one + 1 / two) if one > 0 and two > 0 else 0.0
+    out, arrivals = (np.bincount(edges[:, end], minlength=len(graph.nodes)) for end in (0, 1))
+    return graph.nodes[(out > 1) | (arrivals > 1)]
 
 
 def _similarity(own: Graph, other: Graph) -> float:
@@ -203,5 +206,5 @@ def _similarity(own: Graph, other: Graph) -> float:
 
 def _undirected(graph: Graph) -> Edges:
     """Return the edges without direction, from the lower node, in the order in which networkx lists them."""
-    pairs = dict.fromkeys((min(edge), max(edge)) for edge in in_order(graph))
+    pairs = dict.fromkeys((min(edge), max(edge)) for edge in _in_order(graph))
     return np.array(sorted(pairs, key=lambda edge: edge[0]), np.int64).reshape(-1, 2)

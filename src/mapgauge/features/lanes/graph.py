@@ -165,11 +165,8 @@ def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
     """Return the paths between junctions as lists of nodes, in the order of their first nodes.
 
     Every edge is part of one path. A path goes on at a node that has one edge to it and one from it, and does not turn
-    back. A cycle without a junction begins and ends at its first node. A node without edges is a path of one node.
-
-    Args:
-        graph: A graph without repeated edges.
-        two_way: Whether paths also go on at nodes inside a road that is open in both directions.
+    back. With ``two_way``, it also goes on inside a road that is open in both directions. A cycle without a junction
+    begins and ends at its first node. A node without edges is a path of one node. No edge may be repeated.
     """
     count = len(graph.nodes)
     after: list[list[int]] = [[] for _ in range(count)]
@@ -216,12 +213,7 @@ def lanes_of(graph: Graph) -> tuple[list[Points], Links]:
 
 
 def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
-    """Return the graph of some lanes.
-
-    Args:
-        polylines: The lanes.
-        links: Links between them. Successor links count if their weight is above 0.5.
-    """
+    """Return the graph of some lanes. Successor links count if their weight is above 0.5."""
     coords, offsets = polylines.coords, polylines.offsets
     filled = np.diff(offsets) > 0
     first, last = offsets[:-1], offsets[1:] - 1

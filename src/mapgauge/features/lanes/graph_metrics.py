@@ -6,42 +6,46 @@ frames is the mean over those that have one. Frames without anything to score ar
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from mapgauge.features.lanes.cgnet import CgnetPair
 from mapgauge.features.lanes.graph import Graph, graph_of_lanes
 from mapgauge.features.lanes.graph_scores import GraphPair, pair_of
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
+from mapgauge.metrics.settings import Settings, setting
 from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats
 
 _MANY = (0.0, math.inf)
 
 
-def _pairs(groups: Groups, protocol: Protocol) -> Iterator[tuple[int, GraphPair]]:
+def _pairs(groups: Groups, rules: str) -> Iterator[tuple[int, GraphPair | CgnetPair]]:
     """Yield the groups of lanes with their two graphs.
 
     All scores share the graphs, which are small. Their points take half a megabyte per frame, so they are not kept.
     """
-    if "graphs" not in groups.shared:
-        groups.shared["graphs"] = [
-            (g, *(_graph(groups, protocol, first, last) for first, last in pairwise(groups.bounds[g].tolist())))
+    key = f"graphs {rules}"
+    if key not in groups.shared:
+        groups.shared[key] = [
+            (g, *(_graph(groups, rules, first, last) for first, last in pairwise(groups.bounds[g].tolist())))
             for g in groups.of_classes((LANE,)).tolist()
         ]
-    for g, predicted, true in groups.shared["graphs"]:
-        yield g, pair_of(predicted, true, cgnet_rules=protocol.graph_rules == "cgnet")
+    for g, predicted, true in groups.shared[key]:
+        yield g, pair_of(predicted, true, cgnet_rules=rules == "cgnet")
 
 
-def _graph(groups: Groups, protocol: Protocol, first: int, last: int) -> Graph:
+def _graph(groups: Groups, rules: str, first: int, last: int) -> Graph:
     """Return the graph of some instances. CGNet's graphs have no heights, and its region has y forward."""
     lines = groups.polylines.pick(np.arange(first, last))
-    if protocol.graph_rules == "cgnet":
+    if rules == "cgnet":
         x, y = lines.coords[:, 0], lines.coords[:, 1]
         lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
     return graph_of_lanes(lines, None if groups.links is None else _links(groups.links, first, last))
@@ -55,16 +59,16 @@ def _links(links: Links, first: int, last: int) -> Links:
     return Links.of(source, target, weight=links.weight[there][among], kind=links.kind_of(there)[among])
 
 
-def _score(parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: Any) -> Floats:
+def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return for each part of a metric whether a frame has a score, whether it is left out, and the score.
 
     A part is the name of a score and its number of values.
     """
     sums = np.zeros((len(groups.bounds), sum(2 + width for _, width in parts)))
-    for g, pair in _pairs(groups, protocol):
+    for g, pair in _pairs(groups, protocol.settings[name].rules):
         at = 0
-        for name, width in parts:
-            value = getattr(pair, name)()
+        for part, width in parts:
+            value = getattr(pair, part)()
             sums[g, at + (value is None)] = 1
             if value is not None:
                 sums[g, at + 2 : at + 2 + width] = value
@@ -88,8 +92,17 @@ def _values(keys: Sequence[Sequence[str]], sums: Floats, protocol: Protocol) -> 
     return values
 
 
-def _stated(protocol: Protocol) -> str:
-    return "CGNet's rules" if protocol.graph_rules == "cgnet" else "corrected rules"
+@dataclass(frozen=True, kw_only=True)
+class GraphRules(Settings):
+    """Settings of a graph score."""
+
+    rules: Literal["corrected", "cgnet"] = setting(
+        "corrected", word="graph rules", help="Whether the rules are corrected or those of CGNet's evaluator."
+    )
+
+
+def _stated(name: str, protocol: Protocol) -> str:
+    return "CGNet's rules" if protocol.settings[name].rules == "cgnet" else "corrected rules"
 
 
 def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
@@ -111,12 +124,12 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
         values=(*(value for part in parts for value in part), *left_out),
         rows=SumRows(
             columns=tuple(column for part in stored for column in (f"{part[-1]}_frames", f"{part[-1]}_none", *part)),
-            score=partial(_score, [(part[0], len(part)) for part in keys]),
+            score=partial(_score, name, [(part[0], len(part)) for part in keys]),
             values=partial(_values, stored),
         ),
-        requires=("graph_rules",),
+        settings_type=GraphRules,
         needs=frozenset({"links"}),
-        stated=_stated,
+        stated=partial(_stated, name),
         limits=(0.0, 1.0),
         of="lanes",
     )
@@ -143,4 +156,3 @@ APLS = _row(
 )
 SDA = _row("sda", "SDA", _three("sda", "", "SDA"))
 REACH = _row("reach", "Reach", _three("reach", "", "Reach"), _three("landmark", "landmark", "Landmark"))
-GRAPH_SCORES = (GEO, TOPO, JTOPO, APLS, SDA, REACH)

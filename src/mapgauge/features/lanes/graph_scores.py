@@ -1,17 +1,19 @@
-"""``graph_scores``: all scores of a pair of graphs."""
+"""``graph_scores``: all scores of a pair of graphs, by the corrected rules or by those of CGNet's evaluator."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes import cgnet, reach
-from mapgauge.features.lanes import cgnet as cgnet_apls
-from mapgauge.features.lanes import topo as apls
+from mapgauge.features.lanes import reach
+from mapgauge.features.lanes.cgnet import CgnetPair
 from mapgauge.features.lanes.graph import Graph, GraphLike
-from mapgauge.features.lanes.graph_sampling import Roads, Samples
-from mapgauge.features.lanes.graph_settings import GraphSettings, Score
-from mapgauge.features.lanes.topo import Neighbourhoods
+from mapgauge.features.lanes.graph_sampling import GraphScore, GraphSettings, Near, Roads, Samples, match, score, share
+from mapgauge.typing import Floats, Indices, Pairs
+
+_ROUNDING = 1e-9  # metres: a point at the end of a walk belongs to it
 
 
 class GraphPair:
@@ -26,94 +28,130 @@ class GraphPair:
         return Roads.of(self._sides[0]), Roads.of(self._sides[1])
 
     @cached_property
-    def _near(self) -> Neighbourhoods:
-        x, y = (Samples.of(roads, self._settings.spacing) for roads in self._roads)
-        return Neighbourhoods(x, y, self._settings)
+    def _samples(self) -> tuple[Samples, Samples]:
+        predicted, true = (Samples.of(roads, self._settings.spacing) for roads in self._roads)
+        return predicted, true
+
+    @cached_property
+    def _near(self) -> Near:
+        predicted, true = self._samples
+        return match(predicted.points, true.points, self._settings.radius)
 
     @cached_property
     def _ways(self) -> tuple[reach.Ways, reach.Ways]:
         spacing, hops = self._settings.control_spacing, self._settings.hops
         return reach.Ways(self._sides[0], spacing, hops), reach.Ways(self._sides[1], spacing, hops)
 
-    def geo(self) -> Score | None:
-        """Compare the points on edges."""
-        return self._near.geo()
+    def geo(self) -> GraphScore | None:
+        """Return the share of points on edges that are matched."""
+        predicted, true = (len(side.points) for side in self._samples)
+        return share(len(self._near.accepted), predicted, true) if predicted or true else None
 
-    def topo(self) -> Score | None:
-        """Compare the points around matched points."""
-        return self._near.topo()
+    def topo(self) -> GraphScore | None:
+        """Return the share of points that are matched around all matched points."""
+        return self._around(self._near.pairs)
 
-    def jtopo(self) -> Score | None:
-        """Compare the points around true splits."""
-        return self._near.jtopo()
+    def jtopo(self) -> GraphScore | None:
+        """Return the same around true splits and the predicted points nearest to them; None without true splits."""
+        splits = self._samples[1].splits
+        if not splits.any():
+            return None
+        first, second = self._near.first, self._near.second
+        _, nearest = np.unique(np.where(splits[second], second, -1), return_index=True)
+        nearest = nearest[splits[second[nearest]]]
+        return self._around(np.stack([first[nearest], second[nearest]], axis=1))
+
+    def _around(self, pairs: Pairs) -> GraphScore | None:
+        """Return GEO times the mean shares of points that are matched around some pairs."""
+        from mapgauge.features.lanes.graph_kernels import matches_within
+
+        geo, near = self.geo(), self._near
+        if geo is None or not len(pairs):
+            return None if geo is None else score(0.0, 0.0)
+        predicted, true = self._samples
+        ranks = np.argsort(near.first, kind="stable")
+        counts = matches_within(
+            predicted.csr(directed=True),
+            true.csr(directed=True),
+            np.ascontiguousarray(pairs),
+            self._settings.walk + _ROUNDING,
+            near.first,
+            near.second,
+            np.searchsorted(near.first[ranks], np.arange(len(predicted.points) + 1)),
+            ranks,
+        )
+        shares: Floats = counts[:, 2:] / counts[:, :2]
+        precision, recall = shares.mean(axis=0).tolist()
+        return score(geo.precision * precision, geo.recall * recall)
 
     def apls(self) -> float | None:
         """Compare the lengths of paths, with edges in both directions."""
-        return apls.apls(*self._roads, self._settings, directed=False)
+        return self._apls(directed=False)
 
     def apls_directed(self) -> float | None:
         """Compare the lengths of paths along the edges."""
-        return apls.apls(*self._roads, self._settings, directed=True)
+        return self._apls(directed=True)
 
-    def sda(self) -> Score | None:
+    def _apls(self, *, directed: bool) -> float | None:
+        sides = [_similarity(*roads, self._settings, directed) for roads in (self._roads, self._roads[::-1])]
+        if sides[0] is None and sides[1] is None:
+            return None
+        forth, back = (side or 0.0 for side in sides)
+        return 2 * (forth * back) / (forth + back) if forth + back > 0 else 0.0
+
+    def sda(self) -> GraphScore | None:
         """Compare the split points."""
         return reach.split_score(*self._sides, self._settings)
 
-    def landmark(self) -> Score | None:
+    def landmark(self) -> GraphScore | None:
         """Compare the nodes where lanes begin and end."""
         return reach.landmark_score(*self._ways, self._settings)
 
-    def reach(self) -> Score | None:
+    def reach(self) -> GraphScore | None:
         """Compare the ways between landmarks."""
         return reach.reach_score(*self._ways, self._settings)
 
 
-class CgnetPair(GraphPair):
-    """Two graphs, compared as CGNet's evaluator compares them. It has neither directed paths nor reachability."""
+def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: bool) -> float | None:
+    """Return how similar the paths of a graph are in the other; None without a path that is long enough."""
+    from mapgauge.features.lanes.graph_kernels import SAME, path_cost
 
-    def __init__(self, predicted: Graph, true: Graph) -> None:
-        """Keep both graphs as they are."""
-        super().__init__(predicted, true, GraphSettings())
-        self._raw = predicted, true
-
-    @cached_property
-    def _points(self) -> cgnet.Neighbourhoods:
-        return cgnet.Neighbourhoods(*self._raw)
-
-    def geo(self) -> Score | None:
-        """Compare the points on edges."""
-        return self._points.geo()
-
-    def topo(self) -> Score | None:
-        """Compare the points around every tenth matched point."""
-        return self._points.topo()
-
-    def jtopo(self) -> Score | None:
-        """Compare the points around true nodes with several successors."""
-        return self._points.jtopo()
-
-    def apls(self) -> float | None:
-        """Compare the lengths of paths."""
-        return cgnet_apls.apls(*self._raw)
-
-    def apls_directed(self) -> float | None:
-        """Return None."""
-        return None
-
-    def sda(self) -> Score | None:
-        """Compare the nodes with several edges to or from them."""
-        return cgnet.split_score(*self._raw)
-
-    def landmark(self) -> Score | None:
-        """Return None."""
-        return None
-
-    def reach(self) -> Score | None:
-        """Return None."""
-        return None
+    samples = Samples.of(own, settings.control_spacing)
+    place, host = _snapped(samples, own, other, settings.snap)
+    total, count = path_cost(
+        samples.csr(directed=directed),
+        host.csr(directed=directed),
+        np.arange(len(samples.points)),
+        place,
+        settings.shortest - SAME,
+        False,
+    )
+    return 1 - total / count if count else None
 
 
-def pair_of(predicted: Graph, true: Graph, *, cgnet_rules: bool, settings: GraphSettings | None = None) -> GraphPair:
+def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple[Indices, Samples]:
+    """Return the place of each control point in the other graph, and that graph with a point at each place."""
+    from mapgauge.features.lanes.graph_kernels import SAME, snap
+
+    if not len(other.edges):
+        return np.full(len(samples.points), -1), Samples.of(other, 1.0)
+    edge, part = snap(samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius)
+    snapped = np.flatnonzero(edge >= 0)
+    length = other.lengths[edge[snapped]]
+    along, same = part[snapped] * length, SAME
+    at_start, at_end = along <= same, along >= length - same
+    place = np.full(len(samples.points), -1)
+    place[snapped[at_end]] = other.edges[edge[snapped[at_end]], 1]
+    place[snapped[at_start]] = other.edges[edge[snapped[at_start]], 0]
+    inside = snapped[~at_start & ~at_end]
+    inside = inside[np.lexsort((part[inside], edge[inside]))]
+    place[inside] = len(other.nodes) + np.arange(len(inside))
+    return place, Samples.at(other, edge[inside], part[inside])
+
+
+def pair_of(
+    predicted: Graph, true: Graph, *, cgnet_rules: bool, settings: GraphSettings | None = None
+) -> GraphPair | CgnetPair:
     """Return a pair of graphs, and refuse graphs of different dimensions."""
     if predicted.dimension != true.dimension and len(predicted.nodes) and len(true.nodes):
         raise InvalidInput(
@@ -130,25 +168,25 @@ Parity: TypeAlias = Literal["cgnet"]
 class GraphScores:
     """The graph scores of one frame. A score is None if there is nothing to score, and is then left out of means."""
 
-    geo: Score | None  # points on edges
-    topo: Score | None  # points around matched points
-    jtopo: Score | None  # the same around true splits
+    geo: GraphScore | None  # points on edges
+    topo: GraphScore | None  # points around matched points
+    jtopo: GraphScore | None  # the same around true splits
     apls: float | None  # lengths of paths, edges in both directions
     apls_directed: float | None  # lengths of paths along the edges
-    sda: Score | None  # split points
-    landmark: Score | None  # nodes where lanes begin and end
-    reach: Score | None  # ways between landmarks
+    sda: GraphScore | None  # split points
+    landmark: GraphScore | None  # nodes where lanes begin and end
+    reach: GraphScore | None  # ways between landmarks
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all values as a flat dictionary: ``geo_precision``, ``geo_recall``, ``geo_f1``, ..., ``apls``."""
+        """Return all values with the keys of ``evaluate``: ``geo`` (F1), ``geo_precision``, ``geo_recall``, ..."""
         flat: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name.startswith("apls"):
                 flat[field.name] = value
             else:
-                parts = (None,) * 3 if value is None else value
-                flat |= {f"{field.name}_{part}": parts[k] for k, part in enumerate(Score._fields)}
+                precision, recall, f1 = value or (None, None, None)
+                flat |= {field.name: f1, f"{field.name}_precision": precision, f"{field.name}_recall": recall}
         return flat
 
 
@@ -179,12 +217,7 @@ def graph_scores(
     if parity == "cgnet":
         if settings is not None:
             raise InvalidInput("settings cannot be changed with parity='cgnet'", remedy="Leave out one of the two")
-        return scores_of(pair_of(predicted, true, cgnet_rules=True))
-    if parity is not None:
+    elif parity is not None:
         raise InvalidInput(f"parity must be 'cgnet' or None, got {parity!r}")
-    return scores_of(pair_of(predicted, true, cgnet_rules=False, settings=settings))
-
-
-def scores_of(pair: GraphPair) -> GraphScores:
-    """Return all scores of a pair of graphs."""
+    pair = pair_of(predicted, true, cgnet_rules=parity == "cgnet", settings=settings)
     return GraphScores(**{field.name: getattr(pair, field.name)() for field in fields(GraphScores)})

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from mapgauge import kernels
 from mapgauge.errors import MissingDependency
 from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
 from mapgauge.features.lanes.linked_graphs import Broken, Linked, assign_with_links, broken
-from mapgauge.frames.links import SUCCESSOR
+from mapgauge.frames.links import LINK_STATES, SUCCESSOR, FrameLink, LinkState
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import Parts, added
@@ -38,13 +37,7 @@ class GraphAssignment:
 
 
 def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -> tuple[Floats, GraphAssignment]:
-    """Return the numbers of ``COLUMNS`` of a frame, and the assignment.
-
-    Args:
-        frame: Both sides.
-        link_cost: The cost of a wrong link of weight 1.
-        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
-    """
+    """Return the numbers of ``COLUMNS`` of a frame, and the assignment: of 0 or 1, or that of the linear programme."""
     row = np.zeros(len(COLUMNS))
     without = _without_links(frame)
     row[:5], row[TRAFFIC_ELEMENTS] = frame.plain[:5], _traffic_cost(frame, *without)
@@ -112,40 +105,21 @@ def _half(*confidences: Floats) -> float:
     return 0.5 * math.fsum(value for one in confidences for value in one.tolist())
 
 
-LinkState: TypeAlias = Literal["right", "false", "missing", "half"]
-STATES: tuple[LinkState, ...] = ("right", "half", "missing", "false")  # in the order of drawing
-
-
-class FrameLink(NamedTuple):
-    """A link from a lane to another lane of the same side."""
-
-    state: LinkState
-    predicted: bool  # whether it is a predicted link; otherwise it is a true one
-    source: int  # index into the predictions or the truth of the frame
-    target: int
-    score: float
-
-
 def links_of_frame(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float, index: tuple[Indices, Indices]
 ) -> list[FrameLink]:
     """Return the true links that are right, and the links of which at least one half is wrong.
 
-    There are none if the protocol has no link cost, a side has no links, or the solver is not installed.
-
-    Args:
-        predictions: One frame.
-        truth: The same frame.
-        protocol: All settings.
-        cutoff: Cutoff of SOSPA, metres.
-        index: For each prediction and each true instance, its index in the lists of its side.
+    There are none if the protocol has no link cost, a side has no links, or the solver is not installed. ``index`` has
+    the index of each prediction and each true instance in the lists of its side.
     """
-    if protocol.link_cost is None or LANE not in truth.classes or not (predictions.links and truth.links):
+    own = protocol.settings.get("lane_graph_pld")
+    if own is None or LANE not in truth.classes or not (predictions.links and truth.links):
         return []
     groups = group(predictions, truth, protocol, links=True)
-    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, protocol.link_floor))
+    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, own.link_floor))
     try:
-        _, found = solve_frame(frame, protocol.link_cost)
+        _, found = solve_frame(frame, own.link_cost)
     except MissingDependency:
         return []
     assigned = np.bincount(found.second, found.weight, minlength=frame.y.graph.size) > WRONG
@@ -165,4 +139,4 @@ def links_of_frame(
                 state = "right"
             if state is not None and KINDS[side.kind[k]] == SUCCESSOR:
                 links.append(FrameLink(state, predicted, int(rows[i]), int(rows[j]), float(side.score[k])))
-    return sorted(links, key=lambda link: (STATES.index(link.state), link[1:]))
+    return sorted(links, key=lambda link: (LINK_STATES.index(link.state), link[1:]))

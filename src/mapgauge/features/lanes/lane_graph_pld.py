@@ -17,6 +17,7 @@ from mapgauge.features.lanes.lane_graph_frame import (
     PARTS,
     PLAIN,
     GraphAssignment,
+    links_of_frame,
     solve_frame,
 )
 from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
@@ -28,9 +29,12 @@ from mapgauge.frames.tracks import link_findings
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import added, normalised_value, share_of
-from mapgauge.protocols import LANE, LINK_COST, Protocol
+from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
+from mapgauge.metrics.settings import PldSettings, setting
+from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats, Indices
+
+LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
 
 LinkError: TypeAlias = Literal["false", "missing", "half"]
 
@@ -78,71 +82,28 @@ class WrongLink(NamedTuple):
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class LaneGraphPldResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneGraphPldResult(PooledPld[LaneGraphParts]):
     """Lane-graph PLD of one frame, or of many frames pooled with ``+`` or ``sum``. Parts are not normalised."""
 
-    parts: LaneGraphParts
-    mass: float  # half the total confidence of both sides
+    TITLE = "lane-graph PLD"
+    SETTINGS = ("cutoff", "link_cost", "link_floor")
+
     plain: float  # the value with link cost 0
-    cutoff: float  # metres
     link_cost: float
     link_floor: float
     link_counts: LinkCounts
     # Value less the value of the linear programme, which is 0 if that has a 0/1 solution. None if the assignment is
     # divided, and once frames are pooled.
-    gap: float | None = field(compare=False)
-    matches: tuple[ElementMatch, ...] = field(compare=False)  # () once frames are pooled
-    wrong_links: tuple[WrongLink, ...] = field(compare=False)  # the most expensive first; () once frames are pooled
+    gap: float | None = field(compare=False, default=None)
+    matches: tuple[ElementMatch, ...] = field(compare=False, default=())  # () once frames are pooled
+    wrong_links: tuple[WrongLink, ...] = field(compare=False, default=())  # the most expensive first; () once pooled
     findings: tuple[Finding, ...] = field(compare=False, default=())
-
-    @property
-    def value(self) -> float:
-        """Lane-graph PLD."""
-        return float(added(self.parts))
-
-    @property
-    def normalised(self) -> float:
-        """Normalised lane-graph PLD in [0, 1]; 0 if there is no confidence on either side."""
-        return float(normalised_value(self.value, self.mass))
-
-    @property
-    def normalised_parts(self) -> LaneGraphParts:
-        """The nine parts of the normalised value. They add up to it."""
-        return LaneGraphParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
 
     @property
     def topology(self) -> float:
         """The normalised value less that with link cost 0: the price of wrong links."""
         return max(self.normalised - float(normalised_value(self.plain, self.mass)), 0.0)
-
-    @property
-    def _settings(self) -> str:
-        return f"cutoff {self.cutoff:g}, link cost {self.link_cost:g}, link floor {self.link_floor:g}"
-
-    def __add__(self, other: object) -> "LaneGraphPldResult":
-        """Pool two frames: add their parts, masses and counts."""
-        if not isinstance(other, LaneGraphPldResult):
-            return NotImplemented
-        if self._settings != other._settings:
-            raise InvalidInput(f"cannot pool lane-graph PLD of {self._settings} with that of {other._settings}")
-        return LaneGraphPldResult(
-            LaneGraphParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
-            mass=self.mass + other.mass,
-            plain=self.plain + other.plain,
-            cutoff=self.cutoff,
-            link_cost=self.link_cost,
-            link_floor=self.link_floor,
-            link_counts=LinkCounts._make(a + b for a, b in zip(self.link_counts, other.link_counts, strict=True)),
-            gap=None,
-            matches=(),
-            wrong_links=(),
-            findings=(*self.findings, *other.findings),
-        )
-
-    def __radd__(self, other: object) -> "LaneGraphPldResult":
-        """Return the result itself for 0, so that ``sum`` works."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 def result_of(
@@ -169,7 +130,7 @@ def result_of(
     matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
     numbers = row.tolist()
     return LaneGraphPldResult(
-        LaneGraphParts._make(numbers[: len(PARTS)]),
+        parts=LaneGraphParts._make(numbers[: len(PARTS)]),
         mass=numbers[MASS],
         plain=numbers[PLAIN],
         cutoff=settings[0],
@@ -177,6 +138,7 @@ def result_of(
         link_floor=settings[2],
         link_counts=LinkCounts._make(map(round, numbers[COUNTS])),
         gap=found.gap,
+        assignment=np.array([match[:2] for match in matches], np.int64).reshape(-1, 2),
         matches=tuple(matches),
         wrong_links=wrong_links(frame, found, x, y, settings[1]),
         findings=findings,
@@ -186,15 +148,7 @@ def result_of(
 def wrong_links(
     frame: FrameGraphs, found: GraphAssignment, x: Indices, y: Indices, link_cost: float
 ) -> tuple[WrongLink, ...]:
-    """Return all links that cost something, the most expensive first.
-
-    Args:
-        frame: Both sides.
-        found: The assignment.
-        x: The index of each predicted element in the list.
-        y: The index of each true element in the list.
-        link_cost: The cost of a wrong link of weight 1.
-    """
+    """Return all links that cost something, the most expensive first. ``x`` and ``y`` are indices into the input."""
     wrong = []
     for predicted, side, index, full, half in (
         (True, frame.x, x, found.links.false, found.links.false_half),
@@ -342,11 +296,10 @@ def _links(given: Any, count: int, name: str) -> Links:
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Those of a frame are at the group of its lanes."""
-    cost = protocol.link_cost
-    assert cost is not None
+    own = protocol.settings["lane_graph_pld"]
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for g, frame in frame_graphs(groups, protocol.directed, cutoff, protocol.link_floor):
-        rows[g], _ = solve_frame(frame, cost)
+    for g, frame in frame_graphs(groups, protocol.directed, cutoff, own.link_floor):
+        rows[g], _ = solve_frame(frame, own.link_cost)
     return rows
 
 
@@ -366,6 +319,24 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 _COUNT_KEYS = tuple(f"{name[:-1]}_count" for name in LINK_PARTS)
 _TITLES = {"traffic_elements": "traffic", **{name: name.replace("_", " ") for name in LINK_PARTS}}
 
+
+def _stated(protocol: Protocol) -> str:
+    own = protocol.settings["lane_graph_pld"]
+    return f"cutoff {protocol.cutoffs[0]:g} m, link cost {own.link_cost:g}, link floor {own.link_floor:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneGraphPldSettings(PldSettings):
+    """Settings of lane-graph PLD."""
+
+    link_cost: float = setting(LINK_COST, check=check_switch_cost, help="Cost of a wrong link of lanes.")
+    link_floor: float = setting(
+        0.0,
+        check=check_link_floor,
+        help="Score up to which there is no link. Higher scores are stretched to 0 to 1.",
+    )
+
+
 LANE_GRAPH_PLD = Metric(
     name="lane_graph_pld",
     title="Lane-graph PLD",
@@ -378,12 +349,11 @@ LANE_GRAPH_PLD = Metric(
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     needs=frozenset({"confidences", "links"}),
-    requires=("link_cost",),
-    stated=lambda protocol: (
-        f"cutoff {protocol.cutoffs[0]:g} m, link cost {protocol.link_cost:g}, link floor {protocol.link_floor:g}"
-    ),
+    settings_type=LaneGraphPldSettings,
+    stated=_stated,
     limits=(0.0, 1.0),
     of="lanes",
+    frame_links=links_of_frame,
 )

@@ -63,11 +63,7 @@ class FrameGraphs:
 def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) -> Iterator[tuple[int, FrameGraphs]]:
     """Yield the graphs of each frame, and the group of its lanes.
 
-    Args:
-        groups: All classes of some frames, with links.
-        directed: Whether the direction of a lane matters.
-        cutoff: Cutoff of SOSPA, metres.
-        floor: The score up to which there is no link. Scores above it are stretched, so that 1 stays 1.
+    There is no link up to the score ``floor``. Scores above it are stretched, so that 1 stays 1.
     """
     own = groups.of_classes([LANE])
     lanes, rows = groups.pick(own), groups.rows(own)
@@ -98,12 +94,7 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
 def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, int], floor: float) -> Elements:
     """Return the elements of one side of a frame: the lanes, then the boxes of each class.
 
-    Args:
-        groups: All groups.
-        start: The first instance of each group of elements.
-        stop: Its end.
-        whole: The first instance of the frame and its end.
-        floor: The score up to which there is no link.
+    ``start`` and ``stop`` bound the instances of each group of elements, ``whole`` those of the frame.
     """
     instance = ranges(start, stop - start)
     lanes = int(stop[0] - start[0])

@@ -12,7 +12,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.lanes.openlane import lane_distances, of_frames
+from mapgauge.features.lanes.openlane import LaneSettings, lane_distances, of_frames
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups, group
@@ -65,9 +65,21 @@ def _in_intersection(predictions: MapFrames, truth: MapFrames, protocol: Protoco
     return flags, truth.intersection
 
 
+def _settings(protocol: Protocol) -> LaneSettings:
+    """Return the settings of the distance of lanes; those of ``ap_frechet`` if the protocol has none for lanes."""
+    for name in ("det_ls", "det_l"):
+        if name in protocol.settings:
+            own: LaneSettings = protocol.settings[name]
+            return own
+    frechet = protocol.settings.get("ap_frechet")
+    relaxed, prefilter = (False, None) if frechet is None else (frechet.relaxed, frechet.prefilter)
+    return LaneSettings(relaxed=relaxed, prefilter=prefilter, drop_closing=False)
+
+
 def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protocol) -> Indices:
     """Return the nearest true lane of each predicted lane; -1 in frames without true lanes."""
-    near = lane_distances(groups, rows, lanes, protocol, np.inf)
+    segments = "det_ls" in protocol.settings
+    near = lane_distances(groups, rows, segments, lanes, protocol, _settings(protocol), np.inf)
     plain = np.empty(lanes.pairs)
     kernels.chamfer.chamfer_pairs(lanes.whole, lanes.bounds, np.ones(len(rows)), np.inf, False, plain)
     found = np.full(len(rows), -1)

@@ -107,12 +107,7 @@ class Broken:
 def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: Floats) -> Broken:
     """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks.
 
-    Args:
-        x: The first graph.
-        y: The second graph.
-        first: Elements of the first graph.
-        second: Elements of the second graph.
-        weight: The assignment of each pair, in (0, 1].
+    The weight of a pair is its assignment, in (0, 1].
     """
     free_x = np.maximum(1.0 - np.bincount(first, weight, minlength=x.size), 0.0)
     free_y = np.maximum(1.0 - np.bincount(second, weight, minlength=y.size), 0.0)
@@ -173,13 +168,7 @@ class LinkedAssignment:
 
 
 def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False) -> LinkedAssignment:
-    """Return the best assignment of two graphs.
-
-    Args:
-        problem: The graphs and savings.
-        link_cost: The cost of a broken link of weight 1, above 0.
-        binary: Whether assignments must be 0 or 1. This can take much longer.
-    """
+    """Return the best assignment of two graphs. The link cost must be above 0. ``binary`` can take much longer."""
     near = problem.saving > 0
     if _is_large(problem.x, problem.y):
         chosen, same = near, problem.kind_x[:, None] == problem.kind_y[None, :]

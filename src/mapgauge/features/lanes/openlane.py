@@ -3,17 +3,26 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.arguments import check_length
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.metrics.average_precision import PairDistance, matches_by, prefiltered, range_factor
+from mapgauge.metrics.average_precision import (
+    PREFILTER,
+    RELAXED,
+    PairDistance,
+    matches_by,
+    prefiltered,
+    range_factor,
+)
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, CombinedRows, HitRows, Kind, Metric, Need, Setting, SumRows, Value
+from mapgauge.metrics.settings import HitSettings, Settings, setting, thresholds_of
 from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -61,45 +70,109 @@ def at_lanes(groups: Groups, numbers: Floats) -> Floats:
     return block
 
 
-def lane_matches(groups: Groups, protocol: Protocol) -> Matches:
-    """Return the matches of lanes, by the distance of lane segments if the protocol has thresholds for them."""
-    field = "segments" if protocol.segments else "lanes"
-    if field not in groups.shared:
+@dataclass(frozen=True, kw_only=True)
+class OpenLaneSettings(HitSettings):
+    """Rules of all average precisions of OpenLane-V2."""
+
+    strict: bool = setting(True, help="Whether a hit needs a distance below the threshold, not equal to it.")
+    interpolation: Literal["area", "11-point"] = setting(
+        "11-point", help="How average precision follows from precision and recall."
+    )
+
+
+DROP_CLOSING = "Whether Chamfer distances drop the last true point if it repeats the first (versions 1.1 and 2.1)."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneChamferSettings(OpenLaneSettings):
+    """Settings of DET_l_ch."""
+
+    thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="lanes")
+    relaxed: bool = setting(True, help=RELAXED)
+    drop_closing: bool = setting(True, help=DROP_CLOSING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneSettings(LaneChamferSettings):
+    """Settings of DET_l."""
+
+    prefilter: float | None = setting(3.0, unit="m", check=check_length, help=PREFILTER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentSettings(LaneSettings):
+    """Settings of DET_ls."""
+
+    thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="segments")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaSettings(OpenLaneSettings):
+    """Settings of DET_a."""
+
+    thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="areas")
+    drop_closing: bool = setting(True, help=DROP_CLOSING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxSettings(OpenLaneSettings):
+    """Settings of DET_t, whose thresholds are on 1 minus the intersection over union of boxes."""
+
+    thresholds: tuple[float, ...] = thresholds_of((0.75,), unit="", word="overlaps")
+
+
+def lane_matches(groups: Groups, protocol: Protocol, own: Any, *, segments: bool) -> Matches:
+    """Return the matches of lanes, by the distance of centrelines or of lane segments.
+
+    Args:
+        groups: Predictions and truth.
+        protocol: What all metrics share.
+        own: The settings of the metric: those of ``LaneSettings``, without the interpolation.
+        segments: Whether lanes are compared by the distance of lane segments.
+    """
+    key = f"lanes {segments} {own.thresholds} {own.strict} {own.relaxed} {own.prefilter} {own.drop_closing}"
+    if key not in groups.shared:
         lanes, rows = of_frames(groups, (LANE,))
-        distance = partial(lane_distances, groups, rows)
-        groups.shared[field] = Matches(lanes, rows, *matches_by(distance, field, lanes, protocol))
-    found: Matches = groups.shared[field]
-    return found
+        distance = partial(lane_distances, groups, rows, segments)
+        groups.shared[key] = Matches(lanes, rows, *matches_by(distance, lanes, protocol, own))
+    matches: Matches = groups.shared[key]
+    return matches
 
 
-def element_matches(groups: Groups, protocol: Protocol) -> Matches:
+def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Matches:
     """Return the matches of traffic elements, whatever their attribute."""
-    if "overlaps" not in groups.shared:
+    key = f"boxes {own.thresholds} {own.strict}"
+    if key not in groups.shared:
         boxes, rows = of_frames(groups, protocol.boxes)
-        groups.shared["overlaps"] = Matches(boxes, rows, *matches_by(box_distances, "overlaps", boxes, protocol))
-    found: Matches = groups.shared["overlaps"]
-    return found
+        groups.shared[key] = Matches(boxes, rows, *matches_by(box_distances, boxes, protocol, own))
+    matches: Matches = groups.shared[key]
+    return matches
 
 
-def lane_distances(every: Groups, rows: Indices, lanes: Groups, protocol: Protocol, limit: float) -> Floats:
+def lane_distances(
+    every: Groups, rows: Indices, segments: bool, lanes: Groups, protocol: Protocol, own: Any, limit: float
+) -> Floats:
     """Return the distances of all pairs of lanes, prediction by prediction; infinity beyond the limit.
 
     Args:
         every: The groups of all classes.
         rows: The lanes in them.
+        segments: Whether lanes are compared by the distance of lane segments.
         lanes: The lanes, with one group per frame.
-        protocol: All settings.
+        protocol: What all metrics share.
+        own: The settings of the metric.
         limit: The largest distance that matters.
     """
     from mapgauge.features.lanes.kernels import segment_pairs
 
-    factor = range_factor(lanes, protocol)
-    distance = prefiltered(partial(_chamfer_lines, lanes.polylines, lanes, protocol), lanes, factor, protocol)
-    if not protocol.segments:
+    factor = range_factor(lanes, own.relaxed)
+    closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
+    distance = prefiltered(closing, lanes, factor, own.prefilter)
+    if not segments:
         kernels.frechet.frechet_pairs(lanes.lines, lanes.closed, lanes.bounds, factor, True, limit, distance)
         return distance
     left, right = (
-        _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, protocol)
+        _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, own.drop_closing)
         for kind in (LEFT_LINE, RIGHT_LINE)
     )
     segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
@@ -121,10 +194,10 @@ def _line_of(groups: Groups, rows: Indices, kind: str) -> Indices:
     return line[rows]
 
 
-def _chamfer_lines(polylines: Polylines, groups: Groups, protocol: Protocol) -> "Lines":
-    """Return polylines for the Chamfer distance, true ones without a closing point if the protocol says so."""
+def _chamfer_lines(polylines: Polylines, groups: Groups, drop_closing: bool) -> "Lines":
+    """Return polylines for the Chamfer distance, true ones without a closing point if it is dropped."""
     start, stop = polylines.offsets[:-1], polylines.offsets[1:]
-    if protocol.drop_closing:
+    if drop_closing:
         several: Flags = ~groups.is_prediction & (stop - start > 1)
         first, last = polylines.coords[start[several]], polylines.coords[stop[several] - 1]
         stop = stop.copy()
@@ -134,15 +207,15 @@ def _chamfer_lines(polylines: Polylines, groups: Groups, protocol: Protocol) -> 
     return lines
 
 
-def _chamfer_distances(groups: Groups, protocol: Protocol, limit: float, *, relaxed: bool) -> Floats:
+def _chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     distance = np.empty(groups.pairs)
-    factor = range_factor(groups, protocol) if relaxed else np.ones(len(groups.confidence))
-    lines = _chamfer_lines(groups.polylines, groups, protocol)
+    factor = range_factor(groups, getattr(own, "relaxed", False))  # those of areas are never relaxed
+    lines = _chamfer_lines(groups.polylines, groups, own.drop_closing)
     kernels.chamfer.chamfer_pairs(lines, groups.bounds, factor, limit, True, distance)
     return distance
 
 
-def box_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
+def box_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return the distances of all pairs of boxes: 1 minus the intersection over union."""
     from mapgauge.features.lanes.kernels import box_pairs
 
@@ -151,20 +224,20 @@ def box_distances(groups: Groups, protocol: Protocol, limit: float) -> Floats:
     return distance
 
 
-def _lane_hits(groups: Groups, protocol: Protocol) -> Bits:
-    matches = lane_matches(groups, protocol)
+def _lane_hits(metric: str, groups: Groups, protocol: Protocol) -> Bits:
+    matches = lane_matches(groups, protocol, protocol.settings[metric], segments=metric == "det_ls")
     return _placed(groups, matches.rows, matches.hits)
 
 
-def _class_hits(field: str, distance: PairDistance, names: Sequence[str], groups: Groups, protocol: Protocol) -> Bits:
+def _class_hits(metric: str, distance: PairDistance, names: Sequence[str], groups: Groups, protocol: Protocol) -> Bits:
     """Return the hits of some classes, each by itself."""
     chosen = groups.of_classes(names)
     picked = replace(groups, links=None).pick(chosen)
-    return _placed(groups, groups.rows(chosen), matches_by(distance, field, picked, protocol)[0])
+    return _placed(groups, groups.rows(chosen), matches_by(distance, picked, protocol, protocol.settings[metric])[0])
 
 
 def _box_hits(groups: Groups, protocol: Protocol) -> Bits:
-    return _class_hits("overlaps", box_distances, protocol.boxes, groups, protocol)
+    return _class_hits("det_t", box_distances, protocol.boxes, groups, protocol)
 
 
 def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
@@ -178,7 +251,7 @@ def _row(
     name: str,
     title: str,
     score: Callable[[Groups, Protocol], Bits],
-    setting: Setting,
+    settings: type[HitSettings],
     of: Kind,
     stated: str,
     needs: tuple[Need, ...] = (),
@@ -190,7 +263,8 @@ def _row(
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
         rows=HitRows(score),
-        setting=setting,
+        setting=Setting("thresholds", "threshold", "" if of == "boxes" else "m"),
+        settings_type=settings,
         needs=frozenset({"confidences", *needs}),
         stated=lambda _: stated,
         limits=(0.0, 1.0),
@@ -200,32 +274,46 @@ def _row(
 
 
 _METRES = "mean over thresholds in metres"
-_relaxed = partial(_chamfer_distances, relaxed=True)
-_plain = partial(_chamfer_distances, relaxed=False)
 
-DET_L = _row("det_l", "DET_l", _lane_hits, Setting("lanes", "threshold"), "lanes", f"Fréchet, {_METRES}")
+DET_L = _row("det_l", "DET_l", partial(_lane_hits, "det_l"), LaneSettings, "lanes", f"Fréchet, {_METRES}")
 DET_L_CH = _row(
-    *("det_l_ch", "DET_l_ch", partial(_class_hits, "lanes", _relaxed, (LANE,)), Setting("lanes", "threshold")),
-    *("lanes", f"Chamfer, {_METRES}"),
-)
-DET_LS = _row(
-    *("det_ls", "DET_ls", _lane_hits, Setting("segments", "threshold"), "lanes"),
-    *(f"lane segments, {_METRES}", ("links",)),
-)
-DET_A = _row(
-    *("det_a", "DET_a", partial(_class_hits, "areas", _plain, AREAS), Setting("areas", "threshold"), "areas"),
+    "det_l_ch",
+    "DET_l_ch",
+    partial(_class_hits, "det_l_ch", _chamfer_distances, (LANE,)),
+    LaneChamferSettings,
+    "lanes",
     f"Chamfer, {_METRES}",
 )
-DET_T = _row(
-    *("det_t", "DET_t", _box_hits, Setting("overlaps", "threshold", "")),
-    *("boxes", "1 - IoU of boxes, mean over attributes"),
+DET_LS = _row(
+    "det_ls",
+    "DET_ls",
+    partial(_lane_hits, "det_ls"),
+    SegmentSettings,
+    "lanes",
+    f"lane segments, {_METRES}",
+    needs=("links",),
 )
+DET_A = _row(
+    "det_a",
+    "DET_a",
+    partial(_class_hits, "det_a", _chamfer_distances, AREAS),
+    AreaSettings,
+    "areas",
+    f"Chamfer, {_METRES}",
+)
+DET_T = _row("det_t", "DET_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
 
 
 FIRST, PLACES = -50.0, 100  # metres behind the vehicle, number of places
-APART = 1.5  # metres between lanes that count as apart
-SHARE = 0.75  # share of the places of a lane at which it must be near the other
 _COLUMNS = ("found", "right", "true", "predicted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FLaneSettings(Settings):
+    """Settings of the F-score of lanes."""
+
+    apart: float = setting(1.5, unit="m", check=check_length, help="Distance from which places of two lanes are apart.")
+    share: float = setting(0.75, help="Share of the places of a lane at which it must be near the other.")
 
 
 def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
@@ -237,7 +325,8 @@ def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
     if groups.forward == "y":
         points = np.ascontiguousarray(points[[1, 0, *range(2, len(points))]])
     counts = np.zeros((len(lanes.bounds), len(_COLUMNS)))
-    matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, APART, SHARE, counts)
+    own = protocol.settings["f_lane"]
+    matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, own.apart, own.share, counts)
     return at_lanes(groups, counts)
 
 
@@ -255,6 +344,11 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     }
 
 
+def _stated(protocol: Protocol) -> str:
+    own = protocol.settings["f_lane"]
+    return f"within {own.apart:g} m at {own.share:.0%} of the places"
+
+
 F_LANE = Metric(
     name="f_lane",
     title="F-score of 3-D lanes",
@@ -266,8 +360,8 @@ F_LANE = Metric(
         Value("f_lane_recall", "recall", "recall"),
     ),
     rows=SumRows(_COLUMNS, _score, _values),
-    requires=("lanes",),
-    stated=lambda _: f"within {APART:g} m at {SHARE:.0%} of the places",
+    settings_type=FLaneSettings,
+    stated=_stated,
     limits=(0.0, 1.0),
     percent=True,
     of="lanes",

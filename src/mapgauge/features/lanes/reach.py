@@ -14,8 +14,15 @@ from itertools import pairwise
 import numpy as np
 
 from mapgauge.features.lanes.graph import Graph, paths_of
-from mapgauge.features.lanes.graph_sampling import match, pieces_of, ways_on
-from mapgauge.features.lanes.graph_settings import GraphSettings, Score, mean_score, share
+from mapgauge.features.lanes.graph_sampling import (
+    GraphScore,
+    GraphSettings,
+    match,
+    mean_score,
+    pieces_of,
+    share,
+    ways_on,
+)
 from mapgauge.typing import Flags, Indices, Points
 
 
@@ -25,7 +32,7 @@ def splits_and_merges(graph: Graph) -> Flags:
     return flags
 
 
-def split_score(predicted: Graph, true: Graph, settings: GraphSettings) -> Score | None:
+def split_score(predicted: Graph, true: Graph, settings: GraphSettings) -> GraphScore | None:
     """Return the score of split points; None if neither graph has any."""
     x, y = (np.ascontiguousarray(side.nodes[splits_and_merges(side)]) for side in (predicted, true))
     if not len(x) and not len(y):
@@ -101,7 +108,7 @@ def _sampled(line: Points, spacing: float) -> Points:
     return np.concatenate(parts)
 
 
-def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score | None:
+def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphScore | None:
     """Return the score of landmarks, as a mean over radii; None if neither graph has any."""
     counts = len(predicted.landmarks), len(true.landmarks)
     if not any(counts):
@@ -112,7 +119,7 @@ def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Scor
     return mean_score([share(int((distance < radius).sum()), *counts) for radius in settings.landmark_radii])
 
 
-def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> Score | None:
+def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphScore | None:
     """Return the score of ways between landmarks, as a mean over radii; None if neither graph has any."""
     counts = len(predicted.between), len(true.between)
     if not any(counts):

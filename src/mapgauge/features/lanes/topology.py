@@ -10,14 +10,26 @@ score is the mean over all true vertices of all frames and thresholds. Frames wi
 1.0 repeats this in ten rounds, in which more and more of the predictions of each frame count.
 """
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
-from mapgauge.features.lanes.openlane import Matches, at_lanes, element_matches, lane_matches
+from mapgauge.arguments import check_length
+from mapgauge.features.lanes.openlane import (
+    DROP_CLOSING,
+    BoxSettings,
+    Matches,
+    at_lanes,
+    element_matches,
+    lane_matches,
+)
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
+from mapgauge.metrics.average_precision import PREFILTER, RELAXED
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
+from mapgauge.metrics.settings import Settings, setting, thresholds_of
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices
 
@@ -30,8 +42,11 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
     """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame."""
     from mapgauge.features.lanes.kernels import topology_sums
 
-    lanes = lane_matches(groups, protocol)
-    columns = lanes if kind == SUCCESSOR else element_matches(groups, protocol)
+    own = protocol.settings["top_ll" if kind == SUCCESSOR else "top_lt"]
+    lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
+    columns = lanes
+    if kind == CONTROLLED_BY:
+        columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
     same = columns is lanes
     parts = [lanes] if same else [lanes, columns]
     shift = 0 if same else len(lanes.rows)
@@ -44,12 +59,12 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
     from_truth = np.stack([source[true], target[true]])
     scored = source[~true], target[~true], weight[~true]
     sums = np.zeros((len(lanes.groups.bounds), 2))
-    for t in range(len(protocol.segments or protocol.lanes)):
+    for t in range(len(own.thresholds)):
         # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
-        bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[protocol.topology or "v1.1"]
+        bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[own.rules]
         instances = confidence, order, nearest, hit
-        topology_sums(*bounds, same, protocol.topology == "v1.0", *instances, from_truth, scored, filler, sums)
+        topology_sums(*bounds, same, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
     return at_lanes(groups, sums)
 
 
@@ -73,7 +88,35 @@ def _values(name: str, sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         return {name: sums[..., 0] / sums[..., 1]}
 
 
-def _row(name: str, title: str, kind: str, requires: tuple[str, ...]) -> Metric:
+@dataclass(frozen=True, kw_only=True)
+class TopSettings(Settings):
+    """Settings of TOP_ll: its rules, and those by which lanes are matched."""
+
+    rules: Literal["v1.0", "v1.1"] = setting(
+        "v1.1", word="topology", help="Version of the rules: v1.0 for versions 1.0 and 2.0, v1.1 for 1.1 and 2.1."
+    )
+    lanes: Literal["centrelines", "segments"] = setting(
+        "centrelines", word="top lanes", help="Whether lanes are compared as centrelines or as lane segments."
+    )
+    thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="top thresholds")
+    strict: bool = setting(True, help="Whether a match needs a distance below the threshold, not equal to it.")
+    relaxed: bool = setting(True, help=RELAXED)
+    prefilter: float | None = setting(3.0, unit="m", check=check_length, help=PREFILTER)
+    drop_closing: bool = setting(True, help=DROP_CLOSING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopTrafficSettings(TopSettings):
+    """Settings of TOP_lt, which also matches traffic elements."""
+
+    overlaps: tuple[float, ...] = thresholds_of((0.75,), unit="", word="overlaps")
+
+
+def _stated(name: str, protocol: Protocol) -> str:
+    return f"rules of {_RELEASES[protocol.settings[name].rules]}, mean over vertices and thresholds"
+
+
+def _row(name: str, title: str, kind: str, settings: type[TopSettings]) -> Metric:
     return Metric(
         name=name,
         title=title,
@@ -81,14 +124,14 @@ def _row(name: str, title: str, kind: str, requires: tuple[str, ...]) -> Metric:
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
         rows=SumRows(_COLUMNS, partial(_score, kind), partial(_values, name)),
-        requires=requires,
+        settings_type=settings,
         needs=frozenset({"confidences", "links"}),
-        stated=lambda protocol: f"rules of {_RELEASES[protocol.topology or 'v1.1']}, mean over vertices and thresholds",
+        stated=partial(_stated, name),
         limits=(0.0, 1.0),
         percent=True,
         of="lanes",
     )
 
 
-TOP_LL = _row("top_ll", "TOP_ll", SUCCESSOR, ("topology",))
-TOP_LT = _row("top_lt", "TOP_lt", CONTROLLED_BY, ("topology", "overlaps"))
+TOP_LL = _row("top_ll", "TOP_ll", SUCCESSOR, TopSettings)
+TOP_LT = _row("top_lt", "TOP_lt", CONTROLLED_BY, TopTrafficSettings)

@@ -9,15 +9,16 @@ from numpy.typing import ArrayLike
 
 from mapgauge.arguments import check_closed, check_confidence, check_flag, check_switch_cost, check_tolerance
 from mapgauge.distances.packing import check_sospa_arguments, pack_sets
-from mapgauge.errors import InvalidInput
 from mapgauge.features.network.points import Network, PointAssignment, assign_points
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import added, normalised_value, share_of
-from mapgauge.protocols import BREAK_COST, Protocol
+from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
+from mapgauge.metrics.settings import PldSettings, setting
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Closed, Flags, Floats, Indices, PolylinesLike
 
+BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 PARTS = ("matched", "confidence", "missed", "false", "links")
 # The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
 # 1 if the value is not proven.
@@ -57,14 +58,7 @@ def side_of(
 ) -> NetworkSide:
     """Return the lines ``start`` to ``stop`` without closing points and without lines that have no points.
 
-    Args:
-        polylines: All polylines.
-        start: The first line.
-        stop: The end.
-        closed: Whether each polyline is closed.
-        repeats: Whether its last point repeats the first.
-        confidence: Of each polyline.
-        directed: Whether the direction of lines matters.
+    A polyline repeats if its last point is the first.
     """
     lines = []
     for k in range(start, stop):
@@ -97,16 +91,7 @@ def _ordered(points: list[list[float]], ring: bool, directed: bool) -> list[list
 def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> tuple[Floats, Overlaps]:
-    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which.
-
-    Args:
-        x: The predictions.
-        y: The truth.
-        cutoff: Metres.
-        break_cost: The cost of a link that is missing or false.
-        directed: Whether the direction of lines matters.
-        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
-    """
+    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which."""
     found = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
     row = np.zeros(len(COLUMNS))
     row[: len(PARTS)] = _parts(x, y, found, break_cost)
@@ -199,13 +184,16 @@ class Overlap(NamedTuple):
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkPldResult:
-    """Network PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPldResult(PooledPld[NetworkParts]):
+    """Network PLD of one class in one frame, or in many frames pooled with ``+`` or ``sum``.
 
-    parts: NetworkParts  # not normalised
-    mass: float  # half the total confidence of all points
-    cutoff: float  # metres
+    Points are assigned, and not polylines. ``assignment`` has the pairs of polylines that share assigned points.
+    """
+
+    TITLE = "network PLD"
+    SETTINGS = ("cutoff", "break_cost")
+
     break_cost: float
     break_count: int  # how often the predicted line changes along true lines
     false_join_count: int  # how often the true line changes along predicted lines
@@ -216,21 +204,6 @@ class NetworkPldResult:
     overlaps: tuple[Overlap, ...] = field(compare=False, default=())  # empty once frames are pooled
 
     @property
-    def value(self) -> float:
-        """Network PLD."""
-        return float(added(self.parts))
-
-    @property
-    def normalised(self) -> float:
-        """Normalised network PLD in [0, 1]; 0 if there is no confidence on either side."""
-        return float(normalised_value(self.value, self.mass))
-
-    @property
-    def normalised_parts(self) -> NetworkParts:
-        """The five parts of the normalised value. They add up to it."""
-        return NetworkParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
-
-    @property
     def split_entropy(self) -> float | None:
         """How much true lines are split, in bits: 1 for two halves. None if no point is matched."""
         return self.split / self.matched_points if self.matched_points > 0 else None
@@ -239,33 +212,6 @@ class NetworkPldResult:
     def merge_entropy(self) -> float | None:
         """How much predicted lines join several true lines, in bits. None if no point is matched."""
         return self.merge / self.matched_points if self.matched_points > 0 else None
-
-    @property
-    def _settings(self) -> str:
-        return f"cutoff {self.cutoff:g}, break cost {self.break_cost:g}"
-
-    def __add__(self, other: object) -> "NetworkPldResult":
-        """Pool two frames: add their parts, masses and counts."""
-        if not isinstance(other, NetworkPldResult):
-            return NotImplemented
-        if self._settings != other._settings:
-            raise InvalidInput(f"cannot pool network PLD of {self._settings} with that of {other._settings}")
-        return NetworkPldResult(
-            NetworkParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
-            self.mass + other.mass,
-            self.cutoff,
-            self.break_cost,
-            self.break_count + other.break_count,
-            self.false_join_count + other.false_join_count,
-            self.split + other.split,
-            self.merge + other.merge,
-            self.matched_points + other.matched_points,
-            self.unproven_count + other.unproven_count,
-        )
-
-    def __radd__(self, other: object) -> "NetworkPldResult":
-        """Return the result itself for 0, so that ``sum`` works."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 def result_of(
@@ -281,8 +227,9 @@ def result_of(
     """
     numbers = row.tolist()
     columns = sides[0].index[overlaps.first], sides[1].index[overlaps.second], overlaps.points
+    pairs = sorted(Overlap._make(pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
     return NetworkPldResult(
-        NetworkParts._make(numbers[: len(PARTS)]),
+        parts=NetworkParts._make(numbers[: len(PARTS)]),
         mass=numbers[MASS],
         cutoff=settings[0],
         break_cost=settings[1],
@@ -292,9 +239,8 @@ def result_of(
         merge=numbers[ENTROPIES][1],
         matched_points=numbers[MATCHED],
         unproven_count=round(numbers[UNPROVEN]),
-        overlaps=tuple(
-            sorted(Overlap._make(one) for one in zip(*(column.tolist() for column in columns), strict=True))
-        ),
+        assignment=np.array([pair[:2] for pair in pairs], np.int64).reshape(-1, 2),
+        overlaps=tuple(pairs),
     )
 
 
@@ -361,8 +307,7 @@ def network_pld(
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group."""
-    cost, way = protocol.break_cost, protocol.directed
-    assert cost is not None
+    cost, way = protocol.settings["network_pld"].break_cost, protocol.directed
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
         first, middle, end = groups.bounds[g].tolist()
@@ -390,6 +335,14 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 _ENTROPIES = ("split_entropy", "merge_entropy")
 _COUNTS = ("break_count", "false_join_count", "unproven_count")
 
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPldSettings(PldSettings):
+    """Settings of network PLD."""
+
+    break_cost: float = setting(BREAK_COST, check=check_switch_cost, help="Cost of a break of a line.")
+
+
 NETWORK_PLD = Metric(
     name="network_pld",
     title="Network PLD",
@@ -402,8 +355,10 @@ NETWORK_PLD = Metric(
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNTS),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
-    requires=("break_cost",),
-    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, break cost {protocol.break_cost:g}",
+    setting=Setting("cutoffs", "cutoff"),
+    settings_type=NetworkPldSettings,
+    stated=lambda protocol: (
+        f"cutoff {protocol.cutoffs[0]:g} m, break cost {protocol.settings['network_pld'].break_cost:g}"
+    ),
     limits=(0.0, 1.0),
 )

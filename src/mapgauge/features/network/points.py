@@ -53,16 +53,7 @@ class PointAssignment:
 def assign_points(
     x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> PointAssignment:
-    """Return the best assignment of the points of two networks.
-
-    Args:
-        x: The first side.
-        y: The second side.
-        cutoff: The distance from which a pair saves nothing, metres.
-        break_cost: The cost of a link that is missing or false.
-        directed: Whether the direction of lines matters.
-        binary: Whether assignments must be 0 or 1.
-    """
+    """Return the best assignment of the points of two networks. A pair saves nothing from the cutoff on."""
     from mapgauge.features.network.kernels import add_to_entries
 
     share = 0.5 / (1 + directed)  # of a link in one entry

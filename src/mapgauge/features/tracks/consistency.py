@@ -433,12 +433,7 @@ def _misfits(
 ) -> Iterator[Finding]:
     """Find poses that do not belong to the output: it agrees better if it is not moved at all.
 
-    Args:
-        unmoved: A function that scores some transitions as if the vehicle stood still.
-        poses: The poses.
-        earlier: The earlier frame of each transition.
-        later: The later frame.
-        found: All transitions.
+    ``unmoved`` scores some transitions as if the vehicle stood still.
     """
     own = np.flatnonzero(found.lag == found.lag[0])
     moved = np.abs(motions_between(poses, earlier[own], later[own])[:, :2, 3]).max(axis=1)

@@ -92,13 +92,7 @@ def _draw_line(
 ) -> Line2D | None:
     """Draw the flicker of a class or of the mean over classes, with its intervals.
 
-    Args:
-        axes: The axes.
-        method: The values.
-        row: The class, or ``"mean"``.
-        places: Where each lag is drawn. Lines are drawn side by side, so that their intervals do not hide each other.
-        colour: The colour.
-        marker: The marker.
+    ``places`` has the place of each lag. Lines are drawn side by side, so that their intervals do not hide each other.
     """
     there = [lag for lag in method.lags if row in method.estimates[lag]]
     if not there:

@@ -11,25 +11,29 @@ false positives. Two rules of the public code matter if an id occurs twice in a 
 ``docs/explanation/time.md`` describes what the score cannot see.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mapgauge.frames.tracks import codes_of
-from mapgauge.metrics.average_precision import chamfer_distances, matches_by
+from mapgauge.metrics.average_precision import ChamferSettings, chamfer_distances, matches_by
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
+from mapgauge.metrics.settings import thresholds_of
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Indices
 
 
 def _score(groups: Groups, protocol: Protocol) -> Bits:
     """Return the consistent true positives of a scene, as bits, one per threshold."""
-    hits, nearest = matches_by(chamfer_distances, "consistent", groups, protocol)
+    own = protocol.settings["c_map"]
+    hits, nearest = matches_by(chamfer_distances, groups, protocol, own)
     codes = track_codes(groups)
     # Groups without truth take no part. Otherwise their predictions could become the owner of "no match".
     with_truth = groups.bounds[:, 2] > groups.bounds[:, 1]
     mine = np.flatnonzero(groups.is_prediction & with_truth[groups.side // 2])
     found = np.zeros(len(hits), np.uint16)
-    for t in range(len(protocol.consistent)):
+    for t in range(len(own.thresholds)):
         hit = (hits[mine] >> t) & 1 == 1
         # Codes of tracks are at least 0. Each class has its own code of "no match" below 0.
         match = np.where(hit, codes[nearest[mine]], -1 - groups.label[groups.side[mine] // 2])
@@ -53,11 +57,8 @@ def track_codes(groups: Groups) -> Indices:
 def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:
     """Return which predictions have the id that owns what this id is matched to.
 
-    Args:
-        frame: The frame and class of each prediction, as a number. Predictions are in the order of time, and within a
-            frame in the order of the groups.
-        track: The id of each prediction.
-        match: The true track of each prediction; below 0 for no match.
+    Predictions are in the order of time, and within a frame in the order of the groups. ``frame`` numbers the frame and
+    class of each. A match below 0 is none.
 
     >>> keeps_owner(np.array([0, 0, 1, 1]), np.array([5, 6, 6, 5]), np.array([1, 2, 1, -1])).tolist()
     [True, True, False, True]
@@ -75,6 +76,13 @@ def keeps_owner(frame: Indices, track: Indices, match: Indices) -> Flags:
     return kept
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConsistentSettings(ChamferSettings):
+    """Settings of C-mAP."""
+
+    thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="consistent")
+
+
 C_MAP = Metric(
     name="c_map",
     title="C-mAP",
@@ -82,7 +90,8 @@ C_MAP = Metric(
     lower_is_better=False,
     values=(Value("c_map", "", "C-mAP", "main"),),
     rows=HitRows(_score),
-    setting=Setting("consistent", "threshold", "m"),
+    setting=Setting("thresholds", "threshold"),
+    settings_type=ConsistentSettings,
     level="scene",
     needs=frozenset({"confidences", "tracks"}),
     stated=lambda _: "MapTracker's rules, mean over thresholds in metres",

@@ -35,11 +35,8 @@ class Drives:
 def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[str, str] | None = None) -> Drives:
     """Return predictions with the scene, the place in time and the pose of every frame.
 
-    Args:
-        predictions: The predictions, or the file to read.
-        poses: Frames with poses, such as the truth, or the file to read. Its frames that the predictions lack become
-            empty frames. If None, the predictions must have poses.
-        scenes: The scene of each token, if the frames do not have it.
+    Frames that only ``poses`` have become empty frames. If it is None, the predictions must have poses. ``scenes`` has
+    the scene of each token, if the frames do not have it.
     """
     frames = without_boxes(loaded(predictions))  # those of an image are not in the frame of the vehicle
     name = frames.name or "predictions"
@@ -171,20 +168,10 @@ def inverse_of(motions: NDArray[np.float64]) -> NDArray[np.float64]:
 def common_parts(
     frames: MapFrames, poses: NDArray[np.float64], earlier: Indices, later: Indices, box: Bounds
 ) -> tuple[MapFrames, MapFrames]:
-    """Return pairs of frames in the coordinates of the later frame, both cropped to the region that both show.
+    """Return the earlier and the later frame of each pair, in the coordinates of the later one and cropped to both.
 
     The region of a pair is the box of the later frame, cut by the moved box of the earlier frame. Each side is cropped
     by both boxes, each box in its own frame.
-
-    Args:
-        frames: The frames.
-        poses: ``(frames, 4, 4)``.
-        earlier: For each pair, the index of its earlier frame.
-        later: The same for its later frame.
-        box: What a frame shows, in its own coordinates.
-
-    Returns:
-        The earlier and the later frames. Frame ``i`` of both is pair ``i``.
     """
     there = motions_between(poses, earlier, later)
     back = inverse_of(there)
@@ -226,11 +213,7 @@ _ALONG = {"x": np.array([0.54, 0.84]), "y": np.array([-0.84, 0.54])}
 def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     """Return polylines that start at their lower end, and polygons that start at their lowest point, counter-clockwise.
 
-    Low is meant along a fixed direction in the plane.
-
-    Args:
-        polylines: The polylines.
-        forward: The axis that points forward. If None, it is taken to be x.
+    Low is meant along a fixed direction in the plane. If ``forward`` is None, it is taken to be x.
 
     >>> lines = Polylines.of([[[9, 0], [0, 0]], [[0, 1], [1, 1], [1, 0], [0, 0], [0, 1]]])
     >>> [line.tolist() for line in oriented(lines)]

@@ -56,17 +56,9 @@ class _Columns:
 def assign_over_time(
     candidates: Candidates, frames: int, switch_cost: float, *, binary: bool = False
 ) -> tuple[Floats, Floats]:
-    """Return the best assignment of tracks over time.
+    """Return the best assignment of each candidate, in [0, 1], and the sum of all changes before each frame.
 
-    Args:
-        candidates: Pairs that save something.
-        frames: Number of frames.
-        switch_cost: The cost of a switch, above 0.
-        binary: Whether assignments must be 0 or 1.
-
-    Returns:
-        The assignment of each candidate, in [0, 1], and for each frame the sum of all changes since the frame before.
-        A switch is two changes.
+    A switch is two changes. The switch cost must be above 0.
     """
     changes = np.zeros(frames)
     count = len(candidates.saving)

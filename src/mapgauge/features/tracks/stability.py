@@ -2,17 +2,20 @@
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.arguments import check_confidence, check_whole
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.metrics.settings import Settings, setting
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Flags, Floats, Indices, Points
 
@@ -33,15 +36,9 @@ def compare_lines(
 ) -> tuple[Floats, Floats, Flags]:
     """Return how far the lines of each pair are apart, and how much their mean turning angles differ.
 
-    Args:
-        polylines: All lines.
-        pairs: The earlier and the later line of each pair, ``(pairs, 2)``.
-        motions: The motion from the earlier frame to the later one, ``(pairs, 4, 4)``.
-        region: The region of each frame. Only places inside that of both frames are compared.
-
-    Returns:
-        The mean distance in metres, the difference of the mean turning angles in radians, and whether the lines have a
-        common place; without one, the numbers are 0.
+    ``pairs`` has the earlier and the later line, ``motions`` the motion between their frames. Only places inside the
+    region of both frames are compared. The numbers are the mean distance in metres, the difference of the mean turning
+    angles in radians, and whether the lines have a common place; without one, the numbers are 0.
     """
     numbers, common = np.empty((2, len(pairs))), np.empty(len(pairs), np.bool_)
     for first in range(0, len(pairs), _BLOCK):
@@ -137,7 +134,7 @@ def _score(groups: Groups, protocol: Protocol, interval: int) -> Floats:
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
     region = None if protocol.region is None else check_region(protocol.region, groups.forward)
     anchor, pairs, motions = _pairs(groups, poses, interval)
-    rows = _rows(groups, pairs, motions, region, protocol.presence)
+    rows = _rows(groups, pairs, motions, region, protocol.settings["mas"].presence)
     for a, first, end in zip(*_runs(anchor), strict=True):
         # Each sum is rounded once, so the order of instances has no effect.
         sums[a] = [math.fsum(column) for column in rows[first:end].T.tolist()]
@@ -231,6 +228,28 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         return {keys[name]: sums[..., k] / sums[..., number[name]] for k, name in enumerate(keys)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class MasSettings(Settings):
+    """Settings of mAS."""
+
+    intervals: tuple[int, ...] = setting(
+        (2,),
+        unit="frames",
+        check=lambda name, value: check_whole(name, value, 1),
+        help="Largest intervals between two frames. The summary shows the first.",
+    )
+    presence: float = setting(
+        0.3,
+        check=lambda name, value: float(check_confidence(name, [value], 1, "protocol")[0]),
+        help="Confidence from which a line is present.",
+    )
+
+
+def _stated(protocol: Protocol) -> str:
+    own = protocol.settings["mas"]
+    return f"pairs up to {own.intervals[0]} frames apart, presence from {own.presence:g}"
+
+
 MAS = Metric(
     name="mas",
     title="mAS (paper)",
@@ -246,6 +265,7 @@ MAS = Metric(
     setting=Setting("intervals", "interval", "frames"),
     level="scene",
     needs=frozenset({"confidences", "truth tracks", "poses"}),
-    stated=lambda protocol: f"pairs up to {protocol.intervals[0]} frames apart, presence from {protocol.presence:g}",
+    settings_type=MasSettings,
+    stated=_stated,
     limits=(0.0, 1.0),
 )

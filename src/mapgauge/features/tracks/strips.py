@@ -70,7 +70,7 @@ def check_track_pld(results: Results) -> None:
         raise InvalidInput(
             f"{name}: {TRACK_PLD.name} not found in these results; available: {', '.join(results.metrics)}",
             remedy=Remedy(
-                'Evaluate with mg.protocol("paper-60x30", switch_cost=0.5), with tracks on both sides',
+                'Evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}), with tracks on both sides',
                 "Evaluate with --switch-cost 0.5, with tracks on both sides",
             ),
         )
@@ -106,19 +106,12 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
 
 
 def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> list[Strip]:
-    """Return the strips of a scene, one for each class that has a value.
-
-    Args:
-        results: With T-PLD and the geometry.
-        scene: The scene.
-        false: Largest number of predicted tracks that are false most of the time.
-    """
+    """Return the strips of a scene, one for each class that has a value, with at most ``false`` false tracks each."""
     check_track_pld(results)
     data = results.need_data()
     if not has_tracks(results):
         raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
-    protocol, cost = results.protocol, results.protocol.switch_cost
-    assert cost is not None
+    protocol, cost = results.protocol, results.protocol.settings["track_pld"].switch_cost
     frames = scene_frames(results, scene)
     of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
     groups = of_scene.block(slice(0, len(frames))).lines

@@ -1,6 +1,7 @@
 """``track_pld`` (T-PLD): PLD of tracks with a cost for every switch."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,9 +28,12 @@ from mapgauge.frames.tracks import check_tracks, frames_from_tracks, in_time, tr
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import Parts, added, normalised_pld, normalised_value, share_of
-from mapgauge.protocols import SWITCH_COST, Protocol
-from mapgauge.typing import Closed, Floats
+from mapgauge.metrics.pld import Parts, PooledPld, added, normalised_pld, normalised_value, share_of
+from mapgauge.metrics.settings import PldSettings, setting
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Closed, Floats, Indices
+
+SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 
 
 class TrackParts(NamedTuple):
@@ -79,35 +83,20 @@ class Change(NamedTuple):
     after: str | None  # the predicted track from this frame on; None if the true track is lost
 
 
-@dataclass(frozen=True, slots=True)
-class TrackPldResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackPldResult(PooledPld[TrackParts]):
     """T-PLD of one class in one scene, or in many scenes pooled with ``+`` or ``sum``. Parts are not normalised."""
 
-    parts: TrackParts
-    mass: float  # half the total confidence of both sides
+    TITLE = "T-PLD"
+    SETTINGS = ("cutoff", "switch_cost")
+
     pld_parts: Parts  # of PLD of the same frames, pooled
-    cutoff: float  # metres
     switch_cost: float
     switch_count: int  # how often a true track was taken over by another predicted track
     fragmentations: int  # how often a true track was lost and found again
-    assignment: tuple[tuple[TrackMatch, ...], ...] = field(compare=False)  # of each frame; () once scenes are pooled
-    tracks: tuple[TrueTrack, ...] = field(compare=False)  # () once scenes are pooled
+    matches: tuple[tuple[TrackMatch, ...], ...] = field(compare=False, default=())  # by frame; () once pooled
+    tracks: tuple[TrueTrack, ...] = field(compare=False, default=())  # () once scenes are pooled
     findings: tuple[Finding, ...] = field(compare=False, default=())
-
-    @property
-    def value(self) -> float:
-        """T-PLD."""
-        return float(added(self.parts))
-
-    @property
-    def normalised(self) -> float:
-        """Normalised T-PLD in [0, 1]; 0 if there is no confidence on either side."""
-        return float(normalised_value(self.value, self.mass))
-
-    @property
-    def normalised_parts(self) -> TrackParts:
-        """The six parts of the normalised value. They add up to it."""
-        return TrackParts._make(float(share_of(part, self.value, self.mass)) for part in self.parts)
 
     @property
     def pld(self) -> float:
@@ -128,32 +117,6 @@ class TrackPldResult:
             for before, after in pairwise(one.stretches)
         ]
         return tuple(sorted(found, key=lambda change: (change.frame, change.truth)))
-
-    def __add__(self, other: object) -> "TrackPldResult":
-        """Pool two scenes: add their parts, masses and counts."""
-        if not isinstance(other, TrackPldResult):
-            return NotImplemented
-        if (self.cutoff, self.switch_cost) != (other.cutoff, other.switch_cost):
-            raise InvalidInput(
-                f"cannot pool T-PLD of cutoff {self.cutoff:g}, switch cost {self.switch_cost:g} "
-                f"with T-PLD of cutoff {other.cutoff:g}, switch cost {other.switch_cost:g}"
-            )
-        return TrackPldResult(
-            TrackParts._make(a + b for a, b in zip(self.parts, other.parts, strict=True)),
-            mass=self.mass + other.mass,
-            pld_parts=Parts._make(a + b for a, b in zip(self.pld_parts, other.pld_parts, strict=True)),
-            cutoff=self.cutoff,
-            switch_cost=self.switch_cost,
-            switch_count=self.switch_count + other.switch_count,
-            fragmentations=self.fragmentations + other.fragmentations,
-            assignment=(),
-            tracks=(),
-            findings=(*self.findings, *other.findings),
-        )
-
-    def __radd__(self, other: object) -> "TrackPldResult":
-        """Return the result itself for 0, so that ``sum`` works."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 def matches_by_frame(groups: Groups, found: SceneAssignment, frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
@@ -203,19 +166,31 @@ def result_of(
     found: SceneAssignment,
     cutoff: float,
     switch_cost: float,
+    index: Indices,
     findings: tuple[Finding, ...],
 ) -> TrackPldResult:
-    """Return the result of one scene and class from the summed columns of ``track_scene.COLUMNS``."""
+    """Return the result of one scene and class.
+
+    Args:
+        rows: The summed columns of ``track_scene.COLUMNS``.
+        groups: The frames of the scene.
+        found: The assignment.
+        cutoff: Metres.
+        switch_cost: The cost of a switch.
+        index: The index of each instance of the groups in its side of the input.
+        findings: What was noticed about the data.
+    """
     numbers = rows.tolist()
     return TrackPldResult(
-        TrackParts._make(numbers[:6]),
+        parts=TrackParts._make(numbers[:6]),
         mass=numbers[6],
         pld_parts=Parts._make(numbers[7:12]),
         cutoff=cutoff,
         switch_cost=switch_cost,
         switch_count=round(numbers[12]),
         fragmentations=round(numbers[13]),
-        assignment=matches_by_frame(groups, found, len(groups.bounds)),
+        assignment=np.stack([index[found.prediction], index[found.truth]], axis=1),
+        matches=matches_by_frame(groups, found, len(groups.bounds)),
         tracks=true_tracks(groups, found),
         findings=findings,
     )
@@ -276,15 +251,24 @@ def track_pld(
         raise InvalidInput("predictions and truth must both be MapFrames, or both be lists of frames")
     if not isinstance(truth, MapFrames) and len(x) != len(y):
         raise InvalidInput(f"predictions have {len(x)} frames and truth has {len(y)}, expected the same number")
+    given = x, y
     x, y = align(x, y)
     _check_one_scene(x, y)
     findings = track_findings(x, y)
     order = in_time(y).tolist()
+    x_index, y_index = (_rows_of(side, [y.tokens[k] for k in order]) for side in given)
     protocol = Protocol("", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
     groups = group(x.at(order), y.at(order), protocol)
     rows, found = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
     sums = np.array([math.fsum(column) for column in rows.T.tolist()])
-    return result_of(sums, groups, found, cut, cost, tuple(findings))
+    index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
+    return result_of(sums, groups, found, cut, cost, index, tuple(findings))
+
+
+def _rows_of(frames: MapFrames, tokens: Sequence[str]) -> Indices:
+    """Return the rows of the instances of frames, in the order of the tokens."""
+    spans = [frames.offsets[frames.index[token] :][:2].tolist() for token in tokens if token in frames.index]
+    return np.array([row for start, stop in spans for row in range(start, stop)], np.int64)
 
 
 def _side(given: Any, confidence: Any, name: str) -> MapFrames:
@@ -303,7 +287,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
         raise InvalidInput(
             f"truth has {len(scenes)} scenes, expected one",
             remedy=Remedy(
-                'Use mg.evaluate(predictions, truth, mg.protocol("paper-60x30", switch_cost=0.5)) for all scenes',
+                'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
                 "Use mapgauge evaluate --switch-cost 0.5",
             ),
         )
@@ -318,8 +302,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group of a scene."""
-    cost = protocol.switch_cost
-    assert cost is not None
+    cost = protocol.settings["track_pld"].switch_cost
     return solve_scene(groups, directed=protocol.directed, cutoff=cutoff, switch_cost=cost)[0]
 
 
@@ -339,6 +322,13 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrackPldSettings(PldSettings):
+    """Settings of T-PLD."""
+
+    switch_cost: float = setting(SWITCH_COST, check=check_switch_cost, help="Cost of a switch of tracks.")
+
+
 def _part(name: str) -> Value:
     return Value(f"track_{name}", name, name.removesuffix("_points"), "part")
 
@@ -356,10 +346,12 @@ TRACK_PLD = Metric(
         Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
-    setting=Setting("cutoffs", "cutoff", option="--cutoff"),
+    setting=Setting("cutoffs", "cutoff"),
     level="scene",
     needs=frozenset({"confidences", "tracks", "every track"}),
-    requires=("switch_cost",),
-    stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.switch_cost:g}",
+    settings_type=TrackPldSettings,
+    stated=lambda protocol: (
+        f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.settings['track_pld'].switch_cost:g}"
+    ),
     limits=(0.0, 1.0),
 )

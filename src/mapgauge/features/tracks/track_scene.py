@@ -38,14 +38,7 @@ def solve_scene(
 ) -> tuple[Floats, SceneAssignment]:
     """Return the numbers of ``COLUMNS`` for each group of a scene, and the assignment.
 
-    The cost of a switch belongs to the frame after it.
-
-    Args:
-        groups: All groups of a scene, frame by frame in the order of time, with tracks.
-        directed: Whether the direction of a polyline matters.
-        cutoff: Cutoff of SOSPA, metres.
-        switch_cost: The cost of a switch.
-        binary: Whether assignments must be 0 or 1. Otherwise they are those of the linear programme.
+    The groups are in the order of time and have tracks. The cost of a switch belongs to the frame after it.
     """
     plain, truth_of, _ = score_groups(groups, directed, cutoff, 1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))

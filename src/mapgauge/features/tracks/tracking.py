@@ -235,15 +235,7 @@ def _last_seen(past: Sequence[tuple[int, Indices, Indices]]) -> _Seen:
 
 
 def _moved(drives: Drives, polylines: Polylines, frame: int, seen: _Seen, chosen: Indices) -> Polylines:
-    """Return some polylines of earlier frames in the coordinates of a frame.
-
-    Args:
-        drives: The frames and their poses.
-        polylines: All polylines.
-        frame: The frame.
-        seen: The instances of earlier frames.
-        chosen: Which of them.
-    """
+    """Return the chosen instances of earlier frames in the coordinates of a frame."""
     motions = motions_between(drives.poses, seen.frames, np.full(len(seen.frames), frame))
     return move_polylines(polylines.pick(seen.rows[chosen]), motions, seen.age[chosen] - 1)
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.map_frames import Names
-from mapgauge.io._collect import Collector
-from mapgauge.io._pose import Column
+from mapgauge.io._collect import Collector, Column
 from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices, Points
 
@@ -100,7 +99,7 @@ def _lengths(tree: PickleTree, rows: Rows) -> Indices:
 
 
 def arrays_of(tree: PickleTree, rows: Rows) -> Column:
-    """Return small arrays or nested lists of numbers. Those of equal form become one array."""
+    """Return small arrays or nested lists of numbers. Arrays of equal form become one array."""
     if tree.only(rows, "ARRAY"):
         dimensions, extents = tree.shapes(rows)
         if len(rows) and (dimensions == dimensions[0]).all() and (extents == extents[0]).all():
@@ -147,15 +146,15 @@ def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | in
     """
     if not len(group):
         return np.array([], np.str_)
-    starts, ends = [f"{text}/" for text in groups], [str(one) for one in number]
+    starts, ends = [f"{text}/" for text in groups], [str(name) for name in number]
     first = np.array([len(text) for text in starts])[group]
     width = int((first + np.array([len(text) for text in ends])[which]).max())
-    found = _letters(starts, width)[group]
+    named = _letters(starts, width)[group]
     letters = _letters(ends, width)
     for size in numbered(first)[0]:  # of the first part
         some = np.flatnonzero(first == size)
-        found[some, size:] = letters[which[some], : width - size]
-    names: Names = found.view(f"U{width}").ravel()
+        named[some, size:] = letters[which[some], : width - size]
+    names: Names = named.view(f"U{width}").ravel()
     return names
 
 

@@ -20,6 +20,12 @@ from mapgauge.typing import Indices
 T = TypeVar("T")
 Rows: TypeAlias = Indices  # indices of values in the table
 
+_CONSTANTS = {"NONE": None, "FALSE": False, "TRUE": True}
+_FIRST = 1 << 15  # values in the table at first
+_OUTLINE, _OUTLINE_DEPTH = 8, 3
+_FEW = 16  # values that are created one by one
+_LOOKED_UP = ("results", "groundTruth")
+
 
 class Irregular(Exception):
     """The file has something else than a reader of columns expects."""
@@ -117,8 +123,8 @@ class PickleTree:
 
     def find(self, rows: Rows, key: str) -> Rows:
         """Return a member of each dictionary; -1 where it is missing. Refuse a key that occurs twice."""
-        found: Rows = self.find_all(rows, key)[0]
-        return found
+        member: Rows = self.find_all(rows, key)[0]
+        return member
 
     def find_all(self, rows: Rows, *keys: str) -> NDArray[np.int64]:
         """Return several members of each dictionary, ``(keys, rows)``; see ``find``."""
@@ -126,10 +132,10 @@ class PickleTree:
         which = self._which(names, keys)
         known = np.flatnonzero(which >= 0)
         owner = np.repeat(np.arange(len(rows)), counts)
-        found = np.full((len(keys), len(rows)), -1)
-        found[which[known], owner[known]] = values[known]
-        expect(np.count_nonzero(found >= 0) == len(known))
-        return found
+        members = np.full((len(keys), len(rows)), -1)
+        members[which[known], owner[known]] = values[known]
+        expect(np.count_nonzero(members >= 0) == len(known))
+        return members
 
     def _which(self, rows: Rows, keys: tuple[str, ...]) -> NDArray[np.int16]:
         """Return which of some texts each value is; -1 if it is none. Picklers write a key once, so few rows differ."""
@@ -147,14 +153,14 @@ class PickleTree:
 
     def member(self, rows: Rows, key: str) -> Rows:
         """Return a member that each dictionary must have."""
-        found: Rows = self.members(rows, key)[0]
-        return found
+        member: Rows = self.members(rows, key)[0]
+        return member
 
     def members(self, rows: Rows, *keys: str) -> NDArray[np.int64]:
         """Return several members that each dictionary must have, ``(keys, rows)``."""
-        found = self.find_all(rows, *keys)
-        expect(found >= 0)
-        return found
+        members = self.find_all(rows, *keys)
+        expect(members >= 0)
+        return members
 
     def wholes(self, rows: Rows) -> Indices:
         """Return whole numbers, of Python or of numpy."""
@@ -296,8 +302,8 @@ class PickleTree:
     def outline(self, row: int | None = None, depth: int = 0) -> Any:
         """Return the document as far as is needed to recognise a format.
 
-        It has all keys of dictionaries, the first values of containers to a depth of three, and those of the keys that
-        recognisers look up. Other values are None.
+        It has all keys of dictionaries, the first values of containers to a depth of three, and the values of the keys
+        that recognisers look up. Other values are None.
         """
         row = int(self.root[0]) if row is None else row
         kind = self._kind(row)
@@ -314,10 +320,3 @@ class PickleTree:
 
     def _kind(self, row: int) -> str:
         return op.KINDS[int(self._info[row]) & 255]
-
-
-_CONSTANTS = {"NONE": None, "FALSE": False, "TRUE": True}
-_FIRST = 1 << 15  # values in the table at first
-_OUTLINE, _OUTLINE_DEPTH = 8, 3
-_FEW = 16  # values that are created one by one
-_LOOKED_UP = ("results", "groundTruth")

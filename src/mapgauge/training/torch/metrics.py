@@ -18,7 +18,7 @@ from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
-from mapgauge.protocols import SWITCH_COST, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
@@ -225,8 +225,8 @@ class TrackPolylineLocalisationDetection(_PolylineMetric):
     ) -> None:
         """Create the metric without frames."""
         chosen = protocol_of(protocol)
-        if switch_cost is not None or chosen.switch_cost is None:
-            chosen = chosen.replace(switch_cost=SWITCH_COST if switch_cost is None else switch_cost)
+        own = {} if switch_cost is None else {"switch_cost": switch_cost}
+        chosen = chosen.replace(settings={"track_pld": own})
         super().__init__(chosen, (TRACK_PLD.name,), classes, degenerate, repeated, **settings)
 
 

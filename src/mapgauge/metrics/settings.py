@@ -1,0 +1,227 @@
+"""Settings of metrics: their base class, the description of a field, and values from texts.
+
+The settings of a metric are a frozen dataclass. Each field has a recommended value, a unit and a sentence of help:
+
+>>> @dataclass(frozen=True, kw_only=True)
+... class ToySettings(Settings):
+...     price: float = setting(1.0, help="Price of a missed polyline.")
+>>> ToySettings(price=2)
+ToySettings(price=2.0)
+"""
+
+import operator
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from mapgauge.arguments import check_cutoff, check_flag, check_length, check_number
+from mapgauge.errors import InvalidInput, Remedy
+
+if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
+
+MOST_THRESHOLDS = 16  # per metric: a result stores one bit for each
+_FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def setting(
+    default: Any = MISSING,
+    *,
+    help: str,
+    unit: str = "",
+    check: Callable[[str, Any], Any] | None = None,
+    word: str = "",
+) -> Any:
+    """Describe a field of a settings class.
+
+    Args:
+        default: The recommended value. A field without one must be given.
+        help: What the field means, as a sentence.
+        unit: The unit: ``"m"``.
+        check: ``check(name, value)`` returns the value in the form that is used, or raises ``InvalidInput``. A tuple is
+            checked value by value.
+        word: What the field is called in the name of a changed protocol. If empty, its name.
+    """
+    metadata = {"help": help, "unit": unit, "check": check, "word": word}
+    return field(default=default, metadata=metadata)
+
+
+def thresholds_of(default: Any = MISSING, *, unit: str = "m", word: str = "") -> Any:
+    """Describe the thresholds of an average precision. The arguments are those of ``setting``."""
+    text = "Distances up to which a prediction is a hit."
+    return setting(default, help=text, unit=unit, check=check_length, word=word)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Base class of the settings of a metric. Values are checked by the types of the fields."""
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_fields(self)
+
+    def check(self, protocol: "Protocol") -> None:
+        """Refuse a protocol that lacks what the metric needs. Nothing is needed by default."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PldSettings(Settings):
+    """Settings of a PLD with a cost of its own, as the first field."""
+
+    def check(self, protocol: "Protocol") -> None:
+        """Refuse other orders than 1, and a protocol without a cutoff."""
+        if protocol.order != 1 or not protocol.cutoffs:
+            raise InvalidInput(
+                f"{fields(self)[0].name} needs order 1 and a cutoff, got order {protocol.order:g} and cutoffs "
+                f"{protocol.cutoffs!r}",
+                remedy=Remedy("Set order=1 and cutoffs=", "Pass --cutoff"),
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitSettings(Settings):
+    """Settings of an average precision."""
+
+    thresholds: tuple[float, ...] = thresholds_of()
+    strict: bool = setting(False, help="Whether a hit needs a distance below the threshold, not equal to it.")
+    interpolation: Literal["area", "11-point"] = setting(
+        "area", help="How average precision follows from precision and recall."
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse more thresholds than a result can store."""
+        super().__post_init__()
+        if not 1 <= len(self.thresholds) <= MOST_THRESHOLDS:
+            raise InvalidInput(
+                f"thresholds must be one or more and at most {MOST_THRESHOLDS}, got {len(self.thresholds)}"
+            )
+
+
+def word_of(one: "Field[Any]") -> str:
+    """Return what a field is called in words."""
+    return str(one.metadata.get("word") or one.name.replace("_", " "))
+
+
+def fields_of(kind: Any) -> "dict[str, Field[Any]]":
+    """Return the fields of a dataclass or of an instance of one, by name."""
+    return {one.name: one for one in fields(kind)}
+
+
+def hints_of(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass, by name."""
+    return get_type_hints(kind)
+
+
+def check_fields(values: Any) -> None:
+    """Check all fields of a frozen dataclass by their types, and store them in the form that is used."""
+    for one in fields(values):
+        check = one.metadata.get("check")
+        value = checked(one.name, hints_of(type(values))[one.name], getattr(values, one.name), check)
+        object.__setattr__(values, one.name, value)
+
+
+def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] | None = None) -> Any:
+    """Return a value in the form of a type hint.
+
+    Args:
+        name: The name of the field in messages.
+        hint: The type: a number, a flag, a text, a choice, a tuple of one of these, or one of these or None.
+        value: The value.
+        check: A further check of the value, or of each value of a tuple.
+    """
+    options = _options(hint)
+    if value is None and type(None) in options:
+        return None
+    options = [one for one in options if one is not type(None)]
+    choices = [choice for one in options if get_origin(one) is Literal for choice in get_args(one)]
+    if choices and isinstance(value, str) and value in choices:
+        return value
+    if choices and len(options) == 1:
+        raise InvalidInput(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+    kind = next((one for one in options if get_origin(one) is not Literal), None)
+    if get_origin(kind) is tuple:
+        value = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(value, str) or not isinstance(value, tuple | list):
+            what = "lengths in metres" if check in (check_length, check_cutoff) else _in_words(get_args(kind)[0])
+            raise InvalidInput(f"{name} must be a tuple of {what}, got {value!r}")
+        several = tuple(checked(name, get_args(kind)[0], one, check) for one in value)
+        if get_args(kind)[-1] is Ellipsis and len(set(several)) < len(several):
+            raise InvalidInput(f"{name} must differ from each other, got {value!r}")
+        return several
+    if check is not None:
+        return check(name, value)
+    if kind is bool:
+        return check_flag(name, value)
+    if kind is float:
+        return check_number(name, value)
+    if kind is int:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise InvalidInput(f"{name} must be a whole number, got {value!r}")
+        return operator.index(value)
+    if kind is str and not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a text, got {value!r}")
+    return value
+
+
+def from_text(name: str, hint: Any, text: str) -> Any:
+    """Return the value of a text for a type hint. The values of a tuple are separated by commas.
+
+    >>> from_text("thresholds", tuple[float, ...], "0.5,1"), from_text("strict", bool, "true")
+    ((0.5, 1.0), True)
+    >>> from_text("buffers", float | None, "none")
+    """
+    options = _options(hint)
+    if type(None) in options and text.lower() == "none":
+        return None
+    if any(get_origin(one) is Literal and text in get_args(one) for one in options):
+        return text
+    kind = next((one for one in options if one is not type(None) and get_origin(one) is not Literal), None)
+    if get_origin(kind) is tuple:
+        return tuple(from_text(name, get_args(kind)[0], part.strip()) for part in text.split(",") if part.strip())
+    if kind is bool:
+        if text.lower() not in _FLAGS:
+            raise InvalidInput(f"{name} must be true or false, got {text!r}")
+        return _FLAGS[text.lower()]
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError as error:
+            raise InvalidInput(f"{name} must be {_in_words(kind, 1)}, got {text!r}") from error
+    return text
+
+
+def type_in_words(hint: Any) -> str:
+    """Return a type hint as it is written in help and documentation.
+
+    >>> type_in_words(tuple[float, ...]), type_in_words(float | None), type_in_words(Literal["a", "b"])
+    ('numbers', 'number or none', 'a or b')
+    """
+    words = []
+    for one in _options(hint):
+        if one is type(None):
+            words.append("none")
+        elif get_origin(one) is Literal:
+            words += get_args(one)
+        elif get_origin(one) is tuple:
+            words.append(_in_words(get_args(one)[0]))
+        else:
+            words.append({bool: "true or false", int: "whole number", float: "number", str: "text"}.get(one, str(one)))
+    return " or ".join(words)
+
+
+def no_such(kind: str, name: str, known: Sequence[str]) -> InvalidInput:
+    """Return the error for an unknown name, with the nearest known one."""
+    near = get_close_matches(name, known, 1)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    return InvalidInput(f"{kind} {name!r}. {hint}Known: {', '.join(known)}")
+
+
+def _options(hint: Any) -> list[Any]:
+    return list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+
+
+def _in_words(kind: Any, count: int = 2) -> str:
+    one = {float: "a number", int: "a whole number", str: "a text"}.get(kind, "a value")
+    return one if count == 1 else f"{one.removeprefix('a ')}s"

@@ -1,0 +1,166 @@
+"""Tables of rows: those of the package, those of installed plug-ins, and those of modules that the user names.
+
+A plug-in is a distribution with an entry point in the group of a table (``mapgauge.metrics``, ``mapgauge.formats``,
+``mapgauge.protocols``), or any module given to ``use``. Rows are loaded when a table is first used.
+"""
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mapgauge.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Row = TypeVar("Row")
+
+_lock = RLock()
+_tables: "list[Table[Any]]" = []
+_modules: list[str] = []  # given to ``use``, in order
+
+
+def named(text: str) -> Any:
+    """Return the object of a text such as ``"mapgauge.metrics.pld:PLD"``."""
+    module, _, name = text.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+class Table(MutableMapping[str, Row], Generic[Row]):
+    """Rows by their names: first those of the package, then those of plug-ins in the order of their names."""
+
+    def __init__(self, group: str, kind: str, own: Callable[[], Mapping[str, Row]]) -> None:
+        """Prepare a table. Nothing is imported.
+
+        Args:
+            group: The group of entry points: ``"mapgauge.metrics"``.
+            kind: The class of a row, as module and name.
+            own: Returns the rows of the package.
+        """
+        self.group, self._kind, self._own = group, kind, own
+        self._rows: dict[str, Row] | None = None
+        _tables.append(self)
+
+    def __getitem__(self, name: str) -> Row:
+        """Return a row."""
+        return self._loaded()[name]
+
+    def __setitem__(self, name: str, row: Row) -> None:
+        """Add or replace a row in this process."""
+        self._loaded()[name] = row
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a row in this process."""
+        del self._loaded()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of all rows."""
+        return iter(self._loaded())
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._loaded())
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a row of this name."""
+        return name in self._loaded()
+
+    def rows_of(self, module: str) -> dict[str, Row]:
+        """Return the rows that a module defines or imports."""
+        kind = named(self._kind)
+        rows = vars(importlib.import_module(module)).values()
+        return {row.name: row for row in rows if isinstance(row, kind)}
+
+    def forget(self) -> None:
+        """Load the rows again at the next use."""
+        self._rows = None
+
+    def _loaded(self) -> dict[str, Row]:
+        if self._rows is None:
+            with _lock:
+                if self._rows is None:
+                    self._rows = self._load()
+        return self._rows
+
+    def _load(self) -> dict[str, Row]:
+        rows = dict(self._own())
+        places = dict.fromkeys(rows, "mapgauge")
+
+        def add(row: Any, place: str) -> None:
+            if row.name in rows and rows[row.name] is not row:
+                raise InvalidInput(
+                    f"{self.group}: the name {row.name!r} is used twice, by {places[row.name]} and by {place}",
+                    remedy="Rename one of them, or uninstall one of the distributions",
+                )
+            if row.name not in rows:
+                rows[row.name], places[row.name] = row, place
+
+        for entry in _entry_points(self.group):
+            place = _place(entry)
+            try:
+                row = entry.load()
+            except Exception as error:
+                raise InvalidInput(
+                    f"{self.group}: {place} cannot be imported: {type(error).__name__}: {error}",
+                    remedy="Repair or uninstall this distribution",
+                ) from error
+            if not isinstance(row, named(self._kind)):
+                expected = self._kind.rpartition(":")[2]
+                raise InvalidInput(f"{self.group}: {place} is a {type(row).__name__}, expected a {expected}")
+            add(row, place)
+        for module in _modules:
+            for row in self.rows_of(module).values():
+                add(row, f"the plug-in {module}")
+        return rows
+
+
+def _entry_points(group: str) -> "list[EntryPoint]":
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))
+
+
+def _place(entry: "EntryPoint") -> str:
+    of = "" if entry.dist is None else f" of the distribution {entry.dist.name} {entry.dist.version}"
+    return f"{entry.value}{of}"
+
+
+def use(modules: "tuple[str, ...] | list[str]") -> None:
+    """Add the rows of some modules to the tables.
+
+    Args:
+        modules: Names of modules. Each defines a metric, a format or a protocol at its top level. A module that was
+            already given adds nothing.
+    """
+    for module in modules:
+        if module in _modules:
+            continue
+        try:
+            importlib.import_module(module)
+        except Exception as error:
+            raise InvalidInput(
+                f"the plug-in {module} cannot be imported: {type(error).__name__}: {error}",
+                remedy="Give the name of a module; its folder must be on PYTHONPATH",
+            ) from error
+        if not any(table.rows_of(module) for table in _tables):
+            raise InvalidInput(
+                f"the plug-in {module} has no row of a table, expected a Metric, a Format or a Protocol",
+                remedy="Define one at the top level of the module",
+            )
+        with _lock:
+            _modules.append(module)
+            try:
+                for table in _tables:
+                    table.forget()
+                    len(table)
+            except InvalidInput:
+                _modules.remove(module)
+                for table in _tables:
+                    table.forget()
+                raise
+
+
+def used() -> tuple[str, ...]:
+    """Return the modules given to ``use``. A worker process needs them too."""
+    return tuple(_modules)

@@ -1,0 +1,71 @@
+"""All kinds of PLD return the same kind of result."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.metrics.track_cases import as_frames, random_side
+
+import mapgauge as mg
+
+NEAR, FAR = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [[0.0, 9.0], [1.0, 9.0], [2.0, 9.0]]
+MOVED = [[0.0, 0.3], [1.0, 0.3], [2.0, 0.3]]
+LINES, TRUTH = [FAR, MOVED], [NEAR, FAR]
+
+
+def some_results() -> dict[str, Any]:
+    tracks = [dict(zip("ab", LINES, strict=True))], [dict(zip("cd", TRUTH, strict=True))]
+    return {
+        "pld": mg.pld(LINES, TRUTH),
+        "track_pld": mg.track_pld(*tracks),
+        "lane_graph_pld": mg.lane_graph_pld(LINES, TRUTH),
+        "network_pld": mg.network_pld(LINES, TRUTH),
+    }
+
+
+@pytest.mark.parametrize("name", ["pld", "track_pld", "lane_graph_pld", "network_pld"])
+def test_results_have_the_same_fields(name: str) -> None:
+    result = some_results()[name]
+    assert isinstance(result, mg.PooledPld)
+    assert sum(result.parts) == pytest.approx(result.value)
+    assert sum(result.normalised_parts) == pytest.approx(result.normalised)
+    assert type(result.parts) is type(result.normalised_parts)
+    assert result.cutoff == 1.5
+    assert result.assignment is not None
+    assert result.assignment.dtype == np.int64
+    assert sorted(result.assignment.tolist()) == [[0, 1], [1, 0]]
+    assert f"{result.value:.6g}" in result._repr_html_()
+    pooled = sum([result, result])
+    assert type(pooled) is type(result)
+    assert pooled.value == pytest.approx(2 * result.value)
+    assert pooled.normalised == pytest.approx(result.normalised)
+    assert pooled.assignment is None
+    assert not getattr(pooled, "matches", ())
+    with pytest.raises(mg.InvalidInput, match=f"cannot pool {result.TITLE} of cutoff 1.5, .* with that of cutoff 2"):
+        result + replace(result, cutoff=2.0)
+    other = next(found for key, found in some_results().items() if key != name)
+    with pytest.raises(TypeError):
+        result + other
+
+
+def test_the_assignment_of_tracks_has_the_rows_of_the_input(rng: np.random.Generator) -> None:
+    x, y = as_frames(random_side(rng, 5, 4, "p")), as_frames(random_side(rng, 5, 3, "t"), truth=True)
+    places = [3, 0, 4, 2, 1]
+    timed = replace(y, timestamps=np.arange(5))
+    for predictions, truth in ((x, timed), (x.at(places), timed.at([1, 4, 0, 3, 2]))):
+        result = mg.track_pld(predictions, truth)
+        assert result.assignment is not None
+        assert predictions.track is not None
+        assert truth.track is not None
+        pairs = {
+            (predictions.tokens[predictions.frame[i]], str(predictions.track[i]), str(truth.track[j]))
+            for i, j in result.assignment.tolist()
+        }
+        named = {
+            (timed.tokens[k], match.prediction, match.truth)
+            for k, matches in enumerate(result.matches)
+            for match in matches
+        }
+        assert pairs == named
+        assert len(pairs) == len(result.assignment) > 5
