@@ -13,6 +13,13 @@ first cell of the block.
 
 A segment is a row of cells on a diagonal of a block; only the entries at its ends count. A rectangle is a set of
 parallel segments of the same length, two diagonals apart; only the entries at its corners count.
+
+Arguments of many kernels: ``saving`` is what each cell saves, and ``near`` the cells within the cutoff, each with its
+block. ``second`` is where the entries of the second matrix begin, 0 if there is one. ``half`` is the cost of one unit of
+an entry, and its largest price. ``u`` and ``v`` are the prices of the points of both sides. ``mark`` says whether an
+entry is in the programme, with the price ``dual``. A row of ``columns`` is a rectangle: its block, its first cell, and
+its number of cells along the diagonal and across it, negative on the other side. ``directed`` says whether lines are
+followed in the same direction only.
 """
 
 import math
@@ -49,15 +56,9 @@ def entry_of(block, i, j, z, second):
 
 @jit
 def fill_savings(x, y, blocks, weight, cutoff, saving):
-    """Compute what each cell saves: the smaller confidence times one minus the distance over the cutoff, or 0.
+    """Write what each cell saves: the smaller confidence times one minus the distance over the cutoff, or 0.
 
-    Args:
-        x: ``(dimension, points)``.
-        y: The same for the second side.
-        blocks: ``(blocks, 7)``.
-        weight: ``(blocks,)``, the smaller confidence of both lines.
-        cutoff: Metres.
-        saving: ``(cells,)``, zeros, written.
+    Points are ``(dimension, points)``. ``weight`` is the smaller confidence of both lines of each block.
     """
     limit = 1.001 * cutoff * cutoff  # a square root is needed only for pairs that may be near
     for b in range(len(blocks)):
@@ -94,24 +95,10 @@ def turned(block, i, j, a, b):
 
 @jit
 def fill_columns(blocks, columns, saving, second, net, total, cell_start, cell, points, start, entry, value):
-    """Write the cells, points and entries of columns.
+    """Write the total, the cells, their points ``(cells, 2)`` and the entries of columns.
 
-    A column is a rectangle of cells: its block, its first cell, and its number of cells along the diagonal and across
-    it. A negative number across counts cells on the other side.
-
-    Args:
-        blocks: ``(blocks, 7)``.
-        columns: ``(columns, 5)``.
-        saving: ``(cells,)``.
-        second: Where the entries of the second matrix begin, or 0.
-        net: ``(entries,)``, zeros before and after.
-        total: ``(columns,)``, the saving of each column, written.
-        cell_start: ``(columns + 1,)``, where the cells of each column begin, written.
-        cell: ``(cells of all columns,)``, written.
-        points: ``(cells of all columns, 2)``, the points of both sides, written.
-        start: ``(columns + 1,)``, where the entries of each column begin, written.
-        entry: ``(4 * cells of all columns,)``, written.
-        value: What one unit of the column adds to the entry, written.
+    ``net`` has a place for each entry, 0 before and after. ``cell_start`` and ``start`` say where the cells and the
+    entries of each column begin, and ``value`` what one unit of the column adds to an entry.
     """
     at = size = 0
     for k in range(len(columns)):
@@ -143,28 +130,11 @@ def fill_columns(blocks, columns, saving, second, net, total, cell_start, cell, 
 def fill_programme(
     cell_start, points, entry_start, entry, change, first, every, rows, row, times, place, start, index, value
 ):
-    """Write columns as the linear programme has them, and number the rows that are new.
+    """Write columns as the linear programme has them. Return the numbers of new rows and of columns.
 
-    Two columns follow for each new row of an entry: what the entry is above 0, and what it is below.
-
-    Args:
-        cell_start: ``(columns + 1,)``, where the cells of each column begin.
-        points: ``(cells, 2)``.
-        entry_start: ``(columns + 1,)``, where the entries of each column begin.
-        entry: ``(entries,)``.
-        change: ``(entries,)``.
-        first: Number of points of the first side.
-        every: Number of points of both sides.
-        rows: Number of rows of the programme.
-        row: The row of each point of both sides, then of each entry, or -1; read and written.
-        times: ``(points of both sides,)``, zeros before and after: how often a column has each point.
-        place: Written: the points and entries of the new rows.
-        start: Written: where the rows of each column begin, and the end of the last one.
-        index: Written: the rows of each column.
-        value: Written.
-
-    Returns:
-        The numbers of new rows and of columns.
+    Two columns follow for each new row of an entry: what the entry is above 0, and what it is below. The columns are
+    those of ``fill_columns``, and ``first`` and ``every`` the number of points of the first side and of both. ``row`` is
+    the row of each point of both sides, then of each entry, or -1. ``times`` counts points, 0 before and after.
     """
     new = at = 0
     for k in range(len(cell_start) - 1):
@@ -370,27 +340,11 @@ def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, 
 
 @jit
 def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual, chosen, done, gains, columns):
-    """Find segments that pay: those with a negative reduced cost. Returns the number of new columns.
+    """Find segments that pay: those with a negative reduced cost. Return the number of new columns.
 
-    A segment is a row of cells on a diagonal. Only the entries at its ends count. Its near cells become columns of the
-    programme. Cells beyond the cutoff save nothing, but a diagonal that goes on breaks fewer links. A row of them
-    becomes one column. See ``fill_columns`` for the rows of ``columns``.
-
-    Args:
-        blocks: ``(blocks, 7)``.
-        saving: ``(cells,)``.
-        near: ``(near cells, 2)``, each with its block.
-        directed: Whether lines are followed in the same direction only.
-        second: Where the entries of the second matrix begin, or 0.
-        half: The cost of one unit of an entry.
-        u: The price of each point of the first side.
-        v: The same for the second side.
-        mark: ``(entries,)``, whether an entry has a price; an entry without one costs ``half`` for each unit.
-        dual: ``(entries,)``, the prices.
-        chosen: ``(cells,)``, whether a cell is a column; read and written.
-        done: ``(2, cells)``, written.
-        gains: ``(most,)``, written: what one unit of the segment of a row of far cells gains, infinity for near cells.
-        columns: ``(most, 5)``, written.
+    Near cells of a segment become columns of the programme. Cells beyond the cutoff save nothing, but a diagonal that
+    goes on breaks fewer links; a row of them becomes one column. ``chosen`` says whether a cell is a column. ``done`` is
+    ``(2, cells)``. ``gains`` is what one unit of the segment of a row of far cells gains, infinity for near cells.
     """
     count = 0
     done[:] = 0

@@ -64,19 +64,7 @@ def price_runs(blocks, columns, value, saving, second, half, u, v, mark, y):
     """Price the entries between the cells of each assigned segment, so that none of its cells pays by itself.
 
     The entries at the ends of a segment have a price in the programme. From its start, each cell adds what it saves
-    less the prices of its points.
-
-    Args:
-        blocks: ``(blocks, 7)``.
-        columns: ``(columns, 5)``. See ``fill_columns``.
-        value: ``(columns,)``, how much of each column is assigned.
-        saving: ``(cells,)``.
-        second: Where the entries of the second matrix begin, or 0.
-        half: The largest price of an entry.
-        u: The price of each point of the first side.
-        v: The same for the second side.
-        mark: ``(entries,)``, whether an entry is in the programme.
-        y: ``(entries,)``, the prices, read and written.
+    less the prices of its points. ``value`` is how much of each column is assigned, ``y`` are the prices of the entries.
     """
     for k in range(len(columns)):
         column = columns[k]
@@ -112,30 +100,12 @@ def complete_prices(
 
     The prices of entries that are in the programme stay. The others begin at 0 and may be anything from ``-half`` to
     ``half``. Where a cell costs less than it saves, the prices of its entries are changed, and then those of the cells
-    that pay for it, and so on. If no such cell is left, the prices prove the solution. Otherwise ``excess`` added to
-    ``u`` makes them valid.
+    that pay for it, and so on. If no such cell is left, the prices prove the solution. Otherwise ``excess``, one number
+    for each point of the first side, added to ``u`` makes them valid.
 
-    Args:
-        blocks: ``(blocks, 7)``.
-        saving: ``(cells,)``.
-        near: ``(near cells, 2)``, each with its block.
-        second: Where the entries of the second matrix begin, or 0.
-        half: The largest price of an entry.
-        u: The price of each point of the first side.
-        v: The same for the second side.
-        mark: ``(entries,)``, whether an entry is in the programme.
-        y: ``(entries,)``, the prices, 0 where there is none, written.
-        marked: ``(entries, 2)``, the entries with a price that is not 0, each with its block.
-        budget: Number of cells that are looked at.
-        chosen: ``(cells,)``, whether a cell is a column; read and written.
-        queue: ``(cells, 2)``, written.
-        waits: ``(cells,)``, zeros before and after.
-        left: ``(most, 2)``, written: cells that still cost less than they save.
-        excess: ``(points of the first side,)``, zeros, written.
-        columns: ``(most, 5)``, written: these cells as columns.
-
-    Returns:
-        The number of new columns, and whether ``excess`` counts all cells.
+    ``y`` are the prices of the entries, and ``marked`` the entries with a price that is not 0, each with its block.
+    ``budget`` is the number of cells that are looked at. ``chosen`` says whether a cell is a column. ``queue``, ``waits``
+    and ``left`` are space to work with. Return the number of new columns, and whether ``excess`` counts all cells.
     """
     size, head, count, stuck = len(queue), 0, 0, 0
     for k in range(len(near)):
@@ -239,24 +209,13 @@ def _room(block, k, way):
 
 @jit
 def best_runs(blocks, saving, near, order, diagonals, directed, half, price, value, begin, best, back, columns):
-    """Find the best runs along each line of the second side. Returns their number, and the best total of all lines.
+    """Find the best runs along each line of the second side. Return their number, and the best total of all lines.
 
-    A run may go on beyond the cutoff, to the end of a line, where it breaks no link.
-
-    Args:
-        blocks: ``(blocks, 7)``. No line of the second side is a ring.
-        saving: ``(cells,)``.
-        near: ``(near cells, 2)``, each with its block.
-        order: The near cells by their point of the second side.
-        diagonals: ``(blocks,)``, where the diagonals of each block begin.
-        directed: Whether lines are followed in the same direction only.
-        half: The cost of one unit of an entry.
-        price: Of each point of the first side; not paid beyond the cutoff.
-        value: ``(2, diagonals)``, written: the best total with a run that is on the diagonal.
-        begin: ``(2, diagonals)``, written: the point of the second line where that run begins.
-        best: ``(most points of a line + 1,)``, written: the best total of the first points of a line.
-        back: ``(most points of a line + 1, 5)``, written: the last run of it, as a column.
-        columns: ``(points of the second side, 5)``, written. See ``fill_columns``.
+    A run may go on beyond the cutoff, to the end of a line, where it breaks no link. No line of the second side is a
+    ring. ``order`` has the near cells by their point of the second side, and ``diagonals`` where those of each block
+    begin. ``price`` is that of each point of the first side, not paid beyond the cutoff. ``value`` and ``begin`` are, for
+    both directions and each diagonal, the best total with a run that is on it and where that run begins. ``best`` is the
+    best total of the first points of a line, and ``back`` the last run of it.
     """
     value[:] = -1e300
     count = at = 0
@@ -355,17 +314,8 @@ def _sweep(blocks, saving, near, order, directed, half, laps, back, value, best,
 def find_losses(blocks, saving, near, order, directed, half, value, best, reach, loss):
     """Find how much is lost, along each line of the second side alone, if a near cell must be assigned.
 
-    Args:
-        blocks: ``(blocks, 7)``.
-        saving: ``(cells,)``.
-        near: ``(near cells, 2)``, each with its block.
-        order: The near cells by their point of the second side.
-        directed: Whether lines are followed in the same direction only.
-        half: The cost of one unit of an entry.
-        value: ``(2, blocks, most diagonals)``, written.
-        best: ``(2, 3 * most points of a line + 1)``, written.
-        reach: ``(2, 2, near cells)``, written.
-        loss: ``(near cells,)``, written.
+    ``order`` has the near cells by their point of the second side. ``value`` ``(2, blocks, most diagonals)``, ``best``
+    ``(2, 3 * most points of a line + 1)`` and ``reach`` ``(2, 2, near cells)`` are space to work with.
     """
     reach[:] = -1e300
     first = 0
@@ -392,15 +342,7 @@ def find_losses(blocks, saving, near, order, directed, half, value, best, reach,
 def tag_points(cell_start, cell, points, number, saving, first, tag, most):
     """Add a number for each column to the tags of its points. Points with equal tags have the same columns.
 
-    Args:
-        cell_start: ``(columns + 1,)``, where the cells of each column begin.
-        cell: ``(cells,)``.
-        points: ``(cells, 2)``.
-        number: ``(columns,)``, unsigned, all different.
-        saving: Of all cells.
-        first: Number of points of the first side.
-        tag: ``(points of both sides,)``, unsigned, read and written.
-        most: ``(points of both sides,)``, what each point saves at most in a column, read and written.
+    ``most`` is what each point saves at most in a column. Tags and numbers are unsigned, and numbers differ.
     """
     for k in range(len(number)):
         mixed = (number[k] + U(1)) * U(0x9E3779B97F4A7C15)
