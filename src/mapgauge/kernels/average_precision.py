@@ -151,10 +151,10 @@ def weighted_precisions(owner, flags, some, starts, weights, total, number, stat
     the mean over the recalls 0, 0.1, ..., 1 of the highest precision at that recall or a larger one. Neither is defined
     for a sample without true instances.
 
-    ``owner`` is the unit of each prediction, ``flags`` are ``(predictions, settings)``, ``some`` says whether a prediction
-    of each confidence is a true positive at some setting, and ``starts`` where each confidence begins. ``weights`` are
-    ``(units, LANES)``. ``total`` and ``number`` count the truth and the predictions of each sample. ``state`` has, for each
-    setting, the true positives of each sample, 0, and 0, which becomes the result.
+    ``owner`` is the unit of each prediction, ``flags`` are ``(predictions, settings)``, ``some`` says whether a
+    prediction of each confidence is a true positive at some setting, and ``starts`` where each confidence begins.
+    ``weights`` are ``(units, LANES)``. ``total`` and ``number`` count the truth and the predictions of each sample.
+    ``state`` has, for each setting, the true positives of each sample, 0, and 0, which becomes the result.
     """
     confidences, settings = U(len(some)), U(len(level))
     for k in range(confidences):

@@ -9,10 +9,10 @@ from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
 
 @jit
 def links_of_frame(lanes, elements, first, beside, codes, at, source, target, weight, code):
-    """Write the links of a frame from the scores of lanes with lanes and with elements. Return the number of links so far.
+    """Write the links of a frame, from scores of its lanes. Return the number of links so far.
 
-    ``first`` is the index of the first instance of the first lane, and ``beside`` that of the first element. ``codes`` has
-    the kind of a link to an element, then those to the instances of a lane.
+    ``first`` is the index of the first instance of the first lane, and ``beside`` that of the first element. ``codes``
+    has the kind of a link to an element, then those to the instances of a lane.
     """
     width = U(len(codes)) - ONE
     for i in range(U(lanes.shape[0])):

@@ -109,9 +109,9 @@ def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, co
     """Resample the lines of two sides, and write them in a given order.
 
     ``order`` has indices of all lines, those of the first side before those of the second. Lines that are ``kept`` are
-    copied. There are ``count`` samples on a line; if it is 0, one at each ``spacing``. ``tolerance`` is how far apart the
-    ends of a closed line may be; if negative, they must be equal. Return the points, ``(dimension, points)``, their offsets,
-    and whether the ends of each line meet.
+    copied. There are ``count`` samples on a line; if it is 0, one at each ``spacing``. ``tolerance`` is how far apart
+    the ends of a closed line may be; if negative, they must be equal. Return the points, ``(dimension, points)``, their
+    offsets, and whether the ends of each line meet.
     """
     first = len(x_offsets) - 1
     offsets, closed = np.zeros(len(order) + 1, np.int64), np.empty(len(order), np.bool_)

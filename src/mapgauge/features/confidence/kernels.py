@@ -232,10 +232,10 @@ def assign_by_confidence(
     After each prediction, the assignment of all predictions so far is optimal: PLD to the power of ``power`` is the
     mass of these predictions and the truth less the sum of ``growth`` so far.
 
-    ``equals`` says whether predictions of equal weight must be sorted by their distances. ``order[k]`` is the k-th instance
-    to add. ``distance`` is normalised SOSPA of all pairs, or a lower bound where it is not ``known``; those that are needed
-    become exact. ``hits`` counts how many more pairs are within ``level`` after each prediction, and ``assigned`` is its
-    distance in the assignment of all, NaN for an unassigned one.
+    ``equals`` says whether predictions of equal weight must be sorted by their distances. ``order[k]`` is the k-th
+    instance to add. ``distance`` is normalised SOSPA of all pairs, or a lower bound where it is not ``known``; those
+    that are needed become exact. ``hits`` counts how many more pairs are within ``level`` after each prediction, and
+    ``assigned`` is its distance in the assignment of all, NaN for an unassigned one.
     """
     band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     solver = (lines, closed, directed, cutoff, power, band, long)

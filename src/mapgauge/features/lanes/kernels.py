@@ -102,8 +102,8 @@ def _in_places(points, start, stop, order, first, height, seen):
 def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
     """Count the lanes that a one-to-one assignment recovers: the numbers of the F-score of 3-D lanes.
 
-    Lanes are compared at ``places`` places along x, one metre apart, from ``first`` on. They match if they are less than
-    ``apart`` metres apart at a ``share`` of the places of a lane. A row of ``out`` has true lanes that are found,
+    Lanes are compared at ``places`` places along x, one metre apart, from ``first`` on. They match if they are less
+    than ``apart`` metres apart at a ``share`` of the places of a lane. A row of ``out`` has true lanes that are found,
     predicted lanes that are right, and the numbers of true and of predicted lanes that take part.
     """
     longest = 0
@@ -211,10 +211,10 @@ def topology_sums(lanes, elements, same, old, confidence, own, nearest, hit, tru
     """Write the sum of the average precisions of all vertices of each frame, and their number.
 
     ``lanes`` and ``elements`` have the first prediction, the first truth and the end of each frame, for the vertices in
-    rows and in columns, which may be the ``same``. ``old`` are the rules of version 1.0. ``own`` has all instances frame
-    by frame, predictions before truth, from high confidence to low. ``nearest`` is the true instance of a prediction, and
-    ``hit`` whether they match. Links are sorted by source. ``filler`` is the score of a pair that is not linked, if one of
-    its lanes is missed.
+    rows and in columns, which may be the ``same``. ``old`` are the rules of version 1.0. ``own`` has all instances
+    frame by frame, predictions before truth, from high confidence to low. ``nearest`` is the true instance of a
+    prediction, and ``hit`` whether they match. Links are sorted by source. ``filler`` is the score of a pair that is
+    not linked, if one of its lanes is missed.
     """
     rounds = ROUNDS if old else 1
     from_lane, from_element = np.zeros(ROUNDS), np.zeros(ROUNDS)

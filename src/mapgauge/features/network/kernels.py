@@ -15,8 +15,8 @@ A segment is a row of cells on a diagonal of a block; only the entries at its en
 parallel segments of the same length, two diagonals apart; only the entries at its corners count.
 
 Arguments of many kernels: ``saving`` is what each cell saves, and ``near`` the cells within the cutoff, each with its
-block. ``second`` is where the entries of the second matrix begin, 0 if there is one. ``half`` is the cost of one unit of
-an entry, and its largest price. ``u`` and ``v`` are the prices of the points of both sides. ``mark`` says whether an
+block. ``second`` is where the entries of the second matrix begin, 0 if there is one. ``half`` is the cost of one unit
+of an entry, and its largest price. ``u`` and ``v`` are the prices of the points of both sides. ``mark`` says whether an
 entry is in the programme, with the price ``dual``. A row of ``columns`` is a rectangle: its block, its first cell, and
 its number of cells along the diagonal and across it, negative on the other side. ``directed`` says whether lines are
 followed in the same direction only.
@@ -133,8 +133,8 @@ def fill_programme(
     """Write columns as the linear programme has them. Return the numbers of new rows and of columns.
 
     Two columns follow for each new row of an entry: what the entry is above 0, and what it is below. The columns are
-    those of ``fill_columns``, and ``first`` and ``every`` the number of points of the first side and of both. ``row`` is
-    the row of each point of both sides, then of each entry, or -1. ``times`` counts points, 0 before and after.
+    those of ``fill_columns``, and ``first`` and ``every`` the number of points of the first side and of both. ``row``
+    is the row of each point of both sides, then of each entry, or -1. ``times`` counts points, 0 before and after.
     """
     new = at = 0
     for k in range(len(cell_start) - 1):
@@ -343,8 +343,8 @@ def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual
     """Find segments that pay: those with a negative reduced cost. Return the number of new columns.
 
     Near cells of a segment become columns of the programme. Cells beyond the cutoff save nothing, but a diagonal that
-    goes on breaks fewer links; a row of them becomes one column. ``chosen`` says whether a cell is a column. ``done`` is
-    ``(2, cells)``. ``gains`` is what one unit of the segment of a row of far cells gains, infinity for near cells.
+    goes on breaks fewer links; a row of them becomes one column. ``chosen`` says whether a cell is a column. ``done``
+    is ``(2, cells)``. ``gains`` is what one unit of the segment of a row of far cells gains, infinity for near cells.
     """
     count = 0
     done[:] = 0

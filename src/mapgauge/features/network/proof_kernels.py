@@ -64,7 +64,8 @@ def price_runs(blocks, columns, value, saving, second, half, u, v, mark, y):
     """Price the entries between the cells of each assigned segment, so that none of its cells pays by itself.
 
     The entries at the ends of a segment have a price in the programme. From its start, each cell adds what it saves
-    less the prices of its points. ``value`` is how much of each column is assigned, ``y`` are the prices of the entries.
+    less the prices of its points. ``value`` is how much of each column is assigned, ``y`` are the prices of the
+    entries.
     """
     for k in range(len(columns)):
         column = columns[k]
@@ -104,8 +105,9 @@ def complete_prices(
     for each point of the first side, added to ``u`` makes them valid.
 
     ``y`` are the prices of the entries, and ``marked`` the entries with a price that is not 0, each with its block.
-    ``budget`` is the number of cells that are looked at. ``chosen`` says whether a cell is a column. ``queue``, ``waits``
-    and ``left`` are space to work with. Return the number of new columns, and whether ``excess`` counts all cells.
+    ``budget`` is the number of cells that are looked at. ``chosen`` says whether a cell is a column. ``queue``,
+    ``waits`` and ``left`` are space to work with. Return the number of new columns, and whether ``excess`` counts all
+    cells.
     """
     size, head, count, stuck = len(queue), 0, 0, 0
     for k in range(len(near)):
@@ -213,9 +215,9 @@ def best_runs(blocks, saving, near, order, diagonals, directed, half, price, val
 
     A run may go on beyond the cutoff, to the end of a line, where it breaks no link. No line of the second side is a
     ring. ``order`` has the near cells by their point of the second side, and ``diagonals`` where those of each block
-    begin. ``price`` is that of each point of the first side, not paid beyond the cutoff. ``value`` and ``begin`` are, for
-    both directions and each diagonal, the best total with a run that is on it and where that run begins. ``best`` is the
-    best total of the first points of a line, and ``back`` the last run of it.
+    begin. ``price`` is that of each point of the first side, not paid beyond the cutoff. ``value`` and ``begin`` are,
+    for both directions and each diagonal, the best total with a run that is on it and where that run begins. ``best``
+    is the best total of the first points of a line, and ``back`` the last run of it.
     """
     value[:] = -1e300
     count = at = 0
