@@ -76,7 +76,7 @@ def side_of(
         np.array([line.ring for line in lines], np.bool_),
         np.array([line.confidence for line in lines], np.float64),
     )
-    return NetworkSide(network, np.array([line.index for line in lines], np.int64))
+    return NetworkSide(network, np.array([line.place for line in lines], np.int64))
 
 
 class _Line(NamedTuple):
@@ -85,15 +85,15 @@ class _Line(NamedTuple):
     confidence: float
     ring: bool
     points: Points
-    index: int
+    place: int  # in the input
 
 
 def _compare_lines(first: _Line, second: _Line) -> int:
-    """Return a negative number if the first line comes before the second: by confidence, kind, points and index."""
+    """Return a negative number if the first line comes before the second: by confidence, kind, points and place."""
     before, after = first[:2], second[:2]
     if before == after:
         order = _compare(first.points, second.points)
-        return order if order else first.index - second.index
+        return order if order else first.place - second.place
     return -1 if before < after else 1
 
 
