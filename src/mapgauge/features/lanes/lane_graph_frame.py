@@ -47,11 +47,11 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     first, second, weight = without
     if link_cost > 0 and frame.linked:
         problem = Linked(frame.x.graph, frame.y.graph, frame.x.kinds, frame.y.kinds, frame.saving)
-        found = assign_with_links(problem, link_cost, binary=binary)
-        first, second, weight = found.first, found.second, found.weight
+        assignment = assign_with_links(problem, link_cost, binary=binary)
+        first, second, weight = assignment.first, assignment.second, assignment.weight
         row[:5] = _lane_parts(frame, first, second, weight)
         row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight)
-        gap = max(found.linear - found.total, 0.0) if (weight == 1.0).all() else None
+        gap = max(assignment.linear - assignment.total, 0.0) if (weight == 1.0).all() else None
     links = broken(frame.x.graph, frame.y.graph, first, second, weight)
     halves = np.concatenate([links.false_half, links.missing_half])
     for k, shares in enumerate((links.false, links.missing, halves)):
@@ -102,7 +102,7 @@ def _traffic_cost(frame: FrameGraphs, first: Indices, second: Indices, weight: F
 
 
 def _half(*confidences: Floats) -> float:
-    return 0.5 * math.fsum(value for one in confidences for value in one.tolist())
+    return 0.5 * math.fsum(value for values in confidences for value in values.tolist())
 
 
 def links_of_frame(
@@ -119,14 +119,14 @@ def links_of_frame(
     groups = group(predictions, truth, protocol, links=True)
     _, frame = next(frame_graphs(groups, protocol.directed, cutoff, own.link_floor))
     try:
-        _, found = solve_frame(frame, own.link_cost)
+        _, assignment = solve_frame(frame, own.link_cost)
     except MissingDependency:
         return []
-    assigned = np.bincount(found.second, found.weight, minlength=frame.y.graph.size) > WRONG
+    assigned = np.bincount(assignment.second, assignment.weight, minlength=frame.y.graph.size) > WRONG
     links = []
     for predicted, side, of_side, full, half in (
-        (True, frame.x, index[0], found.links.false, found.links.false_half),
-        (False, frame.y, index[1], found.links.missing, found.links.missing_half),
+        (True, frame.x, index[0], assignment.links.false, assignment.links.false_half),
+        (False, frame.y, index[1], assignment.links.missing, assignment.links.missing_half),
     ):
         graph, rows = side.graph, of_side[groups.row[side.instance]]
         states: list[LinkState | None] = [

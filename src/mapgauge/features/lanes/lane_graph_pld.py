@@ -109,7 +109,7 @@ class LaneGraphPldResult(PooledPld[LaneGraphParts]):
 def result_of(
     row: Floats,
     frame: FrameGraphs,
-    found: GraphAssignment,
+    assignment: GraphAssignment,
     index: Indices,
     settings: tuple[float, float, float],
     findings: tuple[Finding, ...],
@@ -119,14 +119,14 @@ def result_of(
     Args:
         row: The numbers of ``lane_graph_frame.COLUMNS``.
         frame: Both sides.
-        found: The assignment.
+        assignment: The assignment.
         index: The index of each instance of the groups in its side of the input.
         settings: The cutoff, the link cost and the floor.
         findings: What was noticed about the data.
     """
     x, y = index[frame.x.instance], index[frame.y.instance]
-    near = frame.saving[found.first, found.second] > 0
-    columns = (x[found.first], y[found.second], found.weight, near)
+    near = frame.saving[assignment.first, assignment.second] > 0
+    columns = (x[assignment.first], y[assignment.second], assignment.weight, near)
     matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
     numbers = row.tolist()
     return LaneGraphPldResult(
@@ -137,22 +137,22 @@ def result_of(
         link_cost=settings[1],
         link_floor=settings[2],
         link_counts=LinkCounts._make(map(round, numbers[COUNTS])),
-        gap=found.gap,
+        gap=assignment.gap,
         assignment=np.array([match[:2] for match in matches], np.int64).reshape(-1, 2),
         matches=tuple(matches),
-        wrong_links=wrong_links(frame, found, x, y, settings[1]),
+        wrong_links=wrong_links(frame, assignment, x, y, settings[1]),
         findings=findings,
     )
 
 
 def wrong_links(
-    frame: FrameGraphs, found: GraphAssignment, x: Indices, y: Indices, link_cost: float
+    frame: FrameGraphs, assignment: GraphAssignment, x: Indices, y: Indices, link_cost: float
 ) -> tuple[WrongLink, ...]:
     """Return all links that cost something, the most expensive first. ``x`` and ``y`` are indices into the input."""
     wrong = []
     for predicted, side, index, full, half in (
-        (True, frame.x, x, found.links.false, found.links.false_half),
-        (False, frame.y, y, found.links.missing, found.links.missing_half),
+        (True, frame.x, x, assignment.links.false, assignment.links.false_half),
+        (False, frame.y, y, assignment.links.missing, assignment.links.missing_half),
     ):
         graph, cost = side.graph, link_cost * (full + half)
         name: LinkError = "false" if predicted else "missing"
@@ -231,9 +231,9 @@ def lane_graph_pld(
     protocol = Protocol("", classes=(LANE,), boxes=boxes, closed=False, directed=way, cutoffs=(cut,))
     groups = group(*sides, protocol, links=True)
     _, frame = next(frame_graphs(groups, way, cut, floor))
-    row, found = solve_frame(frame, cost, binary=binary)
+    row, assignment = solve_frame(frame, cost, binary=binary)
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    return result_of(row, frame, found, index, (cut, cost, floor), link_findings(x, y, floor))
+    return result_of(row, frame, assignment, index, (cut, cost, floor), link_findings(x, y, floor))
 
 
 def _side(given: Any, links: Any, confidence: Any, name: str) -> tuple[MapFrames, Indices]:

@@ -81,11 +81,11 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         bounds = groups.bounds[[g, *traffic.tolist()]]
         whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
         x, y = (_elements(groups, bounds[:, side], bounds[:, side + 1], whole, floor) for side in (0, 1))
-        mine = slice(*begin[k].tolist())
+        rows_of_frame = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
         at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
-        i, j = at[rows[pairs[mine]]].T
-        tables[:, i, j] = numbers[mine].T
+        i, j = at[rows[pairs[rows_of_frame]]].T
+        tables[:, i, j] = numbers[rows_of_frame].T
         tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
         partner = truth_of[np.searchsorted(rows, x.instance[: x.lanes])]
         yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
@@ -107,8 +107,8 @@ def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, i
     else:
         source, target, score = place[links.source], place[links.target], links.weight
         into = np.where(target < lanes, SUCCESSOR, CONTROLLED_BY)
-        there = (source >= 0) & (source < lanes) & (target >= 0) & (links.kind == into)
-        source, target, score = source[there], target[there], score[there]
+        kept = (source >= 0) & (source < lanes) & (target >= 0) & (links.kind == into)
+        source, target, score = source[kept], target[kept], score[kept]
         kind = (target >= lanes).astype(np.int64)
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")

@@ -73,13 +73,13 @@ def _entries(
 ) -> Entries:
     pairs = np.arange(len(first))
     own, other = _at(x[0], first), _at(y[0], second)
-    mine, yours = np.repeat(pairs, own[1]), np.repeat(pairs, other[1])
+    of_x, of_y = np.repeat(pairs, own[1]), np.repeat(pairs, other[1])
     return Entries(
-        np.concatenate([x[0].column[own[0]] * width + second[mine], first[yours] * width + y[0].column[other[0]]]),
-        np.concatenate([mine, yours]),
+        np.concatenate([x[0].column[own[0]] * width + second[of_x], first[of_y] * width + y[0].column[other[0]]]),
+        np.concatenate([of_x, of_y]),
         np.concatenate([x[0].value[own[0]], y[0].value[other[0]]]),
         np.concatenate([x[1][own[0]], y[1][other[0]]]),
-        len(mine),
+        len(of_x),
     )
 
 
@@ -175,18 +175,18 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     else:
         chosen = same = _useful(problem)
     while True:
-        found, price = _solve(problem, chosen, link_cost, binary=False)
+        assignment, price = _solve(problem, chosen, link_cost, binary=False)
         more = same & ~chosen & (price < -TOLERANCE)
         if not more.any():
             break
         chosen = chosen | more
-    linear = found.total
-    if binary and not _is_whole(found.weight):
-        found, _ = _solve(problem, chosen, link_cost, binary=True)
-        more = same & ~chosen & (price <= linear - found.total + TOLERANCE)
+    linear = assignment.total
+    if binary and not _is_whole(assignment.weight):
+        assignment, _ = _solve(problem, chosen, link_cost, binary=True)
+        more = same & ~chosen & (price <= linear - assignment.total + TOLERANCE)
         if more.any():
-            found, _ = _solve(problem, chosen | more, link_cost, binary=True)
-    return LinkedAssignment(found.first, found.second, found.weight, found.total, linear)
+            assignment, _ = _solve(problem, chosen | more, link_cost, binary=True)
+    return LinkedAssignment(assignment.first, assignment.second, assignment.weight, assignment.total, linear)
 
 
 def _is_large(x: LinkGraph, y: LinkGraph) -> bool:
@@ -236,10 +236,10 @@ def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) ->
         Problem(gain, rows, np.ones(len(rows)), stacked, np.full(len(stacked), half)), binary=binary
     )
     value = solution.value
-    there = value > 0
+    used = value > 0
     total = float(gain @ value - half * np.abs(stacked.times(value)).sum())
-    found = LinkedAssignment(first[there], second[there], value[there], total, total)
-    return found, np.empty(0) if binary else _prices(problem, solution, sides, half, rows)
+    assignment = LinkedAssignment(first[used], second[used], value[used], total, total)
+    return assignment, np.empty(0) if binary else _prices(problem, solution, sides, half, rows)
 
 
 def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:

@@ -82,16 +82,16 @@ class Consistency:
 
     def __repr__(self) -> str:
         """Return the flicker at each lag in one line."""
-        found = ", ".join(
+        flicker = ", ".join(
             f"lag {lag}: {self.estimates[lag][MEAN][FLICKER]}" for lag in self.lags if self.estimates[lag]
         )
-        return f"<Consistency {self.name or 'predictions'}: flicker {found or 'without value'}>"
+        return f"<Consistency {self.name or 'predictions'}: flicker {flicker or 'without value'}>"
 
     @property
     def flicker(self) -> float | None:
         """The flicker at the smallest lag, as the mean over classes; None if no class has output."""
-        found = self.estimates[self.lags[0]]
-        return found[MEAN][FLICKER].value if found else None
+        estimates = self.estimates[self.lags[0]]
+        return estimates[MEAN][FLICKER].value if estimates else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -113,9 +113,9 @@ class Consistency:
         chosen = self.lags[0] if lag is None else lag
         if chosen not in self.lags:
             raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
-        all_of, (found, columns) = self.transitions, self._pooled
+        all_of, (summed, columns) = self.transitions, self._pooled
         own = np.flatnonzero(all_of.lag == chosen).tolist()
-        own.sort(key=lambda i: (-found[i], all_of.scene[i], all_of.later[i]))
+        own.sort(key=lambda i: (-summed[i], all_of.scene[i], all_of.later[i]))
         return [
             {
                 "lag": chosen,
@@ -123,7 +123,7 @@ class Consistency:
                 "earlier": all_of.earlier[i],
                 "later": all_of.later[i],
                 "area": float(all_of.area[i]),
-                FLICKER: float(found[i]),
+                FLICKER: float(summed[i]),
                 **dict(zip(Parts._fields, columns[i].tolist(), strict=True)),
             }
             for i in own[: check_whole("count", count, 0)]
@@ -160,13 +160,13 @@ class Consistency:
         }
 
 
-def _plain(found: dict[str, Estimate] | None) -> dict[str, float | None]:
+def _plain(estimates: dict[str, Estimate] | None) -> dict[str, float | None]:
     """Return the values of a class as plain numbers, and the interval of the flicker."""
-    if found is None:
+    if estimates is None:
         return dict.fromkeys((FLICKER, "low", "high", *Parts._fields))
-    _, low, high = found[FLICKER]
+    _, low, high = estimates[FLICKER]
     ends = {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
-    return {FLICKER: found[FLICKER].value, **ends, **{key: found[key].value for key in Parts._fields}}
+    return {FLICKER: estimates[FLICKER].value, **ends, **{key: estimates[key].value for key in Parts._fields}}
 
 
 def cells_of(row: dict[str, Any]) -> list[str]:
@@ -310,7 +310,7 @@ def consistency(
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
     scene_of = drives.frames.scenes or ()
-    found = Transitions(
+    measured = Transitions(
         lag,
         tuple(scene_of[i] for i in later.tolist()),
         tuple(frames.tokens[i] for i in earlier.tolist()),
@@ -318,13 +318,13 @@ def consistency(
         area,
         sums,
     )
-    estimates = {each: estimates_of(found, each, frames.classes, samples, float(level), seed) for each in wanted}
+    estimates = {each: estimates_of(measured, each, frames.classes, samples, float(level), seed) for each in wanted}
     findings = (
         *frames.findings,
         *drives.findings,
         *_findings(frames, bounds, wanted, lag, apart),
         *_few(len(drives.scenes)),
-        *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, found),
+        *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, measured),
     )
     return Consistency(
         name=frames.name,
@@ -334,7 +334,7 @@ def consistency(
         margin=float(margin),
         cutoff=settings.cutoffs[0],
         spacing=float(spacing),
-        transitions=found,
+        transitions=measured,
         estimates=estimates,
         scenes=len(drives.scenes),
         samples=samples,
@@ -369,8 +369,8 @@ def _transitions(
     pairs = [(lag, a, b) for lag in lags for own in drives.scenes.values() for a, b in _pairs(own, lag)]
     lag, earlier, later = np.array(pairs, np.int64).reshape(-1, 3).T
     area = common_areas(motions_between(drives.poses, earlier, later), box)
-    there = area > 0
-    return (lag[there], earlier[there], later[there], area[there]), int(np.count_nonzero(~there))
+    overlaps = area > 0
+    return (lag[overlaps], earlier[overlaps], later[overlaps], area[overlaps]), int(np.count_nonzero(~overlaps))
 
 
 def _pairs(frames: Indices, lag: int) -> Iterator[tuple[int, int]]:
@@ -429,18 +429,18 @@ def _still(frames: MapFrames) -> Floats:
 
 
 def _misfits(
-    unmoved: Callable[[Indices], Floats], poses: Floats, earlier: Indices, later: Indices, found: Transitions
+    unmoved: Callable[[Indices], Floats], poses: Floats, earlier: Indices, later: Indices, transitions: Transitions
 ) -> Iterator[Finding]:
     """Find poses that do not belong to the output: it agrees better if it is not moved at all.
 
     ``unmoved`` scores some transitions as if the vehicle stood still.
     """
-    own = np.flatnonzero(found.lag == found.lag[0])
+    own = np.flatnonzero(transitions.lag == transitions.lag[0])
     moved = np.abs(motions_between(poses, earlier[own], later[own])[:, :2, 3]).max(axis=1)
     sample = own[np.argsort(-moved, kind="stable")[:BLOCK]]
     if np.sort(moved)[::-1][: len(sample)].mean() < _MOVES:
         return
-    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (found.sums[sample], unmoved(sample))]
+    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (transitions.sums[sample], unmoved(sample))]
     if values[0] > values[1] + _WORSE:
         text = (
             f"output of neighbouring frames agrees better if the poses are not used: flicker {values[1]:.3f} instead "

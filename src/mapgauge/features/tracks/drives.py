@@ -47,12 +47,12 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     _check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        frames, found = _with_poses(frames, loaded(poses), name)
-        findings += found
+        frames, findings_of_poses = _with_poses(frames, loaded(poses), name)
+        findings += findings_of_poses
     if frames.poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
-            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --truth"),
+            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --poses"),
         )
     frames = replace(frames, scenes=_scenes(frames, scenes, name), history=None)
     motions = _rigid(frames, name)
@@ -81,7 +81,7 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     if others.poses is None and frames.poses is None:
         raise InvalidInput(
             f"{called}: no poses, and {name} has none either",
-            remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --truth"),
+            remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --poses"),
         )
     extra = [token for token in frames.tokens if token not in others.index]
     if extra:
@@ -117,7 +117,7 @@ def _scenes(frames: MapFrames, given: Mapping[str, str] | None, name: str) -> tu
             f"{name}: no scenes, so it is not known which frames follow each other",
             remedy=Remedy(
                 "Pass poses= with frames that have scenes, or scenes= with the scene of each token",
-                "Pass a file that has scenes with --truth or --scenes",
+                "Pass a file that has scenes with --poses, or give them with the predictions: FILE,scenes=FILE",
             ),
         )
     return scenes
@@ -173,10 +173,10 @@ def common_parts(
     The region of a pair is the box of the later frame, cut by the moved box of the earlier frame. Each side is cropped
     by both boxes, each box in its own frame.
     """
-    there = motions_between(poses, earlier, later)
-    back = inverse_of(there)
-    before = frames.at(earlier.tolist()).crop(box).transform(there).crop(box)
-    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(there)
+    motions = motions_between(poses, earlier, later)
+    back = inverse_of(motions)
+    before = frames.at(earlier.tolist()).crop(box).transform(motions).crop(box)
+    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(motions)
     return before, now
 
 

@@ -65,23 +65,23 @@ def assign_over_time(
     new = np.ones(count, np.bool_)
     new[1:] = (np.diff(candidates.first) != 0) | (np.diff(candidates.second) != 0)
     pair_of = new.cumsum() - 1
-    one = np.flatnonzero(new)
-    first, second = candidates.first[one], candidates.second[one]
+    single = np.flatnonzero(new)
+    first, second = candidates.first[single], candidates.second[single]
     part = components_of(first, second)
     # A pair without rivals is assigned in all frames.
     contested = np.bincount(part, minlength=1)[part] > 1
     assigned = np.ones(count)
     if not contested.any():
         return assigned, changes
-    mine = np.flatnonzero(contested[pair_of])
+    own = np.flatnonzero(contested[pair_of])
     number = contested.cumsum() - 1
-    columns = _columns(number[pair_of[mine]], candidates.frame[mine], frames)
-    problem = _problem(columns, first[contested], second[contested], candidates.saving[mine], frames, switch_cost)
+    columns = _columns(number[pair_of[own]], candidates.frame[own], frames)
+    problem = _problem(columns, first[contested], second[contested], candidates.saving[own], frames, switch_cost)
     _, component = np.unique(part[contested], return_inverse=True)
     value = np.empty(len(columns.pair))
     for variables, one_problem in problem.components(component[columns.pair]):
         value[variables] = solve(one_problem, binary=binary)
-    assigned[mine[columns.candidate[~columns.idle]]] = value[~columns.idle]
+    assigned[own[columns.candidate[~columns.idle]]] = value[~columns.idle]
     same = columns.pair[1:] == columns.pair[:-1]
     np.add.at(changes, columns.start[1:][same], np.abs(np.diff(value))[same])
     return assigned, changes

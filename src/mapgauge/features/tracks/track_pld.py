@@ -111,35 +111,39 @@ class TrackPldResult(PooledPld[TrackParts]):
     @property
     def changes(self) -> tuple[Change, ...]:
         """When true tracks were lost, found again or taken over, in the order of time."""
-        found = [
-            Change(after.first, one.track, before.prediction, after.prediction)
-            for one in self.tracks
-            for before, after in pairwise(one.stretches)
+        changes = [
+            Change(after.first, track.track, before.prediction, after.prediction)
+            for track in self.tracks
+            for before, after in pairwise(track.stretches)
         ]
-        return tuple(sorted(found, key=lambda change: (change.frame, change.truth)))
+        return tuple(sorted(changes, key=lambda change: (change.frame, change.truth)))
 
 
-def matches_by_frame(groups: Groups, found: SceneAssignment, frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
+def matches_by_frame(groups: Groups, assignment: SceneAssignment, frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
     """Return the assigned pairs of each frame, sorted by the name of the true track."""
     names = _names(groups)
     lists: list[list[TrackMatch]] = [[] for _ in range(frames)]
-    for x, y, weight in zip(found.prediction.tolist(), found.truth.tolist(), found.weight.tolist(), strict=True):
-        lists[int(found.frame[x])].append(TrackMatch(names[x], names[y], weight))
-    return tuple(tuple(sorted(one, key=lambda match: (match.truth, match.prediction))) for one in lists)
+    for x, y, weight in zip(
+        assignment.prediction.tolist(), assignment.truth.tolist(), assignment.weight.tolist(), strict=True
+    ):
+        lists[int(assignment.frame[x])].append(TrackMatch(names[x], names[y], weight))
+    return tuple(tuple(sorted(matches, key=lambda match: (match.truth, match.prediction))) for matches in lists)
 
 
-def true_tracks(groups: Groups, found: SceneAssignment) -> tuple[TrueTrack, ...]:
+def true_tracks(groups: Groups, assignment: SceneAssignment) -> tuple[TrueTrack, ...]:
     """Return the history of each true track, sorted by name."""
     names = _names(groups)
     by_track: dict[int, list[tuple[int, int, int]]] = {}
-    for instance, partner in zip(*(column.tolist() for column in partners(groups, found)), strict=True):
-        by_track.setdefault(int(found.track[instance]), []).append((instance, partner, int(found.frame[instance])))
+    for instance, partner in zip(*(column.tolist() for column in partners(groups, assignment)), strict=True):
+        by_track.setdefault(int(assignment.track[instance]), []).append(
+            (instance, partner, int(assignment.frame[instance]))
+        )
     rows = []
     for seen in by_track.values():
         stretches: list[Stretch] = []
         of: list[int] = []  # the number of the predicted track of each stretch
         for _, partner, frame in seen:
-            number = -1 if partner < 0 else int(found.track[partner])
+            number = -1 if partner < 0 else int(assignment.track[partner])
             if of and of[-1] == number:
                 stretches[-1] = stretches[-1]._replace(last=frame)
             else:
@@ -163,7 +167,7 @@ def true_tracks(groups: Groups, found: SceneAssignment) -> tuple[TrueTrack, ...]
 def result_of(
     rows: Floats,
     groups: Groups,
-    found: SceneAssignment,
+    assignment: SceneAssignment,
     cutoff: float,
     switch_cost: float,
     index: Indices,
@@ -174,7 +178,7 @@ def result_of(
     Args:
         rows: The summed columns of ``track_scene.COLUMNS``.
         groups: The frames of the scene.
-        found: The assignment.
+        assignment: The assignment.
         cutoff: Metres.
         switch_cost: The cost of a switch.
         index: The index of each instance of the groups in its side of the input.
@@ -189,9 +193,9 @@ def result_of(
         switch_cost=switch_cost,
         switch_count=round(numbers[12]),
         fragmentations=round(numbers[13]),
-        assignment=np.stack([index[found.prediction], index[found.truth]], axis=1),
-        matches=matches_by_frame(groups, found, len(groups.bounds)),
-        tracks=true_tracks(groups, found),
+        assignment=np.stack([index[assignment.prediction], index[assignment.truth]], axis=1),
+        matches=matches_by_frame(groups, assignment, len(groups.bounds)),
+        tracks=true_tracks(groups, assignment),
         findings=findings,
     )
 
@@ -259,10 +263,10 @@ def track_pld(
     x_index, y_index = (_rows_of(side, [y.tokens[k] for k in order]) for side in given)
     protocol = Protocol("", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
     groups = group(x.at(order), y.at(order), protocol)
-    rows, found = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
+    rows, assignment = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
     sums = np.array([math.fsum(column) for column in rows.T.tolist()])
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    return result_of(sums, groups, found, cut, cost, index, tuple(findings))
+    return result_of(sums, groups, assignment, cut, cost, index, tuple(findings))
 
 
 def _rows_of(frames: MapFrames, tokens: Sequence[str]) -> Indices:
@@ -288,15 +292,15 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
             f"truth has {len(scenes)} scenes, expected one",
             remedy=Remedy(
                 'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
-                "Use mapgauge evaluate --switch-cost 0.5",
+                "Use mapgauge evaluate --set track_pld.switch_cost=0.5",
             ),
         )
     counts = {name: x.counts[name] + y.counts[name] for name in y.classes}
-    there = [name for name, count in counts.items() if count]
-    if len(there) > 1:
+    with_instances = [name for name, count in counts.items() if count]
+    if len(with_instances) > 1:
         raise InvalidInput(
-            f"there are {len(there)} classes ({', '.join(there)}), expected one",
-            remedy=f'Select one on both sides: frames.select(["{there[0]}"])',
+            f"there are {len(with_instances)} classes ({', '.join(with_instances)}), expected one",
+            remedy=f'Select one on both sides: frames.select(["{with_instances[0]}"])',
         )
 
 
