@@ -99,9 +99,7 @@ def frame(
         view = view._replace(width=width_in(sheet, view))
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
         draw_panel(axes, view, panel, k, left=k == 0)
-    if ax is not None and title:
-        sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(None if ax is None else title)
 
 
 def new_sheet(

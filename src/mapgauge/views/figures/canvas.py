@@ -61,8 +61,11 @@ class Canvas(NamedTuple):
             borderaxespad=0.2,
         )
 
-    def entitle(self, title: str | None) -> None:
-        """Write a title above a new figure, which grows by its lines, or above the first of the given axes."""
+    def finished(self, title: str | None = None) -> Figure:
+        """Return the figure with a title: above a new figure, which grows by its lines, or above the first given axes.
+
+        Formulas are turned off, because names can have dollar signs.
+        """
         if title and self.own:
             width, height = self.figure.get_size_inches()
             lines = wrapped(title, width)
@@ -70,9 +73,6 @@ class Canvas(NamedTuple):
             self.figure.suptitle("\n".join(lines), fontsize=look().normal, color=INK, weight="bold")
         elif title:
             self.axes[0].set_title(title, fontsize=look().normal, color=INK, weight="bold")
-
-    def finished(self) -> Figure:
-        """Return the figure after setting line widths and turning off formulas, because names can have dollar signs."""
         for artist in (self.figure,) if self.own else self.axes:
             for text in artist.findobj(Text):
                 text.set_parse_math(False)

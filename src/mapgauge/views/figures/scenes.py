@@ -104,9 +104,7 @@ def scene(
         if c == 0 and len(methods) > 1:
             name = shortened(called[r % len(methods)], view.height, look().normal)
             axes.set_ylabel(f"{name}\n{axes.get_ylabel()}", fontsize=look().small, color=INK, labelpad=0)
-    if ax is not None and title:
-        sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(None if ax is None else title)
 
 
 def _checked(methods: list[Given], names: Sequence[str] | None) -> list[str]:
