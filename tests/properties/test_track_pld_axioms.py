@@ -88,7 +88,9 @@ def by_states(x: Tracks, y: Tracks, cost: float) -> tuple[Floats, Floats]:
 def by_solver(x: Tracks, y: Tracks, cost: float, scene: int, *, binary: bool) -> float:
     saving = savings(x, y)[scene]
     k, i, j = np.nonzero(saving > 0)
-    candidates, _ = Candidates.of(i, j, k, saving[k, i, j])
+    order = np.lexsort((k, j, i))
+    i, j, k = i[order], j[order], k[order]
+    candidates = Candidates(i, j, k, saving[k, i, j])
     weight, changes = assign_over_time(candidates, saving.shape[0], cost, binary=binary)
     mass = (x[0][scene].sum() + y[0][scene].sum()) / 2
     return float(mass - (weight * candidates.saving).sum() + cost / 2 * changes.sum())

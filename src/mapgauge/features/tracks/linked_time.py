@@ -32,12 +32,6 @@ class Candidates:
     frame: Indices
     saving: Floats  # above 0
 
-    @classmethod
-    def of(cls, first: Indices, second: Indices, frame: Indices, saving: Floats) -> "tuple[Candidates, Indices]":
-        """Sort candidates. Also returns the order."""
-        order = np.lexsort((frame, second, first))
-        return cls(first[order], second[order], frame[order], saving[order]), order
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Columns:
@@ -65,23 +59,22 @@ def assign_over_time(
     new = np.ones(count, np.bool_)
     new[1:] = (np.diff(candidates.first) != 0) | (np.diff(candidates.second) != 0)
     pair_of = new.cumsum() - 1
-    one = np.flatnonzero(new)
-    first, second = candidates.first[one], candidates.second[one]
+    first, second = candidates.first[new], candidates.second[new]
     part = components_of(first, second)
     # A pair without rivals is assigned in all frames.
     contested = np.bincount(part, minlength=1)[part] > 1
     assigned = np.ones(count)
     if not contested.any():
         return assigned, changes
-    mine = np.flatnonzero(contested[pair_of])
+    rivals = np.flatnonzero(contested[pair_of])
     number = contested.cumsum() - 1
-    columns = _columns(number[pair_of[mine]], candidates.frame[mine], frames)
-    problem = _problem(columns, first[contested], second[contested], candidates.saving[mine], frames, switch_cost)
+    columns = _columns(number[pair_of[rivals]], candidates.frame[rivals], frames)
+    problem = _problem(columns, first[contested], second[contested], candidates.saving[rivals], frames, switch_cost)
     _, component = np.unique(part[contested], return_inverse=True)
     value = np.empty(len(columns.pair))
-    for variables, one_problem in problem.components(component[columns.pair]):
-        value[variables] = solve(one_problem, binary=binary)
-    assigned[mine[columns.candidate[~columns.idle]]] = value[~columns.idle]
+    for variables, part_of_problem in problem.components(component[columns.pair]):
+        value[variables] = solve(part_of_problem, binary=binary)
+    assigned[rivals[columns.candidate[~columns.idle]]] = value[~columns.idle]
     same = columns.pair[1:] == columns.pair[:-1]
     np.add.at(changes, columns.start[1:][same], np.abs(np.diff(value))[same])
     return assigned, changes
@@ -145,7 +138,6 @@ def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
     Frames with the same variables have the same row. A row is also left out if it follows from that of a neighbouring
     frame: the variable of a stretch without savings is not larger than its neighbours.
     """
-    pairs = len(tracks)
     count = np.bincount(tracks)
     rivals = count[tracks[columns.pair]] > 1
     track, start = tracks[columns.pair][rivals], columns.start[rivals]
@@ -169,5 +161,4 @@ def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
     pair = by_track[ranges(begin[event // frames], sizes)]
     at = np.repeat(event % frames, sizes)
     covering = np.searchsorted(columns.pair * frames + columns.start, pair * frames + at, "right") - 1
-    assert pairs == len(by_track)
     return Sparse(np.concatenate([[0], sizes.cumsum()]), covering, np.ones(len(covering)))

@@ -46,16 +46,16 @@ def solve_scene(
     frame = groups.side // 2 // groups.classes
     track = np.empty(len(groups.confidence), np.int64)
     for side in range(2 * groups.classes):  # predictions and truth of each class
-        mine = np.flatnonzero(groups.side % (2 * groups.classes) == side)
-        track[mine] = number_tracks(groups, mine, frame[mine])
+        instances = np.flatnonzero(groups.side % (2 * groups.classes) == side)
+        track[instances] = number_tracks(groups, instances, frame[instances])
     if switch_cost == 0:
         rows[:, :5] = plain[:, :5]
         x = np.flatnonzero(truth_of >= 0)
-        found = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
+        assigned = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
     else:
-        found = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
-    rows[:, COUNTS] = _counts(groups, found)
-    return rows, found
+        assigned = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
+    rows[:, COUNTS] = _counts(groups, assigned)
+    return rows, assigned
 
 
 def _with_switches(
@@ -81,10 +81,10 @@ def _with_switches(
     order = np.lexsort((frame[pairs[:, 0]], track[pairs[:, 1]], track[pairs[:, 0]], label))
     pairs, numbers, label = pairs[order], numbers[order], label[order]
     for c in range(groups.classes):
-        mine = np.flatnonzero(label == c)
-        x, y = pairs[mine].T
-        candidates = Candidates(track[x], track[y], frame[x], numbers[mine, 0])
-        weight[mine], changes = assign_over_time(candidates, frames, switch_cost, binary=binary)
+        of_class = np.flatnonzero(label == c)
+        x, y = pairs[of_class].T
+        candidates = Candidates(track[x], track[y], frame[x], numbers[of_class, 0])
+        weight[of_class], changes = assign_over_time(candidates, frames, switch_cost, binary=binary)
         rows[c :: groups.classes, 5] = 0.5 * switch_cost * changes
     x, y = pairs.T
     group, count = groups.side[x] // 2, len(rows)
@@ -98,8 +98,8 @@ def _with_switches(
     ordered = np.lexsort((track, groups.side))
     sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
     rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
-    there = weight > 0
-    return SceneAssignment(x[there], y[there], weight[there], track, frame)
+    taken = weight > 0
+    return SceneAssignment(x[taken], y[taken], weight[taken], track, frame)
 
 
 def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices:
@@ -132,29 +132,29 @@ def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices
     return np.array([place_of[number] for number in code.tolist()], np.int64)
 
 
-def partners(groups: Groups, found: SceneAssignment) -> tuple[Indices, Indices]:
+def partners(groups: Groups, assigned: SceneAssignment) -> tuple[Indices, Indices]:
     """Return all true instances, sorted by class, track and frame, and the prediction assigned to each, or -1."""
     true = np.flatnonzero(~groups.is_prediction)
     label = groups.side[true] // 2 % groups.classes
-    true = true[np.lexsort((found.frame[true], found.track[true], label))]
+    true = true[np.lexsort((assigned.frame[true], assigned.track[true], label))]
     partner = np.full(len(groups.confidence), -1)
-    sure = found.weight > 0.5
-    partner[found.truth[sure]] = found.prediction[sure]
+    sure = assigned.weight > 0.5
+    partner[assigned.truth[sure]] = assigned.prediction[sure]
     return true, partner[true]
 
 
-def _counts(groups: Groups, found: SceneAssignment) -> Floats:
+def _counts(groups: Groups, assigned: SceneAssignment) -> Floats:
     """Return the numbers of switches and of fragmentations of each group.
 
     A switch: a true track is matched, and the last time it was matched, it was matched with another track.
     A fragmentation: a true track is matched again after frames in which it was there and not matched.
     """
-    true, partner = partners(groups, found)
-    key = groups.side[true] // 2 % groups.classes, found.track[true]
+    true, partner = partners(groups, assigned)
+    key = groups.side[true] // 2 % groups.classes, assigned.track[true]
     matched = np.flatnonzero(partner >= 0)
     before, after = matched[:-1], matched[1:]
     same = np.logical_and.reduce([column[before] == column[after] for column in key])
-    switched = same & (found.track[partner[before]] != found.track[partner[after]])
+    switched = same & (assigned.track[partner[before]] != assigned.track[partner[after]])
     interrupted = same & (after - before > 1)
     group = groups.side[true[after]] // 2
     count = len(groups.bounds)
