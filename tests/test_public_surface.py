@@ -123,7 +123,7 @@ def returned_types(thing: Any) -> Iterator[tuple[str, type]]:
         if inspect.isfunction(function):
             members[name] = function.__annotations__.get("return")
     for base in getattr(thing, "__orig_bases__", ()):
-        members[f"{base}"] = tuple[base, *get_args(base)] if get_args(base) else None
+        members[str(base)] = base
     for name, annotation in members.items():
         if not name.startswith("_") and f"{thing.__name__}.{name}" not in INSIDE:
             for found in own_types(resolved(annotation, thing.__module__)):

@@ -40,7 +40,6 @@ from mapgauge.features.lanes.graph import (
 )
 from mapgauge.features.lanes.graph_sampling import GraphScore as GraphScore, GraphSettings as GraphSettings
 from mapgauge.features.lanes.graph_scores import GraphScores as GraphScores, graph_scores as graph_scores
-from mapgauge.features.lanes.lane_graph_frame import FrameLink as FrameLink
 from mapgauge.features.lanes.lane_graph_pld import (
     ElementMatch as ElementMatch,
     LaneGraphParts as LaneGraphParts,
@@ -74,6 +73,7 @@ from mapgauge.frames.alignment import align as align
 from mapgauge.frames.findings import Finding as Finding
 from mapgauge.frames.history import Step as Step
 from mapgauge.frames.instances import Instance as Instance
+from mapgauge.frames.links import FrameLink as FrameLink
 from mapgauge.frames.links import Links as Links
 from mapgauge.frames.map_frames import MapFrames as MapFrames
 from mapgauge.geometry.polylines import Polylines as Polylines

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ConsistentPolylineAveragePrecision,
         PolylineAveragePrecision,
         PolylineLocalisationDetection,
+        PolylineMetric,
         PolylineStability,
         TrackPolylineLocalisationDetection,
     )
@@ -26,6 +27,7 @@ __all__ = [
     "ConsistentPolylineAveragePrecision",
     "PolylineAveragePrecision",
     "PolylineLocalisationDetection",
+    "PolylineMetric",
     "PolylineStability",
     "SospaLoss",
     "SospaMatcher",

@@ -21,6 +21,7 @@ from mapgauge.torch import (  # noqa: E402
     ConsistentPolylineAveragePrecision,
     PolylineAveragePrecision,
     PolylineLocalisationDetection,
+    PolylineMetric,
     PolylineStability,
     TrackPolylineLocalisationDetection,
 )
@@ -290,3 +291,10 @@ def test_each_process_goes_on_with_its_own_frames(two_processes: list[Any]) -> N
     assert [found["goes on"] for found in two_processes] == [18, FRAMES - 17 + 1]
     assert two_processes[0]["frames of all"] == two_processes[1]["frames of all"]
     assert set(two_processes[0]["frames of all"]) >= set(TOKENS[3:17] + TOKENS[20:])
+
+
+def test_any_metrics_are_computed_by_their_names() -> None:
+    metric = PolylineMetric(metrics=["pld", "completeness"], classes=MAPTR)
+    metric.update(batch_of(PREDICTIONS, TOKENS, MAPTR), batch_of(TRUTH, TOKENS, MAPTR))
+    expected = flat(mg.evaluate(PREDICTIONS, TRUTH, metrics=["pld", "completeness"]))
+    assert {key: value.item() for key, value in metric.compute().items()} == pytest.approx(expected, nan_ok=True)

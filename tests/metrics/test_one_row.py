@@ -133,7 +133,7 @@ def test_batches_and_chunks_give_the_same_bits(world: World, tmp_path: Path, sma
 def test_torchmetrics_carries_it(world: World) -> None:
     pytest.importorskip("torchmetrics")
     metrics = pytest.importorskip("mapgauge.training.torch.metrics")
-    metric = metrics._PolylineMetric("paper-60x30", ("length_error", "pld"), None, "strict", "error")
+    metric = metrics.PolylineMetric("paper-60x30", metrics=("length_error", "pld"))
     half = len(world[1]) // 2
     for part in (slice(0, half), slice(half, len(world[1]))):
         truth = world[1].between(part)

@@ -9,7 +9,7 @@ from tests.metrics.lane_graph_cases import LIGHTS, as_frames, chain
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.features.lanes.lane_graph_frame import FrameLink
+from mapgauge.frames.links import FrameLink
 from mapgauge.report import write_report
 from mapgauge.views.figures.links import arrow_ends
 

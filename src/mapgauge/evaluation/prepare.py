@@ -10,7 +10,6 @@ from mapgauge.arguments import check_confidence, check_not_mean
 from mapgauge.checks import findings_in
 from mapgauge.checks.context import Context
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.lanes.lane_parts import lanes_of_part
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -18,6 +17,7 @@ from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.cropping import check_region
 from mapgauge.io import read
 from mapgauge.metrics.metric import SumRows
+from mapgauge.metrics.rows import selected
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Degenerate, Forward
@@ -148,7 +148,7 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
         check_axes(predictions.forward, truth.forward, protocol, names)
         region = check_region(protocol.region, truth.forward or predictions.forward)
         predictions, truth = predictions.crop(region), truth.crop(region)
-    return lanes_of_part(predictions, truth, protocol)
+    return selected(predictions, truth, protocol)
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:

@@ -7,7 +7,7 @@ lines. A link is removed together with either of its instances.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,20 @@ LEFT_LINE = "left_line"  # the target is the line on the left side of the lane s
 RIGHT_LINE = "right_line"
 CONTROLLED_BY = "controlled_by"  # the target is a traffic element that applies to the source, a lane
 
+LinkState: TypeAlias = Literal["right", "false", "missing", "half"]
+LINK_STATES: tuple[LinkState, ...] = ("right", "half", "missing", "false")  # in the order of drawing
+
 _MOST_KINDS = 256  # a byte has the kind of a link
+
+
+class FrameLink(NamedTuple):
+    """A link from a lane to another lane of the same side, and whether it is right."""
+
+    state: LinkState
+    predicted: bool  # whether it is a predicted link; otherwise it is a true one
+    source: int  # index into the predictions or the truth of the frame
+    target: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

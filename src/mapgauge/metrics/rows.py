@@ -7,7 +7,9 @@ from mapgauge.plugins import Table, named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mapgauge.frames.map_frames import MapFrames
     from mapgauge.metrics.metric import Metric
+    from mapgauge.protocols import Protocol
 
 # Results, tables and files list the metrics in this order. The modules are imported when the table is first used.
 _ROWS = {
@@ -40,6 +42,8 @@ _ROWS = {
     "sda": "features.lanes.graph_metrics:SDA",
     "reach": "features.lanes.graph_metrics:REACH",
 }
+# Functions that leave out instances which a protocol does not compare.
+_SELECTIONS = ("features.lanes.lane_parts:lanes_of_part",)
 
 
 def _own() -> "Mapping[str, Metric]":
@@ -47,3 +51,10 @@ def _own() -> "Mapping[str, Metric]":
 
 
 METRICS: "Table[Metric]" = Table("mapgauge.metrics", "mapgauge.metrics.metric:Metric", _own)
+
+
+def selected(predictions: "MapFrames", truth: "MapFrames", protocol: "Protocol") -> "tuple[MapFrames, MapFrames]":
+    """Return aligned sides without the instances that the protocol does not compare."""
+    for place in _SELECTIONS:
+        predictions, truth = named(f"mapgauge.{place}")(predictions, truth, protocol)
+    return predictions, truth

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mapgauge.features.lanes.lane_graph_frame import FrameLink, links_of_frame
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.instances import Instance
+from mapgauge.frames.links import FrameLink
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.pld import sospa_of_matches
+from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
@@ -100,14 +101,16 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
                 instances.extend(Instance(class_name, *values) for values in columns)
                 closed.extend(groups.closed[order[places]].tolist())
         assignments.append(assignment)
-    if cutoff is not None and "lane_graph_pld" in protocol.settings and classes:
+    draws_links = [metric.frame_links for metric in METRICS.values() if metric.frame_links is not None]
+    if cutoff is not None and classes and predictions.links and truth.links:
         index = [np.full(len(side.polylines), -1) for side in (predictions, truth)]
         for of_side, flags in zip(index, (groups.is_prediction, ~groups.is_prediction), strict=True):
             of_side[groups.row[flags]] = place[flags]
         for f, assignment in enumerate(assignments):
             x, y = (side.between(slice(f, f + 1)) for side in (predictions, truth))
             of_x, of_y = (slice(*side.offsets[f : f + 2]) for side in (predictions, truth))
-            assignment.links.extend(links_of_frame(x, y, protocol, cutoff, (index[0][of_x], index[1][of_y])))
+            for links_of in draws_links:
+                assignment.links.extend(links_of(x, y, protocol, cutoff, (index[0][of_x], index[1][of_y])))
     return assignments
 
 

@@ -9,19 +9,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
+from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.features.confidence.confidence import ALL, Confidence, Target
 from mapgauge.features.confidence.confidence import confidence as measure
 from mapgauge.features.confidence.levels import Form, Levels
 from mapgauge.features.confidence.operating import CRITERIA
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.canvas import GivenAxes, canvas
-from mapgauge.views.figures.style import INK, MARKERS, PALE, Style, dress, look, styled, word_of
+from mapgauge.views.figures.hits import labels_of, panel_title, predictions_of, thresholds_of
+from mapgauge.views.figures.style import INK, MARKERS, PALE, Style, dress, look, several, styled, word_of
 
 HEIGHT = 2.4  # inches, of a figure
+BINS = 10  # of confidence
 GRID = np.linspace(0, 1, 201)
 LINES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")
 PANELS: dict[Target, str] = {"hit": "share of hits", "soft": "mean of 1 - SOSPA"}
@@ -92,7 +97,90 @@ def confidence(
     return sheet.finished()
 
 
-def reliability_figure(methods: Mapping[str, Results], bins: int, title: str | None, ax: GivenAxes) -> Figure:
+@styled
+def calibration(
+    results: Results | Sequence[Results],
+    *,
+    metric: str | None = None,
+    threshold: float | None = None,
+    bins: int = BINS,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw how often predictions of a confidence hit: a reliability diagram.
+
+    Predictions are put into bins of equal width by their confidence. A point shows the mean confidence of a bin and the
+    share of its predictions that hit a true instance. The confidences of a calibrated method lie on the diagonal. The
+    area of a point is proportional to the number of its predictions. The figure shows the classes of a single method,
+    or all predictions of each of several methods.
+
+    Args:
+        results: From ``evaluate``; one for each method.
+        metric: An average precision, which decides what a hit is; None uses the first of the results. With ``"pld"``,
+            a hit is a prediction that PLD assigns at a normalised SOSPA of at most 0.5, and a second panel has the
+            mean of 1 - SOSPA. This needs results with their data.
+        threshold: A threshold of the protocol; None draws a panel for each threshold.
+        bins: Number of bins of confidence.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each panel; None makes a new figure.
+    """
+    methods = several(results, names)
+    count = check_whole("bins", bins, 1)
+    if metric == PLD.name:
+        if threshold is not None:
+            raise InvalidInput(f"threshold: {metric} has none, got {threshold!r}")
+        return _of_assignment(methods, count, title, ax)
+    metric, panels = thresholds_of(methods, metric, threshold)
+    (only, *more) = methods.values()
+    lines: list[tuple[str, Results, list[int], str]]
+    if more:
+        lines = [
+            (name, method, list(labels_of(method, metric).values()), colour)
+            for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
+        ]
+    else:
+        colours = colours_of(only.class_names)
+        lines = [(word_of(name), only, [label], colours[name]) for name, label in labels_of(only, metric).items()]
+    width = look().column if len(panels) == 1 else look().page
+    sheet = canvas(width, (HEIGHT + 0.3) * look().room, len(panels), ax=ax, share=True)
+    for axes, value in zip(sheet.axes, panels, strict=True):
+        axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
+        for (name, method, labels, colour), marker in zip(lines, cycle(MARKERS), strict=False):
+            place = METRICS[metric].settings(method.protocol).index(value)
+            confidence, hits = predictions_of(method, metric, labels, place)
+            at, share, counts = _bins_of(confidence, hits, count)
+            axes.plot(at, share, color=colour, linewidth=0.8, zorder=2)
+            sizes = 60 * look().pen ** 2 * counts / max(counts.max(initial=0), 1)
+            axes.scatter(
+                at, share, s=np.maximum(sizes, 4), color=colour, marker=marker, linewidth=0, zorder=3, label=name
+            )
+        dress(axes, "confidence", "share of hits" if axes is sheet.axes[0] else "")
+        axes.set(xlim=(0, 1), ylim=(0, 1.02))
+        axes.set_title(panel_title(metric, value), fontsize=look().normal, color=INK, pad=3)
+    handles = [
+        Line2D([], [], color=colour, linewidth=0.8, marker=marker, markersize=3, label=name)
+        for (name, _, _, colour), marker in zip(lines, cycle(MARKERS), strict=False)
+    ]
+    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")])
+    sheet.entitle(title)
+    return sheet.finished()
+
+
+def _bins_of(confidence: Floats, hits: NDArray[np.bool_], bins: int) -> tuple[Floats, Floats, Floats]:
+    """Return mean confidence, share of hits and number of predictions of each bin of confidence that is not empty."""
+    place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    number = np.bincount(place, minlength=bins).astype(np.float64)
+    filled = number > 0
+    mean = np.bincount(place, confidence, bins)[filled] / number[filled]
+    share = np.bincount(place, hits, bins)[filled] / number[filled]
+    return mean, share, number[filled]
+
+
+def _of_assignment(methods: Mapping[str, Results], bins: int, title: str | None, ax: GivenAxes) -> Figure:
     """Return the two reliability diagrams of ``confidence`` alone."""
     found = [measure(method, bins=bins) for method in methods.values()]
     entries = entries_of(found, list(methods))

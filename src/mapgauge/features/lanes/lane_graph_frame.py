@@ -7,7 +7,6 @@ the solver finds the same one for any order of the input.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MissingDependency
 from mapgauge.features.lanes.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
 from mapgauge.frames.content import told_apart
-from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, links_between
+from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, LinkState, links_between
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.groups import Groups, group
@@ -251,20 +250,6 @@ def _traffic_cost(frame: FrameGraphs, first: Indices, second: Indices, weight: F
     return math.fsum([*pairs.tolist(), *free[0].tolist(), *free[1].tolist()])
 
 
-LinkState: TypeAlias = Literal["right", "false", "missing", "half"]
-STATES: tuple[LinkState, ...] = ("right", "half", "missing", "false")  # in the order of drawing
-
-
-class FrameLink(NamedTuple):
-    """A link from a lane to another lane of the same side."""
-
-    state: LinkState
-    predicted: bool  # whether it is a predicted link; otherwise it is a true one
-    source: int  # index into the predictions or the truth of the frame
-    target: int
-    score: float
-
-
 def links_of_frame(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float, index: tuple[Indices, Indices]
 ) -> list[FrameLink]:
@@ -300,4 +285,4 @@ def links_of_frame(
             else:
                 continue
             links.append(FrameLink(state, predicted, int(rows[i]), int(rows[j]), float(side.score[k])))
-    return sorted(links, key=lambda link: (STATES.index(link.state), link[1:]))
+    return sorted(links, key=lambda link: (LINK_STATES.index(link.state), link[1:]))

@@ -19,6 +19,7 @@ from mapgauge.features.lanes.lane_graph_frame import (
     PLAIN,
     FrameGraphs,
     frame_graphs,
+    links_of_frame,
     solve_frame,
 )
 from mapgauge.features.lanes.linked_graphs import Broken
@@ -335,4 +336,5 @@ LANE_GRAPH_PLD = Metric(
     stated=_stated,
     limits=(0.0, 1.0),
     of="lanes",
+    frame_links=links_of_frame,
 )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +11,9 @@ from mapgauge.features.tracks.strips import Strip, has_tracks, scene_values, str
 from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene
-from mapgauge.views.report.pack import Arrays
+from mapgauge.views.report.pack import Added, Arrays, Section
 
 SCENES = 50  # scenes of which the page has the tracks
-
-
-class StripData(NamedTuple):
-    """What the page needs for the tracks over time. All is empty if it does not have them."""
-
-    meta: dict[str, Any]
-    arrays: Arrays
-    about: str  # a sentence if there are tracks that the page does not show
 
 
 def worst_scenes(methods: Sequence[Results]) -> dict[str, list[int]]:
@@ -37,13 +29,13 @@ def worst_scenes(methods: Sequence[Results]) -> dict[str, list[int]]:
     return {scene: frames[scene] for scene in order}
 
 
-def strip_data(methods: Sequence[Results], drawn: Sequence[int]) -> StripData:
+def strip_data(methods: Sequence[Results], drawn: Sequence[int]) -> Added:
     """Return the tracks of the scenes that have a drawn frame, at most ``SCENES``, from the highest T-PLD."""
-    there = worst_scenes(methods)
-    some = set(drawn)
-    scenes = [scene for scene, frames in there.items() if not some.isdisjoint(frames)][:SCENES]
+    by_scene = worst_scenes(methods)
+    can_draw = set(drawn)
+    scenes = [scene for scene, frames in by_scene.items() if not can_draw.isdisjoint(frames)][:SCENES]
     if not scenes:
-        return StripData({}, {}, _hint(methods))
+        return Added(about=_hint(methods))
     arrays: Arrays = {}
     try:
         for k, method in enumerate(methods):
@@ -53,9 +45,9 @@ def strip_data(methods: Sequence[Results], drawn: Sequence[int]) -> StripData:
             arrays[f"{k}.strip.text"] = np.frombuffer(text.encode(), np.uint8)
             arrays[f"{k}.strip.cells"] = np.concatenate([np.empty(0, np.int16), *cells])
     except MissingDependency as error:
-        return StripData({}, {}, f"Tracks are not shown over time: {error}.")
-    frames = [there[scene] for scene in scenes]
-    return StripData({"strips": {"scenes": scenes, "frames": frames, "all": len(there)}}, arrays, "")
+        return Added(about=f"Tracks are not shown over time: {error}.")
+    frames = [by_scene[scene] for scene in scenes]
+    return Added({"strips": {"scenes": scenes, "frames": frames, "all": len(by_scene)}}, arrays)
 
 
 def _described(strip: Strip) -> dict[str, Any]:
@@ -86,3 +78,20 @@ def _hint(methods: Sequence[Results]) -> str:
         "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, "
         "in the shell with mapgauge evaluate --switch-cost 0.5."
     )
+
+
+class TracksSection(Section):
+    """The tracks of scenes over time."""
+
+    resource = "strip"
+
+    def scenes(self, methods: Sequence[Results]) -> list[list[int]]:
+        """Return the frames of each scene, from the highest T-PLD."""
+        return list(worst_scenes(methods).values())
+
+    def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
+        """Return the tracks of the scenes that have a drawn frame."""
+        return strip_data(methods, drawn)
+
+
+SECTION = TracksSection()

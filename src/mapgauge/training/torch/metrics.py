@@ -11,12 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mapgauge.errors import InvalidInput, MissingDependency
-from mapgauge.features.tracks.consistent_ap import C_MAP
-from mapgauge.features.tracks.stability import MAS
-from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
@@ -36,24 +32,41 @@ except ImportError as error:
     ) from error
 
 
-class _PolylineMetric(Metric):
-    """The base of all metrics: an accumulator that has the settings, and its rows as states."""
+class PolylineMetric(Metric):
+    """Any metrics of mapgauge, by their names: an accumulator that has the settings, and its rows as states.
+
+    ``compute`` returns the values of all classes and their means. Metrics of scenes, such as ``track_pld``, need scenes
+    and time stamps, and most of them tracks. Their states hold the polylines of all frames: 16 bytes per point (24 in
+    3-D) and about 70 bytes per polyline. The other classes of this module are this one with chosen metrics, and say
+    whether higher values are better.
+
+    Args:
+        protocol: Name of the settings, or a ``mapgauge.Protocol``.
+        metrics: Names of metrics, as for ``mapgauge.evaluate``. If None, those for which the protocol has settings.
+        classes: Class names by integer label; None if labels are names already.
+        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
+        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it. A
+            ``DistributedSampler`` repeats frames so that all processes have the same number.
+        settings: Arguments of ``torchmetrics.Metric``.
+    """
 
     is_differentiable = False
+    higher_is_better: bool | None = None
     full_state_update = False
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
     def __init__(
         self,
-        protocol: str | Protocol,
-        metrics: Sequence[str],
-        classes: Sequence[str] | None,
-        degenerate: Degenerate,
-        repeated: Repeated,
+        protocol: str | Protocol = "paper-60x30",
+        *,
+        metrics: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        degenerate: Degenerate = "strict",
+        repeated: Repeated = "error",
         **settings: Any,
     ) -> None:
-        """Declare the states. ``settings`` are arguments of ``torchmetrics.Metric``."""
+        """Create the metric without frames."""
         super().__init__(**settings)
         self._empty = Accumulator(protocol, metrics=metrics, classes=classes, degenerate=degenerate, repeated=repeated)
         # A MetricCollection merges metrics whose states are almost equal after the first batch. The names of the states
@@ -120,7 +133,7 @@ class _PolylineMetric(Metric):
             whole.add(rows)
         return whole.results()
 
-    def set_dtype(self, dst_type: Any) -> "_PolylineMetric":
+    def set_dtype(self, dst_type: Any) -> "PolylineMetric":
         """Do nothing: the states keep their types."""
         return self
 
@@ -131,57 +144,27 @@ class _PolylineMetric(Metric):
         return moved
 
 
-class PolylineLocalisationDetection(_PolylineMetric):
-    """PLD with its five parts, localisation and detection. Lower is better.
-
-    Args:
-        protocol: Name of the settings, or a ``mapgauge.Protocol`` with cutoffs.
-        classes: Class names by integer label; None if labels are names already.
-        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
-        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it. A
-            ``DistributedSampler`` repeats frames so that all processes have the same number.
-        settings: Arguments of ``torchmetrics.Metric``.
-    """
+class PolylineLocalisationDetection(PolylineMetric):
+    """PLD with its five parts, localisation and detection. Lower is better. Arguments as for ``PolylineMetric``."""
 
     higher_is_better = False
 
-    def __init__(
-        self,
-        protocol: str | Protocol = "paper-60x30",
-        *,
-        classes: Sequence[str] | None = None,
-        degenerate: Degenerate = "strict",
-        repeated: Repeated = "error",
-        **settings: Any,
-    ) -> None:
+    def __init__(self, protocol: str | Protocol = "paper-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
-        super().__init__(protocol, (PLD.name,), classes, degenerate, repeated, **settings)
+        super().__init__(protocol, metrics=("pld",), **arguments)
 
 
-class PolylineAveragePrecision(_PolylineMetric):
+class PolylineAveragePrecision(PolylineMetric):
     """Average precision by the Chamfer, Fréchet or SOSPA distance. Higher is better.
 
-    Args:
-        protocol: Name of the settings, or a ``mapgauge.Protocol`` with thresholds.
-        metrics: One or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes those that the protocol has
-            thresholds for.
-        classes: Class names by integer label; None if labels are names already.
-        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
-        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it.
-        settings: Arguments of ``torchmetrics.Metric``.
+    ``metrics`` are one or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes those that the protocol
+    has thresholds for. The other arguments are those of ``PolylineMetric``.
     """
 
     higher_is_better = True
 
     def __init__(
-        self,
-        protocol: str | Protocol = "paper-60x30",
-        *,
-        metrics: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
-        degenerate: Degenerate = "strict",
-        repeated: Repeated = "error",
-        **settings: Any,
+        self, protocol: str | Protocol = "paper-60x30", *, metrics: Sequence[str] | None = None, **arguments: Any
     ) -> None:
         """Create the metric without frames."""
         chosen = protocol_of(protocol)
@@ -193,82 +176,49 @@ class PolylineAveragePrecision(_PolylineMetric):
                 f"average precision needs one or more of {', '.join(known)} with thresholds in the protocol "
                 f"{chosen.name}, got {', '.join(wanted) or 'none'}"
             )
-        super().__init__(chosen, wanted, classes, degenerate, repeated, **settings)
+        super().__init__(chosen, metrics=wanted, **arguments)
 
 
-class TrackPolylineLocalisationDetection(_PolylineMetric):
+class TrackPolylineLocalisationDetection(PolylineMetric):
     """T-PLD: PLD over time, with a cost for every switch of ids. Lower is better.
 
-    It needs ``tracks`` on both sides, scenes and time stamps. The states hold the polylines of all frames: 16 bytes per
-    point (24 in 3-D) and about 70 bytes per polyline.
-
-    Args:
-        protocol: Name of the settings, or a ``mapgauge.Protocol`` with cutoffs.
-        switch_cost: The cost of a switch. If None, that of the protocol, or 0.5 if it has none.
-        classes: Class names by integer label; None if labels are names already.
-        degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
-        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it.
-        settings: Arguments of ``torchmetrics.Metric``.
+    It needs ``tracks`` on both sides, scenes and time stamps. ``switch_cost`` is the cost of a switch; None takes that
+    of the protocol, or the recommended one. The other arguments are those of ``PolylineMetric``.
     """
 
     higher_is_better = False
 
     def __init__(
-        self,
-        protocol: str | Protocol = "paper-60x30",
-        *,
-        switch_cost: float | None = None,
-        classes: Sequence[str] | None = None,
-        degenerate: Degenerate = "strict",
-        repeated: Repeated = "error",
-        **settings: Any,
+        self, protocol: str | Protocol = "paper-60x30", *, switch_cost: float | None = None, **arguments: Any
     ) -> None:
         """Create the metric without frames."""
-        chosen = protocol_of(protocol)
         own = {} if switch_cost is None else {"switch_cost": switch_cost}
-        chosen = chosen.replace(settings={"track_pld": own})
-        super().__init__(chosen, (TRACK_PLD.name,), classes, degenerate, repeated, **settings)
+        super().__init__(
+            protocol_of(protocol).replace(settings={"track_pld": own}), metrics=("track_pld",), **arguments
+        )
 
 
-class ConsistentPolylineAveragePrecision(_PolylineMetric):
+class ConsistentPolylineAveragePrecision(PolylineMetric):
     """C-mAP by MapTracker's rules: average precision of predictions that keep their ids. Higher is better.
 
-    It needs ``tracks`` on both sides, scenes and time stamps. The states hold the polylines of all frames, as those of
-    ``TrackPolylineLocalisationDetection``. The arguments are the same, without ``switch_cost``.
+    It needs ``tracks`` on both sides, scenes and time stamps. The arguments are those of ``PolylineMetric``.
     """
 
     higher_is_better = True
 
-    def __init__(
-        self,
-        protocol: str | Protocol = "maptracker-c-60x30",
-        *,
-        classes: Sequence[str] | None = None,
-        degenerate: Degenerate = "strict",
-        repeated: Repeated = "error",
-        **settings: Any,
-    ) -> None:
+    def __init__(self, protocol: str | Protocol = "maptracker-c-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
-        super().__init__(protocol, (C_MAP.name,), classes, degenerate, repeated, **settings)
+        super().__init__(protocol, metrics=("c_map",), **arguments)
 
 
-class PolylineStability(_PolylineMetric):
+class PolylineStability(PolylineMetric):
     """mAS as its paper defines it: how stable predictions are over time. Higher is better.
 
-    It needs ``tracks`` of the truth, scenes, time stamps and poses. The states hold the polylines of all frames, as
-    those of ``TrackPolylineLocalisationDetection``. The arguments are the same, without ``switch_cost``.
+    It needs ``tracks`` of the truth, scenes, time stamps and poses. The arguments are those of ``PolylineMetric``.
     """
 
     higher_is_better = True
 
-    def __init__(
-        self,
-        protocol: str | Protocol = "mas-60x30",
-        *,
-        classes: Sequence[str] | None = None,
-        degenerate: Degenerate = "strict",
-        repeated: Repeated = "error",
-        **settings: Any,
-    ) -> None:
+    def __init__(self, protocol: str | Protocol = "mas-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
-        super().__init__(protocol, (MAS.name,), classes, degenerate, repeated, **settings)
+        super().__init__(protocol, metrics=("mas",), **arguments)

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
-from mapgauge.features.lanes.lane_graph_frame import STATES, FrameLink
+from mapgauge.frames.links import LINK_STATES, FrameLink
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Points
 from mapgauge.views.figures.style import GREY, INK
@@ -28,9 +28,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 NAMES = {"right": "right link", "half": "half link", "missing": "missing link", "false": "false link"}
 
 
-def arrow_ends(found: Assignment, link: FrameLink) -> tuple[Points, Points]:
+def arrow_ends(frame: Assignment, link: FrameLink) -> tuple[Points, Points]:
     """Return where the arrow of a link begins and ends, in metres."""
-    lines = found.predictions if link.predicted else found.truth
+    lines = frame.predictions if link.predicted else frame.truth
     before, after = lines[link.source].points[::-1, :2], lines[link.target].points[:, :2]
     return inside(before), inside(after)
 
@@ -47,25 +47,25 @@ def inside(points: Points) -> Points:
 
 
 def draw_links(
-    axes: Axes, found: Assignment, drawn: Any, place: int, *, predictions: bool, truth: bool, confidence: float
+    axes: Axes, frame: Assignment, drawn: Any, place: int, *, predictions: bool, truth: bool, confidence: float
 ) -> None:
     """Draw the links of a panel.
 
     Args:
         axes: The axes.
-        found: The frame.
+        frame: The frame.
         drawn: Turns points in metres into points of the axes.
         place: The number of the panel.
         predictions: Whether predicted links are drawn.
         truth: Whether true links are drawn.
         confidence: Links of predictions with a lower confidence are not drawn.
     """
-    for link in found.links:
+    for link in frame.links:
         if not (predictions if link.predicted else truth):
             continue
-        if link.predicted and min(_sure(found, link.source), _sure(found, link.target)) < confidence:
+        if link.predicted and min(_sure(frame, link.source), _sure(frame, link.target)) < confidence:
             continue
-        begin, end = drawn(np.stack(arrow_ends(found, link)))
+        begin, end = drawn(np.stack(arrow_ends(frame, link)))
         side = "prediction" if link.predicted else "truth"
         axes.add_patch(
             FancyArrowPatch(
@@ -83,21 +83,21 @@ def draw_links(
         )
 
 
-def _sure(found: Assignment, place: int) -> float:
-    confidence = found.predictions[place].confidence
+def _sure(frame: Assignment, place: int) -> float:
+    confidence = frame.predictions[place].confidence
     return 1.0 if confidence is None else confidence
 
 
-def link_handles(found: list[tuple[Assignment, bool, bool]]) -> list[tuple[str, Artist]]:
+def link_handles(panels: list[tuple[Assignment, bool, bool]]) -> list[tuple[str, Artist]]:
     """Return the entries of the legend for the links of some panels.
 
     Args:
-        found: For each panel its frame, and whether it shows predictions and truth.
+        panels: For each panel its frame, and whether it shows predictions and truth.
     """
-    there = {
+    states = {
         link.state
-        for one, predictions, truth in found
-        for link in one.links
+        for assignment, predictions, truth in panels
+        for link in assignment.links
         if (predictions if link.predicted else truth)
     }
-    return [(NAMES[state], Line2D([], [], **LOOKS[state])) for state in STATES if state in there]
+    return [(NAMES[state], Line2D([], [], **LOOKS[state])) for state in LINK_STATES if state in states]

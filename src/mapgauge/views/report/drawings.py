@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.checks.extent import extent_of
-from mapgauge.features.lanes.lane_graph_frame import STATES
+from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
@@ -112,7 +112,7 @@ def _link_columns(frames: list[Assignment]) -> Arrays:
     links = [link for frame in frames for link in frame.links]
     return {
         "frames": _offsets([len(frame.links) for frame in frames]).astype(np.int32),
-        "state": np.array([STATES.index(link.state) for link in links], np.uint8),
+        "state": np.array([LINK_STATES.index(link.state) for link in links], np.uint8),
         "predicted": np.array([link.predicted for link in links], np.uint8),
         "source": np.array([link.source for link in links], np.int32),
         "target": np.array([link.target for link in links], np.int32),

@@ -7,13 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.causes.report_section import is_first, is_pld_again
+from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric, ValueKey
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, setting_of, title_of
 from mapgauge.results.results import Results
 from mapgauge.results.tables import frame_arrays
 from mapgauge.results.values import COUNTS, lists_of_frames
 from mapgauge.typing import Flags, Floats
+
+
+def is_repeated(metric: Metric, metrics: Sequence[str]) -> bool:
+    """Whether the main value of a metric is that of another one, which is among the metrics."""
+    return metric.repeats in metrics
+
+
+def is_first(metric: Metric, metrics: Sequence[str]) -> bool:
+    """Whether a metric is shown where there is room for few. With PLD, its causes and the offsets are not."""
+    return PLD.name not in metrics or not (is_repeated(metric, metrics) or metric is COMPLETENESS)
 
 
 def column_keys(results: Results) -> list[dict[str, Any]]:
@@ -27,7 +38,7 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
         }
         for metric, rows in lists_of_frames(results.metrics)
         for value in metric.with_role("main", "headline", "part")
-        if not (value.role == "main" and is_pld_again(metric, results.metrics))
+        if not (value.role == "main" and is_repeated(metric, results.metrics))
         if value.key in rows.values(np.zeros(len(rows.columns)), results.protocol)
     ]
     hits = [
@@ -130,7 +141,7 @@ def _rankings(
     tables = [{key: column[0].astype(np.float64) for key, column in table.items()} for table in numbers]
     computed = [metric.name for metric in metrics]
     for metric in metrics:
-        again = is_pld_again(metric, computed)
+        again = is_repeated(metric, computed)
         sign, word = (1.0, "highest") if metric.lower_is_better else (-1.0, "lowest")
         for value in metric.with_role("part") if again else metric.with_role("main", "part"):
             main = value.role == "main"

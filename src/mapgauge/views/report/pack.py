@@ -1,20 +1,64 @@
-"""Packs arrays for the page: one compressed block of bytes as base64 text, and a directory of the arrays.
+"""What sections add to the page, and how arrays are packed: one compressed block as base64 text, and a directory.
 
 Thousands of polylines as decimal numbers would make a large page. The browser reads typed arrays without parsing.
 """
 
 import base64
 import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mapgauge.metrics.metric import Metric
+from mapgauge.results.results import Results
 
 LEVEL = 6  # level 9 takes seven times as long and saves 2 %
 ALIGNMENT = 8  # bytes; a typed array must begin at a multiple of its item size
 
 Arrays = dict[str, NDArray[Any]]
 Directory = dict[str, tuple[str, int, int]]  # by name: type, first byte, number of items
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a section adds to the page."""
+
+    meta: dict[str, Any] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)
+    about: str = ""  # a sentence above the list of frames
+
+
+class Section:
+    """What a feature adds to the report. This class adds nothing; features override what they need.
+
+    ``wanted`` is the argument ``causes`` of ``write_report``.
+    """
+
+    resource = ""  # name of a script, a style and elements; in pages to which the section adds ``meta``
+    about: Mapping[str, str] = {}  # by key of a part of a metric: what it is; the page can show it in the drawings
+
+    def prepared(self, methods: list[Results], wanted: bool | None) -> tuple[list[Results], str]:
+        """Return the results with further metrics, and a sentence if these would take long."""
+        return methods, ""
+
+    def scenes(self, methods: Sequence[Results]) -> list[list[int]]:
+        """Return the frames of scenes that should be drawn as a whole, the first ones first."""
+        return []
+
+    def columns(self, results: Results, wanted: bool | None) -> Arrays:
+        """Return further columns of the drawn frames of a method."""
+        return {}
+
+    def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
+        """Return what the page needs besides. ``drawn`` are the frames that can be drawn."""
+        return Added()
+
+    def sentence(self, results: Results, metric: Metric) -> str:
+        """Return a sentence about the parts of a metric."""
+        return ""
 
 
 def pack(arrays: Arrays) -> tuple[Directory, str]:

@@ -22,25 +22,24 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
-from mapgauge.features.causes.report_section import cause_columns, described_causes, has_causes, is_first, with_causes
-from mapgauge.features.lanes.lane_graph_frame import STATES
-from mapgauge.features.tracks.strip_report import StripData, strip_data, worst_scenes
+from mapgauge.frames.links import LINK_STATES
 from mapgauge.io.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import colours_of, part_colours, setting_of
+from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of
+from mapgauge.protocols import Protocol
 from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.views.report.drawings import drawings, has_shares, is_map
-from mapgauge.views.report.frames import choose, column_keys, frame_numbers
+from mapgauge.views.report.frames import choose, column_keys, frame_numbers, is_first
 from mapgauge.views.report.pack import Arrays, pack
+from mapgauge.views.report.sections import SECTIONS
 from mapgauge.views.report.summary import summary
 
 FRAMES = 200
 # Joined to one script in this order.
 SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "causes", "view", "frame", "export", "explorer")
-STRIP = "strip"  # the script, the style and the elements of the tracks over time; only in pages that have them
 
 
 def write_report(
@@ -82,7 +81,10 @@ def write_report(
     methods = [results] if isinstance(results, Results) else list(results)
     if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
-    methods, without_causes = with_causes(methods, causes)
+    notes = []
+    for section in SECTIONS:
+        methods, note = section.prepared(methods, causes)
+        notes.append(note)
     called = method_names(methods, names)
     check_comparable(methods, called)
     ordered = [methods[0], *(_in_order_of(methods[0], method) for method in methods[1:])]
@@ -90,7 +92,7 @@ def write_report(
         comparing = pool.submit(compare, methods, names=called)
         explorer = _explorer(ordered, called, frames, causes, progress)
         comparison = comparing.result()
-    about = " ".join(filter(None, [explorer.about, without_causes]))
+    about = " ".join(filter(None, [explorer.about, *notes]))
     page = _page(title or "mapgauge report", summary(ordered, comparison), about, explorer)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
@@ -101,7 +103,7 @@ class _Explorer(NamedTuple):
 
     meta: dict[str, Any]
     data: str  # the arrays
-    strips: StripData
+    resources: list[str]  # names of scripts, styles and elements of sections
     about: str  # which frames can be drawn, in words
 
 
@@ -111,10 +113,10 @@ def _explorer(
     """Return what the list and the drawings show. The arguments are those of ``write_report``."""
     first, numbers = methods[0], [frame_numbers(method) for method in methods]
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
-    chosen = choose(metrics, names, numbers, frames, scenes=list(worst_scenes(methods).values()))
+    scenes = [some for section in SECTIONS for some in section.scenes(methods)]
+    chosen = choose(metrics, names, numbers, frames, scenes=scenes)
     drawn = list(chosen) if all(method.geometry is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
-    caused = causes is not False and all(has_causes(method) for method in methods)
     steps = count(1)
 
     def advance() -> None:
@@ -128,10 +130,14 @@ def _explorer(
         if drawn:
             some = method.of_frames(drawn)
             some = replace(some, geometry=some.need_data().keeping())  # the causes use the same groups
-            columns |= drawings(some, advance, centred=world) | (cause_columns(some) if caused else {})
+            columns |= drawings(some, advance, centred=world)
+            for section in SECTIONS:
+                columns |= section.columns(some, causes)
         arrays |= {f"{k}.{key}": column for key, column in columns.items()}
-    strips = strip_data(methods, drawn)
-    directory, data = pack(arrays | strips.arrays)
+    additions = {section: section.added(methods, drawn, causes) for section in SECTIONS}
+    for added in additions.values():
+        arrays |= added.arrays
+    directory, data = pack(arrays)
     colour = colours_of(first.class_names)
     meta = {
         "methods": names,
@@ -142,20 +148,26 @@ def _explorer(
         "tokens": first.tokens,
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
         "shares": PLD.title if has_shares(first) else None,
-        "causes": described_causes() if drawn and caused else [],
         "drawn": drawn,
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
-        "linkStates": STATES if "lane_graph_pld" in first.protocol.settings else [],
+        "linkStates": LINK_STATES if _draws_links(first.protocol) else [],
         "region": None if world else first.protocol.region,
         "ego": not world,
         "arrays": directory,
-        **strips.meta,
     }
+    for added in additions.values():
+        meta |= added.meta
     moved = "The data are in world coordinates. Each frame is drawn around its centre, without an ego." if world else ""
-    about = " ".join(filter(None, [_about_drawings(methods, drawn), moved, strips.about]))
-    return _Explorer(meta, data, strips, about)
+    said = [_about_drawings(methods, drawn), moved, *(added.about for added in additions.values())]
+    resources = [section.resource for section, added in additions.items() if section.resource and added.meta]
+    return _Explorer(meta, data, resources, " ".join(filter(None, said)))
+
+
+def _draws_links(protocol: Protocol) -> bool:
+    """Whether a metric of the protocol has links to draw."""
+    return any(metric.frame_links is not None and metric.settings(protocol) for metric in METRICS.values())
 
 
 def _in_order_of(first: Results, method: Results) -> Results:
@@ -208,15 +220,13 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
 
 def _page(heading: str, top: str, about: str, explorer: _Explorer) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    strips = bool(explorer.strips.meta)
-    scripts = (STRIP, *SCRIPTS) if strips else SCRIPTS
-    script = "\n" + "\n".join(_resource(f"{name}.js") for name in scripts)
+    script = "\n" + "\n".join(_resource(f"{name}.js") for name in (*explorer.resources, *SCRIPTS))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("page.html")).substitute(
         title=escape(heading),
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'",
-        style=_resource("page.css") + (_resource(f"{STRIP}.css") if strips else ""),
-        strip="\n" + _resource(f"{STRIP}.html").rstrip() if strips else "",
+        style=_resource("page.css") + "".join(_resource(f"{name}.css") for name in explorer.resources),
+        strip="".join("\n" + _resource(f"{name}.html").rstrip() for name in explorer.resources),
         summary=top,
         drawing=escape(about),
         meta=json.dumps(explorer.meta).replace("<", "\\u003c"),

@@ -4,21 +4,24 @@ from collections.abc import Sequence
 from html import escape
 from math import isnan
 from typing import Any
+from urllib.parse import urlencode
 
 from mapgauge.errors import with_remedy
-from mapgauge.features.causes.report_section import bars, is_pld_again, table
 from mapgauge.frames.findings import Finding
 from mapgauge.markup import number
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, column_title, title_of, value_keys
+from mapgauge.metrics.table import METRICS, column_title, part_colours, setting_of, title_of, value_keys
 from mapgauge.protocols import full_name
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.results import Results
+from mapgauge.views.report.frames import is_repeated
+from mapgauge.views.report.sections import SECTIONS
 
 FEW_NOTES = 3  # more notes are folded, because the values should be on the first screen
 LEVELS = ("error", "warning", "note")
+ABOUT = {key: text for section in SECTIONS for key, text in section.about.items()}
 
 
 def summary(methods: Sequence[Results], comparison: Comparison) -> str:
@@ -68,7 +71,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
     for metric in first.metrics:
-        if is_pld_again(METRICS[metric], first.metrics):
+        if is_repeated(METRICS[metric], first.metrics):
             continue
         keys = _keys(first, METRICS[metric])
         rows = [
@@ -88,7 +91,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         tables.append(table(_caption(METRICS[metric]), header, rows, heads=1 + several))
     for (one, other), found in comparison.differences.items():
         rows_of = [
-            metric for metric in map(METRICS.__getitem__, first.metrics) if not is_pld_again(metric, first.metrics)
+            metric for metric in map(METRICS.__getitem__, first.metrics) if not is_repeated(metric, first.metrics)
         ]
         keys = [metric.main.key for metric in rows_of if metric.main.key in found["mean"]]
         if keys:
@@ -217,3 +220,99 @@ def _setting(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(map(_setting, value)) or "-"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
+    """Return a table. Cells must be HTML already; the first ``heads`` cells of a row are its heads."""
+    top = "".join(f'<th scope="col"{" class=text" if k < heads else ""}>{cell}</th>' for k, cell in enumerate(header))
+    body = "".join(
+        f"<tr{' class=mean' if row[0] == 'mean' else ''}>"
+        + "".join(f'<th scope="row">{cell}</th>' if k < heads else f"<td>{cell}</td>" for k, cell in enumerate(row))
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f"<caption><span>{caption}</span></caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """Return the parts of each metric that has parts, as stacked bars and as numbers."""
+    split = [metric for metric in map(METRICS.__getitem__, methods[0].metrics) if metric.with_role("part")]
+    if not split:
+        return "<p>None of the computed metrics splits into parts.</p>"
+    return "".join(_bars_of(metric, methods, names) for metric in split)
+
+
+def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> str:
+    first, several = methods[0], len(methods) > 1
+    title = escape(metric.title + setting_of(metric.main.key, first.protocol))
+    colours = part_colours(metric)
+    if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
+        return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"
+    words = {value.key: escape(value.title if value.key in ABOUT else value.words) for value in metric.values}
+    legend = "".join(
+        f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
+        f'fill="{colour}"/></svg> <a href="{_frames_with(part)}" title="{_hint(part)}">{words[part]}</a>'
+        "</li>"
+        for part, colour in colours.items()
+    )
+    cells = []
+    for name, _ in first.summary.rows_of(metric.name):
+        for k, (called, result) in enumerate(zip(names, methods, strict=True)):
+            values = result.mean if name == "mean" else result.classes[name]
+            chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
+            heads = [escape(name), *([escape(called)] if several else [])]
+            bar = _bar(values, colours, words, chosen)
+            cells.append([*heads, bar, *(number(values[part]) for part in colours)])
+    header = ["class", *(["method"] if several else []), f"{title} from 0 to 1", *(words[part] for part in colours)]
+    caption = f"Parts of {title}; they add up to it"
+    said = _sentences(methods, names, metric)
+    return f'{said}<ul class="legend">{legend}</ul>' + table(caption, header, cells, heads=1 + several)
+
+
+def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> str:
+    """Return what sections say about the parts of a metric, for each method."""
+    said = [text for section in SECTIONS for method in methods if (text := section.sentence(method, metric))]
+    lines = [f"{name}: {text}" for name, text in zip(names, said, strict=True)] if len(said) > 1 else said
+    return "".join(f"<p>{escape(line[0].upper() + line[1:] if len(said) == 1 else line)}.</p>" for line in lines)
+
+
+def _frames_with(part: str, chosen: dict[str, str] | None = None) -> str:
+    """Return the address of the frames with most of a part. A part of a section is also shown in the drawings."""
+    shown = {"cause": part} if part in ABOUT else {}
+    return escape(f"#{urlencode({'sort': f'-{part}'} | shown | (chosen or {}))}")
+
+
+def _hint(part: str) -> str:
+    if part not in ABOUT:
+        return "Frames with most of it"
+    about = ABOUT[part]
+    return escape(f"{about[0].upper()}{about[1:]}. Click for the frames with most of it, and to see it in the drawing")
+
+
+def _bar(
+    values: dict[str, float | None], colours: dict[str, str], words: dict[str, str], chosen: dict[str, str]
+) -> str:
+    """Return one stacked bar from 0 to 1. It is hidden from screen readers, because the numbers are beside it.
+
+    Its links are not reached by the keyboard, because the legend has the same.
+    """
+    parts = {part: values[part] for part in colours}
+    if any(part is None for part in parts.values()):
+        return number(None)
+    at = 0.0
+    boxes = []
+    for part, value in parts.items():
+        width = 100 * (value or 0)
+        boxes.append(
+            f'<a href="{_frames_with(part, chosen)}" tabindex="-1"><rect class="part" x="{at:.2f}" y="1" '
+            f'width="{width:.2f}" height="14" fill="{colours[part]}"><title>{words[part]} {value:.3f}</title></rect>'
+            "</a>"
+        )
+        at += width
+    return (
+        '<svg class="bar" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="track" width="100" height="16"/>{"".join(boxes)}</svg>'
+    )
