@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from mapgauge.cli.inputs import _KEYS
+from mapgauge.cli.inputs import FILE_KEYS
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "mapgauge"
@@ -74,4 +74,4 @@ def test_nobody_is_sent_to_an_address_that_is_not_given() -> None:
 def test_the_page_of_the_command_line_lists_every_option_of_a_file() -> None:
     page = (ROOT / "docs/reference/cli.md").read_text("utf-8")
     table = page.partition("| option of a file |")[2].partition("\n\n")[0]
-    assert sorted(re.findall(r"^\| `(\w+)", table, re.M)) == sorted(_KEYS)
+    assert sorted(re.findall(r"^\| `(\w+)", table, re.M)) == sorted(FILE_KEYS)

@@ -129,7 +129,7 @@ def check_not_mean(classes: Iterable[str]) -> None:
             "a class is named 'mean', which is the name of the mean over classes in results",
             remedy=Remedy(
                 'Rename the class: frames.rename({"mean": "other"})',
-                "Rename the class with --rename mean=OTHER and --rename-truth mean=OTHER",
+                "Rename the class where a file is given: FILE,rename=mean:OTHER",
             ),
         )
 

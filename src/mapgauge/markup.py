@@ -23,10 +23,10 @@ def colours_of(class_names: Iterable[str]) -> dict[str, str]:
     {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}
     """
     names = dict.fromkeys(class_names)
-    found = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
-    left = [colour for colour in COLOURS if colour not in found.values()]
-    others = sorted(name for name in names if name not in found)
-    return found | {name: left[k % len(left)] for k, name in enumerate(others)}
+    known = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
+    left = [colour for colour in COLOURS if colour not in known.values()]
+    others = sorted(name for name in names if name not in known)
+    return known | {name: left[k % len(left)] for k, name in enumerate(others)}
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -34,23 +34,37 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text. The first column is aligned to the left, the others to the right.
+def text_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int = 1, width: int | None = None
+) -> str:
+    """Return a table as text.
 
-    >>> print(text_table(["class", "PLD"], [["divider", "0.773"], ["mean", "0.790"]]))
-    class      PLD
-    divider  0.773
-    mean     0.790
+    Args:
+        header: The titles of the columns.
+        rows: The cells.
+        fixed: The number of columns that name a row. They are aligned to the left, the others to the right.
+        width: A wider table is split into several, one below the other, each with the fixed columns.
+
+    >>> print(text_table(["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]], width=14))
+    class    PLD
+    mean   0.790
+    <BLANKLINE>
+    class    Loc
+    mean   0.267
     """
-    lines = [list(header), *(list(row) for row in rows)]
+    lines = [header, *rows]
     widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    parts = [list(range(fixed))]
+    for k in range(fixed, len(widths)):
+        if width and len(parts[-1]) > fixed and sum(widths[i] + 2 for i in parts[-1]) + widths[k] > width:
+            parts.append(list(range(fixed)))
+        parts[-1].append(k)
+
+    def aligned(line: Sequence[str], part: list[int]) -> str:
+        cells = (line[k].ljust(widths[k]) if k < fixed else line[k].rjust(widths[k]) for k in part)
+        return "  ".join(cells).rstrip()
+
+    return "\n\n".join("\n".join(aligned(line, part) for line in lines) for part in parts)
 
 
 LONGEST = 80  # characters of a name in a notebook or a repr

@@ -1,5 +1,3 @@
-import shlex
-
 import numpy as np
 import pytest
 from tests.checks.world import CLASSES, codes, none, one
@@ -27,7 +25,7 @@ def test_another_name_for_a_class_comes_with_the_renaming(
     finding = one("classes-named-differently", odd, truth)
     assert finding.level == "error"
     assert str(finding).endswith(f"Use predictions.rename({ {theirs: ours} })")
-    assert f"--rename {shlex.quote(f'{theirs}={ours}')}" in finding.for_shell()
+    assert f",rename={theirs}:{ours}" in finding.for_shell()
     assert codes(odd.rename({theirs: ours}), truth) == set()
 
 
@@ -42,7 +40,7 @@ def test_two_classes_that_are_one_in_the_predictions_are_joined(predictions: mg.
     remedy = {"lane_divider": "divider", "road_divider": "divider"}
     finding = one("classes-named-differently", predictions, odd)
     assert f"Use truth.rename({remedy})" in str(finding)
-    assert finding.for_shell().endswith("Use --rename-truth lane_divider=divider --rename-truth road_divider=divider")
+    assert finding.for_shell().endswith(",rename=lane_divider:divider,rename=road_divider:divider")
 
 
 def test_other_names_of_classes_that_are_not_asked_for_do_not_matter(
@@ -64,7 +62,7 @@ def test_no_class_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.Map
     finding = one("classes-disjoint", predictions.rename({name: f"{i}" for i, name in enumerate(CLASSES)}), truth)
     assert finding.level == "error"
     assert "the predictions have 0, 1, 2, the truth has ped_crossing, divider, boundary" in finding.message
-    assert finding.for_shell().endswith("Use --rename OLD=NEW or --rename-truth OLD=NEW")
+    assert finding.for_shell().endswith("Give one side as FILE,rename=OLD:NEW")
 
 
 def test_a_class_that_only_the_predictions_know_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -108,7 +106,7 @@ def test_exchanged_ids_are_a_warning_with_the_table(predictions: mg.MapFrames, t
     assert codes(odd, truth) == {"classes-exchanged"}
     table = {"divider": "ped_crossing", "ped_crossing": "divider"}
     assert f"predictions.rename({table})" in str(finding)
-    assert "--rename divider=ped_crossing --rename ped_crossing=divider" in finding.for_shell()
+    assert ",rename=divider:ped_crossing,rename=ped_crossing:divider" in finding.for_shell()
     assert codes(odd.rename(table), truth) == set()
 
 
@@ -147,7 +145,7 @@ def test_instances_under_another_spelling_of_a_compared_class_are_a_warning(
     assert (finding.level, finding.count) == ("warning", len(places))
     assert "another spelling of divider" in finding.message
     assert str(finding).endswith(f"Use predictions.rename({ {name: 'divider'} })")
-    assert finding.for_shell().endswith(f"Use --rename {name}=divider")
+    assert finding.for_shell().endswith(f",rename={name}:divider")
     assert mg.evaluate(odd, truth).findings.count(finding) == 1
     assert none("class-not-compared", odd.rename({name: "divider"}), truth, classes=CLASSES)
 
@@ -159,7 +157,7 @@ def test_predictions_of_a_class_that_is_not_compared_are_a_warning(
     finding = one("class-not-compared", odd, truth, classes=CLASSES)
     assert (finding.level, finding.count) == ("warning", predictions.counts["boundary"])
     assert "kerb, a class that is not compared" in finding.message
-    assert "--rename OLD=NEW" in finding.for_shell()
+    assert "FILE,rename=OLD:NEW" in finding.for_shell()
     assert none("class-not-compared", odd, truth)
 
 

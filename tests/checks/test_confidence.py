@@ -23,7 +23,7 @@ def test_predictions_without_confidence_are_an_error(predictions: mg.MapFrames, 
     finding = one("confidence-missing", predictions.with_confidence(None), truth)
     assert finding.level == "error"
     assert ".with_confidence(1)" in str(finding)
-    assert "--certain" in finding.for_shell()
+    assert "FILE,certain" in finding.for_shell()
 
 
 def test_no_predictions_need_no_confidence(truth: mg.MapFrames) -> None:

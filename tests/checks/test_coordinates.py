@@ -136,7 +136,7 @@ def test_a_map_that_is_cropped_away_is_an_error(predictions: mg.MapFrames, truth
     found = mg.evaluate(x, y, mg.protocol("paper-60x30", crop=True), metrics=["pld"]).findings
     (_, finding) = (finding for finding in found if finding.level == "error")
     assert finding.message == "truth: all 88 instances lie outside the region, so nothing is left to compare"
-    assert finding.for_shell().endswith("or leave out --crop")
+    assert finding.for_shell().endswith("or leave out --set crop=true")
 
 
 @pytest.mark.parametrize("shift", [(1.0, 0.0), (30.0, 15.0)], ids=["LiDAR", "corner"])
@@ -157,7 +157,7 @@ def test_another_region_is_a_warning(predictions: mg.MapFrames, truth: mg.MapFra
     assert finding.level == "warning"
     assert "the predictions measure 36 x 18 m and the truth 60 x 30 m" in finding.message
     assert ".crop((36, 18))" in str(finding)
-    assert "sweep --region 36x18" in finding.for_shell()
+    assert "sweep --vary region=36x18" in finding.for_shell()
     assert codes(predictions.crop((36, 18)), truth.crop((36, 18))) == set()
 
 
@@ -201,7 +201,7 @@ def test_2d_against_3d_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrame
     finding = one("dimensions-differ", predictions, lifted(truth, 0))
     assert finding.level == "error"
     assert "Use truth.planar()" in str(finding)
-    assert "Use --planar" in finding.for_shell()
+    assert "FILE,planar" in finding.for_shell()
     assert "Use predictions.planar()" in str(one("dimensions-differ", lifted(predictions, 0), truth))
     assert codes(predictions, lifted(truth, 0)) == {"dimensions-differ"}
     assert codes(predictions, lifted(truth, 0).planar()) == set()

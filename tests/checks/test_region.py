@@ -32,7 +32,7 @@ def test_many_instances_that_leave_the_region_are_a_warning(predictions: mg.MapF
     assert finding.level == "warning"
     assert finding.message.startswith("truth: ")
     assert "Use .crop(region) on both sides" in str(finding)
-    assert finding.for_shell().endswith("Use --crop to compare only what lies inside")
+    assert finding.for_shell().endswith("Use --set crop=true to compare only what lies inside")
 
 
 def test_what_leaves_the_region_by_less_than_a_margin_is_not_counted(

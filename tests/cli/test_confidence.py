@@ -36,7 +36,7 @@ def test_json_and_csv(call: Run) -> None:
     assert (one["name"], one["hit"]) == ("good", 0.3)
     assert len(one["calibration"]["all"]["hit"]["bins"]) == 5
     assert len(one["classes"]["divider"]["curve"]) == 101
-    two = call("confidence", "good.mg", "poor.mg", "--json", "--name", "a,b", "--samples", "10")
+    two = call("confidence", "good.mg,name=a", "poor.mg,name=b", "--json", "--samples", "10")
     assert [document["name"] for document in json.loads(two.stdout)] == ["a", "b"]
     rows = call("confidence", "good.mg", "--csv", "--samples", "10").stdout.splitlines()
     assert rows[0].startswith("name,class,threshold,kept,dropped,rounded,precision,recall,f1,ap_chamfer@0.5,")
@@ -51,7 +51,7 @@ def test_json_and_csv(call: Run) -> None:
         (["good.mg", "--hit", "1"], 2, "must be at least 0 and less than 1"),
         (["good.mg", "--bins", "0"], 2, "must be at least 1"),
         (["good.mg", "--level", "1"], 2, "must be between 0 and 1"),
-        (["good.mg", "--spacing", "1"], 2, "--spacing: has no effect on results"),
+        (["good.mg", "-p", "maptr"], 2, "--protocol: has no effect on results"),
         (["truth.geojson", "truth.geojson"], 1, "no confidences"),
         (["good.mg", "--thresholds", "good.mg"], 1, "would overwrite an input"),
     ],
@@ -80,4 +80,4 @@ def test_calibration_by_pld(call: Run, tmp_path: Path) -> None:
     assert "mean of 1 - SOSPA" in target.read_text(encoding="utf-8")
     done = call("plot", "calibration", "good.mg", "--metric", "pld", "--threshold", "1", "-o", target)
     assert (done.returncode, "pld has none" in done.stderr) == (1, True)
-    assert call("plot", "confidence", "good.mg", "poor.mg", "-o", target, "--name", "a,b").returncode == 0
+    assert call("plot", "confidence", "good.mg,name=a", "poor.mg,name=b", "-o", target).returncode == 0

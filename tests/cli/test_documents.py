@@ -8,8 +8,8 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.cli.documents import plain
 from mapgauge.cli.latex import escaped as latex
+from mapgauge.cli.output import plain
 
 LINE = [[0.0, 0.0], [9.0, 0.0]]
 NAMES = ["a\n\\input{/etc/passwd}", "=cmd|' /C calc'!A0", "b\r\n%\x1b[2J", "@SUM(1)", "+1+1", "-2+3", "\t=1", "^^M\\x"]
@@ -57,7 +57,7 @@ def test_a_class_in_the_header_of_a_table_is_escaped(call: Run, tmp_path: Path) 
 
 
 def test_csv_has_no_formulas(call: Run, named: Path) -> None:
-    done = call("compare", "x.mg", "y.mg", "--csv", "--name", "=1+1,b", cwd=named)
+    done = call("compare", "x.mg,name==1+1", "y.mg,name=b", "--csv", cwd=named)
     rows = list(csv.DictReader(io.StringIO(done.stdout, newline="")))
     assert {row["name"] for row in rows} == {"'=1+1", "b"}
     found = {row["class"] for row in rows}

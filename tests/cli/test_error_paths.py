@@ -42,7 +42,7 @@ def test_an_interrupted_streamed_evaluation_says_what_is_finished(
     frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     for name in ("x", "y"):
         mg.write(frames, tmp_path / f"{name}.parquet")
-    monkeypatch.setattr(mg, "evaluate", interrupted)
+    monkeypatch.setattr("mapgauge.evaluation.runs.evaluate", interrupted)
     done = call("evaluate", "x.parquet", "y.parquet", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, f"mapgauge: {said}\n")
 
@@ -50,7 +50,7 @@ def test_an_interrupted_streamed_evaluation_says_what_is_finished(
 def test_scenes_from_a_damaged_data_set_are_refused(call: Run, tmp_path: Path) -> None:
     (tmp_path / "scenes").mkdir()
     (tmp_path / "scenes" / "a.parquet").write_bytes(b"PAR1")
-    done = call("evaluate", "good.json", "truth.geojson", "--scenes", tmp_path / "scenes")
+    done = call("evaluate", "good.json", f"truth.geojson,scenes={tmp_path / 'scenes'}")
     assert done.returncode == 1
     assert "a.parquet: " in done.stderr
     assert "expected a JSON object" not in done.stderr

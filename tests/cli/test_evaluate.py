@@ -76,7 +76,7 @@ def test_json_of_several_predictions_is_a_list(call: Run) -> None:
 
 
 def test_several_predictions_get_their_rows_and_names(call: Run) -> None:
-    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "--name", "A,B", "--metrics", "pld")
+    done = call("evaluate", "good.json,name=A", "poor.json,name=B", "truth.geojson", "--metrics", "pld")
     assert re.findall(r"^([AB]) +(\w+) ", done.stdout, re.M) == [
         (name, row) for name in "AB" for row in ("ped_crossing", "divider", "boundary", "mean")
     ]
@@ -116,7 +116,7 @@ def test_latex_can_have_a_column_per_class(call: Run) -> None:
 
 
 def test_settings_reach_the_protocol(call: Run) -> None:
-    command = "evaluate good.json truth.geojson --json --cutoff 0.5,1.5 --spacing 1 --classes divider"
+    command = "evaluate good.json truth.geojson --json --cutoff 0.5,1.5 --set spacing=1 --classes divider"
     options = "--ranges 0,15,30 --metrics pld --workers 1"
     found = json.loads(call(*f"{command} {options}".split()).stdout)
     assert found["protocol"]["cutoffs"] == [1.5, 0.5]
@@ -128,7 +128,7 @@ def test_settings_reach_the_protocol(call: Run) -> None:
 
 
 def test_a_count_takes_the_place_of_the_spacing_and_a_cutoff_brings_pld(call: Run) -> None:
-    done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--count", "50")
+    done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--set", "count=50")
     name = "streammapnet-60x30, count 50, cutoff 1.5 m"
     assert f"PLD, lower is better ({name}; cutoff 1.5 m, order 1, 50 points per polyline)" in done.stdout
 
@@ -153,7 +153,7 @@ def test_scenes_may_come_from_a_file(call: Run, world: Path, tmp_path: Path) -> 
     scenes = {token: f"half {k % 2}" for k, token in enumerate(truth.tokens)}
     (tmp_path / "scenes.json").write_text(json.dumps(scenes))
     output = tmp_path / "results.mg"
-    call("evaluate", "good.json", "truth.geojson", "--scenes", tmp_path / "scenes.json", "-o", output)
+    call("evaluate", "good.json", f"truth.geojson,scenes={tmp_path / 'scenes.json'}", "-o", output)
     assert mg.load_results(output).scenes == tuple(scenes.values())
 
 
@@ -180,11 +180,11 @@ def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
     arguments = ("evaluate", predictions, truth, "--metrics", "pld")
     done = call(*arguments)
     assert "error: the predictions are turned by 90 degrees" in done.stdout
-    assert "Use --rotate -90" in done.stdout
+    assert f"Use {predictions},rotate=-90" in done.stdout
     assert done.stderr == "mapgauge: 1 of the findings above is an error: do not trust the numbers\n"
     quiet = call(*arguments, "--csv")
     assert quiet.stderr.startswith("error: the predictions are turned by 90 degrees")
-    turned = json.loads(call(*arguments, "--rotate", "-90", "--json").stdout)
+    turned = json.loads(call("evaluate", f"{predictions},rotate=-90", *arguments[2:], "--json").stdout)
     assert turned["mean"]["pld"] == pytest.approx(0.8245, abs=5e-5)
     assert not [finding for finding in turned["findings"] if finding["level"] != "note"]
 

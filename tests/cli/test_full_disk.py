@@ -73,7 +73,7 @@ def test_results_of_other_methods_are_written(
         ("sweep good.json truth.geojson --metrics pld --cutoff 0.5,1.5 --figure {0}/f.svg", "1.5 m", "f.svg"),
         ("show good.mg -o {0}/f.svg", "pld 0.", "f.svg"),
         ("convert good.json {0}/c.geojson", "20 frames", "c.geojson"),
-        ("track good.json --truth truth.geojson -o {0}/t.geojson", "20 frames", "t.geojson"),
+        ("track good.json --poses truth.geojson -o {0}/t.geojson", "20 frames", "t.geojson"),
         ("paper good.mg -o {0}", "", "table.csv"),
     ],
 )

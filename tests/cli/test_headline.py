@@ -44,8 +44,9 @@ def test_the_recipe_for_a_paper_shows_the_cutoff_of_the_protocol_and_keeps_the_o
 
 
 def test_later_results_follow_those_in_the_folder(call: Run, tmp_path: Path) -> None:
-    for names in ("b,a", "d,c", "a,b"):
-        command = ("evaluate", "good.json", "poor.json", "truth.geojson", "--metrics", "pld", "--name", names)
+    for good, poor in ("ba", "dc", "ab"):
+        files = (f"good.json,name={good}", f"poor.json,name={poor}", "truth.geojson")
+        command = ("evaluate", *files, "--metrics", "pld")
         assert call(*command, "-q", "-o", tmp_path).returncode == 0
     found = json.loads(call("compare", tmp_path, "--json", "--samples", "9").stdout)
     assert found["names"] == ["d", "c", "a", "b"]
@@ -76,7 +77,7 @@ def test_later_results_follow_those_in_the_folder(call: Run, tmp_path: Path) -> 
 def test_a_protocol_with_changed_settings_is_never_called_by_its_bare_name(
     call: Run, changed: Path, tmp_path: Path, command: str
 ) -> None:
-    options = "good.json poor.json truth.geojson --cutoff 0.5 --spacing 0.25 --metrics pld"
+    options = "good.json poor.json truth.geojson --cutoff 0.5 --set spacing=0.25 --metrics pld"
     results = f"{changed / 'good.mg'} {changed / 'poor.mg'}"
     words = command.replace("OPTIONS", options).replace("RESULTS", results).split()
     written = {"paper": tmp_path / "paper", "report": tmp_path / "page.html"}.get(words[0])

@@ -13,36 +13,34 @@ import typer
 
 import mapgauge
 from mapgauge.cli.app import app
-from mapgauge.cli.inputs import _KEYS
+from mapgauge.cli.inputs import FILE_KEYS
 
 ROOT = Path(mapgauge.__file__).parent
-EVALUATING = ("evaluate", "sweep", "show")
-READING = (*EVALUATING, "inspect", "convert", "report")
+EVALUATING = ("evaluate", "sweep")
+READING = (*EVALUATING, "inspect", "convert")
 WRITING = ("convert", "truth nuscenes", "truth av2")
 # The longest beginning of a module's path decides. A command in the text ("mapgauge convert") comes before the table.
 PRINTED_BY = {
     "arguments.py": EVALUATING,
-    "calibration/": ("evaluate",),  # it advises to evaluate in another way
-    "causes/": ("evaluate",),  # it advises to evaluate in another way
+    "features/": ("evaluate",),  # they advise to evaluate in another way
+    "features/tracks/": ("track", "consistency"),
     "checks/": EVALUATING,
     "evaluation/": ("evaluate",),
-    "files/": READING,
     "frames/": EVALUATING,
     "io/": READING,
     "io/_format.py": WRITING,
     "metrics/": ("evaluate", "sweep"),
-    "plot/": ("evaluate",),  # it advises to evaluate in another way
-    "protocols/protocol.py": EVALUATING,
+    "views/": ("evaluate",),  # they advise to evaluate in another way
+    "protocols/": EVALUATING,
+    "plugins.py": EVALUATING,
     "results/": ("evaluate",),
     "results/replay.py": ("report",),
-    "scoring/": EVALUATING,
-    "temporal/": ("track", "consistency"),
     "truth/": ("truth nuscenes", "truth av2"),
     "truth/from_argoverse2/": ("truth av2",),
     "truth/from_nuscenes/": ("truth nuscenes",),
 }
-OF_OTHER_COMMANDS = {"--to": WRITING, "--height": ("truth av2",), "--version": ("truth nuscenes",)}
-WITHOUT_ADVICE = ("errors.py", "torch/", "mmengine.py", "report/", "cli/")  # examples, pages, and the commands
+OF_OTHER_COMMANDS = {"--to": WRITING, "--height": ("truth av2",), "--tables": ("truth nuscenes",)}
+WITHOUT_ADVICE = ("errors.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
 
 
 def options_by_command() -> dict[str, set[str]]:
@@ -64,7 +62,7 @@ def texts() -> list[tuple[str, int, str]]:
     found = []
     for path in sorted(ROOT.rglob("*.py")):
         module = path.relative_to(ROOT).as_posix()
-        if module.startswith(WITHOUT_ADVICE):
+        if module.startswith(WITHOUT_ADVICE) or module.endswith("command.py"):
             continue
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         whole = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -93,7 +91,7 @@ def advised() -> Iterator[tuple[str, str, str]]:
 def test_advised_options_exist_in_the_commands_that_print_them() -> None:
     found, options = set(advised()), options_by_command()
     assert len({where for where, _, _ in found}) > 30
-    assert {"--rotate", "--crop", "--ignore-unknown", "--resume", "--rules"} <= {option for _, option, _ in found}
+    assert {"--set", "--ignore-unknown", "--resume", "--rules"} <= {option for _, option, _ in found}
     wrong = [f"{where}: {option} of {by}" for where, option, by in sorted(found) if option not in options[by]]
     assert not wrong
 
@@ -103,4 +101,4 @@ def test_advised_options_of_files_exist() -> None:
         (module, key) for module, _, text in texts() for key in re.findall(r"(?:FILE|\{\}),([a-z]+)(?:=|\b)", text)
     ]
     assert len(found) > 5
-    assert {key for _, key in found} <= set(_KEYS), found
+    assert {key for _, key in found} <= set(FILE_KEYS), found

@@ -1,4 +1,4 @@
-"""Options of single files, and ``--auto-axes``."""
+"""Options of files."""
 
 import json
 import pickle
@@ -27,38 +27,34 @@ def test_only_the_file_with_the_option_is_turned(call: Run) -> None:
     found = means(done.stdout)
     assert list(found) == ["submission_vector_good", "MapTR"]
     assert all(value == pytest.approx(0.82, abs=0.01) for value in found.values())
-    before_command = means(call(*arguments, "--rotate", "90", "--json").stdout)  # turns the other file only
-    assert before_command["MapTR"] == found["MapTR"]
-    assert before_command["submission_vector_good"] > 0.95
 
 
 def test_the_advice_names_the_option_of_the_file(call: Run) -> None:
     done = call("evaluate", STREAM, MAPTR, TRUTH, "--metrics", "pld")
-    assert f"Use --rotate -90, or {MAPTR},rotate=-90 to turn only this file. Or pass --auto-axes" in done.stdout
+    assert f"Use {MAPTR},rotate=-90 or {MAPTR},rotate=auto" in done.stdout
 
 
 def test_auto_axes_turns_what_is_certain_and_says_so(call: Run, tmp_path: Path) -> None:
-    arguments = ("evaluate", STREAM, MAPTR, TRUTH, "--metrics", "pld", "--auto-axes")
+    arguments = ("evaluate", f"{STREAM},rotate=auto", f"{MAPTR},rotate=auto", TRUTH, "--metrics", "pld")
     turned = means(call("evaluate", STREAM, f"{MAPTR},rotate=-90", TRUTH, "--metrics", "pld", "--json").stdout)
     done = call(*arguments, "--json")
     assert means(done.stdout) == turned
     codes = [{finding["code"] for finding in one["findings"]} for one in json.loads(done.stdout)]
     assert ["axes-corrected" in found for found in codes] == [False, True]
     assert "note: the predictions were turned by -90 degrees to the axes of the truth" in call(*arguments).stdout
-    shown = call("show", MAPTR, TRUTH, "--auto-axes", "-o", tmp_path / "frame.png")
+    shown = call("show", f"{MAPTR},rotate=auto", TRUTH, "-o", tmp_path / "frame.png")
     assert "turned by -90 degrees" in shown.stderr
     assert "axes-turned" not in shown.stderr
     mg.write(mg.read(MAPTR).with_forward(None), tmp_path / "own.geojson")
-    done = call("evaluate", tmp_path / "own.geojson", TRUTH, "--metrics", "pld", "--auto-axes")
+    done = call("evaluate", f"{tmp_path / 'own.geojson'},rotate=auto", TRUTH, "--metrics", "pld")
     assert "warning: the predictions were not turned, because it is not certain how" in done.stdout
-    stated = call(
-        "evaluate", f"{tmp_path / 'own.geojson'},forward=y", TRUTH, "--metrics", "pld", "--auto-axes", "--csv"
-    )
+    own = f"{tmp_path / 'own.geojson'},forward=y,rotate=auto"
+    stated = call("evaluate", own, TRUTH, "--metrics", "pld", "--csv")
     assert not stated.stderr
 
 
 def test_a_crop_follows_the_axes_of_the_files(call: Run) -> None:
-    arguments = ("--region", "40x20", "--csv", "--metrics", "pld")
+    arguments = ("--vary", "region=40x20", "--csv", "--metrics", "pld")
     straight = call("sweep", f"{MAPTR},rotate=-90", f"{MAPTR_TRUTH},rotate=-90", *arguments).stdout
     assert call("sweep", MAPTR, MAPTR_TRUTH, *arguments).stdout == straight
     refused = call("sweep", MAPTR, TRUTH, *arguments)
@@ -123,11 +119,8 @@ def test_truth_has_no_options_of_predictions(call: Run) -> None:
     assert "truth has no option 'certain', only predictions have it" in done.stderr
 
 
-def test_options_of_a_file_do_what_those_of_the_command_do(call: Run, world: Path, tmp_path: Path) -> None:
+def test_options_of_a_file_change_how_it_is_read(call: Run, world: Path, tmp_path: Path) -> None:
     plain = call("evaluate", "good.json", "truth.geojson", "--csv").stdout
-    for own, common in (("certain", "--certain"), ("rename=divider:line", "--rename=divider=line")):
-        found = call("evaluate", f"good.json,{own}", "truth.geojson", "--csv", "--classes", "boundary").stdout
-        assert found == call("evaluate", "good.json", "truth.geojson", common, "--csv", "--classes", "boundary").stdout
     assert call("evaluate", "good.json,confidence=0", "truth.geojson", "--csv").stdout == plain
     sure = json.loads(call("evaluate", "good.json,confidence=0.5", "truth.geojson", "--json").stdout)
     assert sure["inputs"]["predictions"]["counts"] == mg.read(world / "good.json").filter(0.5).counts
@@ -135,3 +128,37 @@ def test_options_of_a_file_do_what_those_of_the_command_do(call: Run, world: Pat
     assert json.loads(done.stdout)["forward"] == "y"
     call("convert", "good.json,rotate=90", tmp_path / "turned.parquet")
     assert mg.read(tmp_path / "turned.parquet").forward == "y"
+
+
+def test_quotes_protect_special_characters() -> None:
+    given = options_of(
+        input_file('M.json,name="A, B=c",rename="a:b":\'c,d\',tracks="/x/a,certain.pkl",scenes=/abs/s.json')
+    )
+    assert given == {
+        "name": "A, B=c",
+        "rename": {"a:b": "c,d"},
+        "tracks": "/x/a,certain.pkl",
+        "scenes": "/abs/s.json",
+    }
+    assert str(input_file('"runs/a,planar.json",rotate=90')) == "runs/a,planar.json"
+    assert str(input_file("O'Brien's,x.json")) == "O'Brien's,x.json"
+
+
+def test_the_longest_path_that_exists_is_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "a,planar.json", "x=1,y.json"):
+        Path(name).touch()
+    for name in ("a", "a,planar.json", "x=1,y.json"):
+        file = input_file(f"{name},name=A/B,rotate=90")
+        assert (str(file), options_of(file)) == (name, {"name": "A/B", "rotate": 90.0})
+
+
+def test_files_and_angles_that_do_not_fit_are_refused(call: Run) -> None:
+    for command, message in (
+        (("convert", "good.json,rotate=auto", "x.parquet"), "needs truth, whose axes are taken"),
+        (("evaluate", "good.json", "truth.geojson,rotate=auto"), "truth has no option 'rotate'"),
+        (("evaluate", "good.json,truth=x.json", "truth.geojson"), "only results have the option 'truth'"),
+    ):
+        done = call(*command)
+        assert done.returncode == 2
+        assert message in " ".join(done.stderr.split())

@@ -74,18 +74,17 @@ def test_inspect_tells_links_and_boxes(call: Run, tmp_path: Path) -> None:
 def test_convert_sets_options_of_the_format(call: Run, tmp_path: Path) -> None:
     path = lane_graph(tmp_path / "lanes.parquet")
     target = tmp_path / "result.pkl"
-    done = call("convert", path, target, "--to", "openlanev2", "--set", "points=float16", "--set", "authors=A, B")
+    done = call("convert", path, f'{target},points=float16,authors="A, B"', "--to", "openlanev2")
     assert done.returncode == 0
     document = pickle.loads(target.read_bytes())
     assert document["authors"] == ["A", "B"]
     frame = document["results"]["val", "s", "1"]["predictions"]
     assert frame["lane_centerline"][0]["points"].dtype == np.float16
     assert list(mg.read(target).links or ()) == list(mg.read(path).links or ())
-    for wrong in ("colour=red", "points"):
-        done = call("convert", path, tmp_path / "b.pkl", "--to", "openlanev2", "--set", wrong)
-        assert done.returncode == 2
-        assert "must be NAME=VALUE with an option of openlanev2 (points, method" in " ".join(done.stderr.split())
-    assert "a Parquet data set has no options" in call("convert", path, f"{tmp_path}/set/", "--set", "points=x").stderr
+    done = call("convert", path, f"{tmp_path / 'b.pkl'},colour=red", "--to", "openlanev2")
+    assert done.returncode == 2
+    assert "must be followed by options of openlanev2 (points, method" in " ".join(done.stderr.split())
+    assert "a Parquet data set has no options" in call("convert", path, f"{tmp_path}/set/,points=x").stderr
 
 
 def test_inspect_of_results_prints_their_tables(call: Run) -> None:
@@ -121,8 +120,8 @@ def test_inspect_counts_what_a_reader_drops(call: Run, tmp_path: Path) -> None:
     (tmp_path / "short.json").write_text(json.dumps({"meta": {}, "results": {"a": frame}}))
     refused = call("inspect", tmp_path / "short.json")
     assert refused.returncode == 1
-    assert "--degenerate drop" in refused.stderr
-    done = call("inspect", tmp_path / "short.json", "--degenerate", "drop")
+    assert "FILE,degenerate=drop" in refused.stderr
+    done = call("inspect", f"{tmp_path / 'short.json'},degenerate=drop")
     assert done.returncode == 0
     assert "1 frames, 1 instances" in done.stdout
     assert "1 of 2 instances" in done.stdout
@@ -137,7 +136,7 @@ def test_names_in_a_file_cannot_steer_the_terminal(call: Run, tmp_path: Path) ->
 
 
 def test_convert_keeps_points_and_turns_them_on_request(call: Run, world: Path, tmp_path: Path) -> None:
-    done = call("convert", "good.json", tmp_path / "good.json.gz", "--to", "maptr", "--rotate", "90")
+    done = call("convert", "good.json,rotate=90", tmp_path / "good.json.gz", "--to", "maptr")
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"good.json (streammapnet): {FRAMES} frames, 1500 instances\n"
     frames = mg.read(tmp_path / "good.json.gz")
@@ -147,7 +146,7 @@ def test_convert_keeps_points_and_turns_them_on_request(call: Run, world: Path, 
 
 
 def test_convert_renames_classes(call: Run, tmp_path: Path) -> None:
-    call("convert", "truth.geojson", tmp_path / "new.geojson", "--rename", "divider=line,boundary=line")
+    call("convert", "truth.geojson,rename=divider:line,rename=boundary:line", tmp_path / "new.geojson")
     assert mg.read(tmp_path / "new.geojson").counts == {"ped_crossing": 49, "line": 201}
 
 

@@ -33,8 +33,8 @@ def test_every_chart_of_python_can_be_drawn() -> None:
 @pytest.mark.parametrize("figure", [name for name in FIGURES if name not in WITH_GEOMETRY])
 def test_a_figure_is_drawn_for_two_methods(call: Run, ringed: Path, tmp_path: Path, figure: str) -> None:
     target = tmp_path / "figure.svg"
-    options = ["--name", "first,second", "--title", "Both methods", "--style", "slides"]
-    done = call("plot", figure, "good.mg", "poor.mg", "-o", target, *options, cwd=ringed)
+    options = ["--title", "Both methods", "--style", "slides"]
+    done = call("plot", figure, "good.mg,name=first", "poor.mg,name=second", "-o", target, *options, cwd=ringed)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert done.stderr == f"mapgauge: figure in {target}\n"
     words = target.read_text(encoding="utf-8")

@@ -67,7 +67,7 @@ def test_metrics_and_ranges_are_computed_where_a_protocol_has_them(call: Run) ->
     assert any("15-30" in key for key in found[0]["mean"])
     assert "the protocol maptr has no cutoffs for pld" in call(*arguments, "--metrics", "pld").stderr
     assert "unknown metric 'iou'" in call(*arguments, "--metrics", "iou").stderr
-    assert "the protocol maptr has no region to crop to" in call(*arguments, "--crop").stderr
+    assert "crop needs a region" in call(*arguments, "--set", "crop=true").stderr
     twice = call("evaluate", "good.json", "truth.geojson", "-p", "maptr,maptr")
     assert "must be different names, got maptr, maptr" in twice.stderr
 

@@ -24,7 +24,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_scene_is_drawn_from_files_and_from_results(call: Run, tracked: Path, tmp_path: Path) -> None:
     figure = tmp_path / "scene.svg"
-    options = ["--scene", "s1", "--classes", "divider"]
+    options = ["--scene", "s1"]
     done = call("show", "predictions.parquet", "truth.geojson", *options, "-o", figure, cwd=tracked)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("s1, predictions: pld 0.")
@@ -44,7 +44,7 @@ def test_a_scene_is_drawn_from_files_and_from_results(call: Run, tracked: Path, 
 def test_predictions_that_lack_frames_of_the_scene_are_drawn(call: Run, tracked: Path, tmp_path: Path) -> None:
     predictions = mg.read(tracked / "predictions.parquet")
     mg.write(predictions.between(slice(0, 8)), tmp_path / "few.parquet")
-    options = ["--scene", "s1", "--classes", "divider", "-o", tmp_path / "scene.svg"]
+    options = ["--scene", "s1", "-o", tmp_path / "scene.svg"]
     done = call("show", tmp_path / "few.parquet", "truth.geojson", *options, cwd=tracked)
     assert done.returncode == 0, done.stderr
     assert "missed truth" in (tmp_path / "scene.svg").read_text(encoding="utf-8")
@@ -52,8 +52,8 @@ def test_predictions_that_lack_frames_of_the_scene_are_drawn(call: Run, tracked:
 
 def test_a_strip_is_drawn_from_results(call: Run, tracked: Path, tmp_path: Path) -> None:
     figure = tmp_path / "strip.svg"
-    chosen = ["--name", "first,second", "--scene", "s0", "--classes", "divider"]
-    done = call("plot", "strip", "results.mg", "complete.mg", "-o", figure, *chosen, cwd=tracked)
+    chosen = ["--scene", "s0", "--classes", "divider"]
+    done = call("plot", "strip", "results.mg,name=first", "complete.mg,name=second", "-o", figure, *chosen, cwd=tracked)
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (0, "", f"mapgauge: figure in {figure}")
     words = figure.read_text(encoding="utf-8")
     assert all(word in words for word in ("first", "second", "s0", "lane-2", "taken over", "missed"))
@@ -86,7 +86,7 @@ def test_files_without_scenes_are_refused(call: Run, tmp_path: Path) -> None:
     truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     mg.write(truth, tmp_path / "truth.geojson")
     mg.write(truth.with_confidence(1), tmp_path / "predictions.geojson")
-    options = ["--scene", "a", "--classes", "divider", "-o", "x.svg"]
+    options = ["--scene", "a", "-o", "x.svg"]
     done = call("show", "predictions.geojson", "truth.geojson", *options, cwd=tmp_path)
     assert done.returncode == 1
     assert "truth.geojson: the frames have no scenes" in done.stderr

@@ -68,7 +68,7 @@ def test_compare_leaves_out_classes_that_not_all_methods_have(call: Run, tmp_pat
 
 
 def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) -> None:
-    found = json.loads(call("compare", "good.mg", "poor.mg", "--name", "A,B", "--samples", "50", "--json").stdout)
+    found = json.loads(call("compare", "good.mg,name=A", "poor.mg,name=B", "--samples", "50", "--json").stdout)
     assert set(found) == {
         *("names", "protocol", "drawn", "units", "samples", "level", "correction", "tested", "notes"),
         *("estimates", "differences"),
@@ -96,7 +96,7 @@ def test_comparisons_have_csv_and_latex(call: Run) -> None:
 
 
 def test_sweep_has_a_row_per_setting(call: Run) -> None:
-    settings = ("--cutoff", "0.5,1.5", "--spacing", "0.5", "--count", "20", "--region", "60x30", "--region", "30x30")
+    settings = ("--cutoff", "0.5,1.5", "--vary", "spacing=0.5", "--vary", "count=20", "--vary", "region=60x30,30x30")
     done = call("sweep", "good.json", "truth.geojson", "--metrics", "pld", *settings)
     assert done.returncode == 0, done.stderr
     rows = [line.split("  ") for line in done.stdout.splitlines() if line[:5] in ("60x30", "30x30")]

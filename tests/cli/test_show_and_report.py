@@ -74,10 +74,10 @@ def test_a_report_without_its_files_says_so(call: Run, world: Path, tmp_path: Pa
     done = call("report", "results.mg", "-o", "page.html", cwd=tmp_path)
     assert done.returncode == 0
     assert "frames are not drawn: good.json: no such file" in done.stderr
-    assert "to report as --predictions and --truth" in done.stderr
-    given = call("report", "results.mg", "-o", "drawn.html", "--predictions", "moved.json", cwd=tmp_path)
+    assert "RESULTS,predictions=FILE,truth=FILE" in done.stderr
+    given = call("report", "results.mg,predictions=moved.json", "-o", "drawn.html", cwd=tmp_path)
     assert given.stderr == "mapgauge: report in drawn.html\n"
     assert (tmp_path / "drawn.html").stat().st_size > (tmp_path / "page.html").stat().st_size
-    other = call("report", "results.mg", "-o", "x.html", "--predictions", world / "poor.json", cwd=tmp_path)
+    other = call("report", f"results.mg,predictions={world / 'poor.json'}", "-o", "x.html", cwd=tmp_path)
     assert other.returncode == 1
     assert "these are not the predictions that were evaluated" in other.stderr

@@ -46,7 +46,7 @@ def test_the_version(run: Run) -> None:
         ("mapgauge co", {"compare", "compile", "confidence", "consistency", "convert"}),
         ("mapgauge evaluate --protocol ", set(PROTOCOLS)),
         ("mapgauge convert --to map", {"maptr", "maptr-truth"}),
-        ("mapgauge evaluate --ro", {"--rotate"}),
+        ("mapgauge evaluate --ra", {"--ranges"}),
     ],
 )
 def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:
@@ -55,8 +55,9 @@ def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:
     assert set(done.stdout.split()) == expected
 
 
-def test_the_help_names_every_metric(call: Run) -> None:
+def test_the_list_names_every_metric(call: Run) -> None:
     from mapgauge.metrics.table import METRICS
 
-    text = " ".join(call("evaluate", "--help").stdout.split())
-    assert f"Metrics to compute: {', '.join(METRICS)}." in text
+    table, _, settings = call("metrics").stdout.partition("\n\n")
+    assert [line.split()[0] for line in table.splitlines()[1:]] == list(METRICS)
+    assert "\ntrack_pld.switch_cost" in settings

@@ -16,7 +16,7 @@ def sets(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two data sets, made by the command, of several row groups."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 400)
     monkeypatch.setattr(plan, "ROWS", 500)
-    assert call("convert", "good.json", f"{tmp_path}/x/", "--scenes", "truth.geojson").returncode == 0
+    assert call("convert", "good.json,scenes=truth.geojson", f"{tmp_path}/x/").returncode == 0
     assert call("convert", "truth.geojson", f"{tmp_path}/y/").returncode == 0
     return tmp_path
 
@@ -73,7 +73,7 @@ def test_urls_are_taken_as_they_are_given(call: Run, sets: Path) -> None:
 
 
 def test_several_predictions_have_a_folder_each(call: Run, sets: Path) -> None:
-    call("convert", "poor.json", f"{sets}/z/", "--scenes", "truth.geojson")
+    call("convert", "poor.json,scenes=truth.geojson", f"{sets}/z/")
     done = call("evaluate", sets / "x", sets / "z", sets / "y", "--work", sets / "work", "--json")
     assert [one["name"] for one in json.loads(done.stdout)] == ["x", "z"]
     assert {folder.name for folder in (sets / "work").iterdir()} == {"x", "z"}
@@ -84,11 +84,12 @@ def test_several_predictions_have_a_folder_each(call: Run, sets: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--engine", "ray"], "must be one of threads, processes, dask, got 'ray'"),
-        (["--engine", "threads", "--rotate", "-90"], "need Parquet on both sides"),
+        (
+            ["--engine", "ray"],
+            "threads, processes, dask or an address such as tcp://HOST:8786, got 'ray'",
+        ),
+        (["--engine", "threads", "--format", "parquet"], "need Parquet on both sides"),
         (["--work", "w", "--report", "page.html"], "A report needs all data in memory"),
-        (["--scheduler", "somewhere"], "must be an address such as tcp://HOST:8786"),
-        (["--scheduler", "tcp://127.0.0.1:1", "--engine", "threads"], "needs --engine dask, got threads"),
         (["--resume"], "needs the folder of the interrupted run"),
         (["--on-error", "ignore"], "must be stop or skip"),
     ],
@@ -102,7 +103,7 @@ def test_options_that_do_not_fit_are_errors_of_usage(call: Run, sets: Path, opti
 def test_an_engine_is_not_for_json(call: Run) -> None:
     done = call("evaluate", "good.json", "truth.geojson", "--engine", "dask")
     assert done.returncode == 2
-    assert "mapgauge convert IN OUT/" in " ".join(done.stderr.split())
+    assert "mapgauge convert IN,rotate=-90,scenes=FILE OUT/" in " ".join(done.stderr.split())
 
 
 def test_a_class_that_nobody_has_is_refused_before_the_work(call: Run, sets: Path) -> None:
@@ -113,7 +114,7 @@ def test_a_class_that_nobody_has_is_refused_before_the_work(call: Run, sets: Pat
 
 
 def test_data_sets_are_turned_in_memory(call: Run, sets: Path) -> None:
-    done = call("evaluate", sets / "x", sets / "y", "--rotate", "180", "--json")
+    done = call("evaluate", f"{sets / 'x'},rotate=180", sets / "y", "--json")
     assert done.returncode == 0
     assert means(done.stdout)["pld"] > 0.9
 
@@ -122,7 +123,9 @@ def test_several_files_become_one_data_set(call: Run, world: Path, tmp_path: Pat
     for k, part in enumerate((slice(0, 8), slice(8, None))):
         frames = mg.read(world / "good.json")
         mg.write(frames.between(part), tmp_path / f"{k}.json", "streammapnet")
-    done = call("convert", tmp_path / "0.json", tmp_path / "1.json", f"{tmp_path}/out/", "--scenes", "truth.geojson")
+    done = call(
+        "convert", *(f"{tmp_path / name},scenes=./truth.geojson" for name in ("0.json", "1.json")), f"{tmp_path}/out/"
+    )
     assert done.returncode == 0
     assert f"{tmp_path / '1.json'} (streammapnet): {FRAMES - 8} frames" in done.stdout
     assert len(mg.read(tmp_path / "out")) == FRAMES
@@ -155,13 +158,13 @@ def test_targets_that_do_not_fit_are_errors_of_usage(
 def test_scenes_come_from_a_table_too(call: Run, world: Path, tmp_path: Path) -> None:
     frames = mg.read(world / "good.json")
     (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(frames.tokens, "here")))
-    done = call("convert", "good.json", tmp_path / "out.parquet", "--scenes", tmp_path / "scenes.json")
+    done = call("convert", f"good.json,scenes={tmp_path / 'scenes.json'}", tmp_path / "out.parquet")
     assert done.returncode == 0
     assert set(mg.read(tmp_path / "out.parquet").scenes or ()) == {"here"}
 
 
 def test_a_file_without_scenes_is_no_table_of_them(call: Run, tmp_path: Path) -> None:
-    done = call("convert", "good.json", f"{tmp_path}/out/", "--scenes", "poor.json")
+    done = call("convert", "good.json,scenes=poor.json", f"{tmp_path}/out/")
     assert done.returncode == 1
     assert "expected a JSON object from token to scene, or frames with scenes" in done.stderr
 
@@ -182,7 +185,7 @@ def test_a_report_of_streamed_results_draws_frames(call: Run, sets: Path, scheme
             done = call("report", sets / results, "-o", page)
             assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
             pages.append(page)
-        done = call("report", sets / f"{k}.mg", "--predictions", one, "--truth", other, "-o", page)
+        done = call("report", f"{sets / str(k)}.mg,predictions={one},truth={other}", "-o", page)
         assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
     call("report", "good.mg", "-o", sets / "whole.html")
     assert all(page.stat().st_size > 0.8 * (sets / "whole.html").stat().st_size for page in pages)

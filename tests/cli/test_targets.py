@@ -54,10 +54,10 @@ ONTO_INPUT = [
     "evaluate good.json truth.geojson -o hard.json",
     "evaluate good.json truth.geojson -o {here}/good.json",
     "evaluate good.json truth.geojson --report truth.geojson",
-    "evaluate good.json truth.geojson --scenes scenes.json -o scenes.json",
+    "evaluate good.json truth.geojson,scenes=scenes.json -o scenes.json",
     "evaluate pos_predictions_good.pkl tmp_gts_demo_60x30.pkl,tracks=demo_gt_tracks.pkl -o demo_gt_tracks.pkl",
     "convert tmp_gts_demo_60x30.pkl,tracks=demo_gt_tracks.pkl demo_gt_tracks.pkl --to streammapnet-truth",
-    "track xs/part.parquet --scenes truth.geojson -o aside.parquet",
+    "track xs/part.parquet,scenes=./truth.geojson -o aside.parquet",
     "evaluate xs ys -o xs/part.parquet",
     "evaluate xs ys -o xs/more.parquet",
     "evaluate xs ys -o aside.parquet",
@@ -70,13 +70,13 @@ ONTO_INPUT = [
     "show good.json poor.json truth.geojson -o poor.json",
     "report good.mg -o good.mg",
     "report good.mg poor.mg -o sub/../poor.mg",
-    "report good.mg --predictions good.json --truth truth.geojson -o truth.geojson",
+    "report good.mg,predictions=good.json,truth=truth.geojson -o truth.geojson",
     "convert good.json good.json --to streammapnet",
     "convert good.json hard.json --to streammapnet",
     "convert xs xs/part.parquet",
     "convert xs aside.parquet",
     "convert xs xs/",
-    "convert good.json scenes.json --scenes scenes.json --to streammapnet",
+    "convert good.json,scenes=scenes.json scenes.json --to streammapnet",
     "truth nuscenes sub --tokens tokens.txt -o tokens.txt --to maptr-truth",
     "truth nuscenes sub/up -o xs/part.parquet",
     "truth av2 sub --tokens tokens.txt -o tokens.txt --to maptr-truth",
@@ -179,12 +179,11 @@ def test_the_leftovers_of_a_conversion_are_not_deleted_if_they_are_read(call: Ru
 
 @pytest.mark.parametrize("where", ["-o", "--work"])
 def test_names_that_become_one_file_are_refused(call: Run, place: Path, where: str) -> None:
-    sides = ("xs", "xs/part.parquet", "ys")
-    done = call("evaluate", *sides, "--name", "a/b,a-b", where, "out", cwd=place)
+    done = call("evaluate", "xs,name=a/b", "xs/part.parquet,name=a-b", "ys", where, "out", cwd=place)
     assert (done.returncode, done.stdout) == (2, "")
     assert "a/b and a-b would be written to the same file a-b" in " ".join(done.stderr.split())
     assert not (place / "out").exists()
-    done = call("evaluate", *sides, "--name", "a,..", where, "out", cwd=place)
+    done = call("evaluate", "xs,name=a", "xs/part.parquet,name=..", "ys", where, "out", cwd=place)
     assert done.returncode == 2
     assert "cannot be the name of a file" in done.stderr
 
@@ -193,10 +192,10 @@ LONG = "n" * 256
 TOO_LONG = [
     "evaluate good.json truth.geojson -o {n}",
     "evaluate good.json truth.geojson --report {n}",
-    "evaluate good.json poor.json truth.geojson -o out --name a,{n}",
+    "evaluate good.json poor.json,name={n} truth.geojson -o out",
     "evaluate good.json poor.json truth.geojson -o {n}",
     "evaluate xs ys --work {n}",
-    "evaluate xs xs/part.parquet ys --work out --name a,{n}",
+    "evaluate xs xs/part.parquet,name={n} ys --work out",
     "sweep good.json truth.geojson --figure {n}.svg",
     "show good.json truth.geojson -o {n}.svg",
     "report good.mg -o {n}",
@@ -240,12 +239,12 @@ def test_devices_and_write_protected_files_are_refused_before_the_work(call: Run
 def test_a_demo_overwrites_only_its_own_files(call: Run, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "truth.geojson").write_text("mine")
-    done = call("demo", "--frames", "1", "-o", "mine", cwd=tmp_path)
+    done = call("demo", "--size", "1", "-o", "mine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "files that the demo did not write (truth.geojson). Pass another folder" in done.stderr
     assert (tmp_path / "mine" / "truth.geojson").read_text() == "mine"
     for _ in range(2):
-        assert call("demo", "--frames", "1", "-o", "own", cwd=tmp_path).returncode == 0
+        assert call("demo", "--size", "1", "-o", "own", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(

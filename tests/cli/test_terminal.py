@@ -109,7 +109,8 @@ def test_ctrl_c_ends_the_work_without_a_trace(world: Path, tmp_path: Path) -> No
     mg.write(replace(predictions.at(many), tokens=tokens), tmp_path / "many.json", "streammapnet")
     mg.write(replace(truth.at(many), tokens=tokens), tmp_path / "many.pkl", "streammapnet-truth")
     terminal = Terminal(
-        *("evaluate", "many.json", "many.pkl", "--spacing", "0.05", "--workers", "1", "-o", "results.mg"), cwd=tmp_path
+        *("evaluate", "many.json", "many.pkl", "--set", "spacing=0.05", "--workers", "1", "-o", "results.mg"),
+        cwd=tmp_path,
     )
     while "evaluating many" not in terminal.text and terminal.read():
         pass

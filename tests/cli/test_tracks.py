@@ -46,7 +46,7 @@ def test_ids_are_found_in_another_folder_and_from_another_folder(call: Run, tmp_
         shutil.copy(PARITY / file, tmp_path / place)
     ids = tmp_path / "ids" / "x.pkl"
     for k, tracks in enumerate(("ids/x.pkl", str(ids))):
-        options = ("--metrics", "track_pld", "--switch-cost", "0.5", "-o", f"{k}.mg")
+        options = ("--metrics", "track_pld", "--set", "track_pld.switch_cost=0.5", "-o", f"{k}.mg")
         done = call("evaluate", "good.pkl", f"truth.pkl,tracks={tracks}", *options, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     for k in range(2):
@@ -72,8 +72,8 @@ def test_openlane_has_ids_in_the_truth_and_gets_ids_for_predictions(call: Run, t
         path.write_bytes(pickle.dumps(document))
     assert "2 tracks" in call("inspect", files[1]).stdout
     tracked = tmp_path / "tracked.parquet"
-    assert "4 with ids of 2 tracks" in call("track", files[0], "--truth", files[1], "-o", tracked).stdout
-    options = ("--classes", "centerline", "--switch-cost", "0.5", "--metrics", "pld,track_pld", "--json")
+    assert "4 with ids of 2 tracks" in call("track", files[0], "--poses", files[1], "-o", tracked).stdout
+    options = ("--classes", "centerline", "--set", "track_pld.switch_cost=0.5", "--metrics", "pld,track_pld", "--json")
     mean = json.loads(call("evaluate", tracked, files[1], *options).stdout)["mean"]
     assert (mean["switch_count"], mean["inconsistency"]) == (0, 0)
     assert mean["track_pld"] == mean["pld"] < 0.4

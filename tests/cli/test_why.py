@@ -140,8 +140,12 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
         (["good.mg", "--csv", "--cause", "missed"], "--cause: has no effect with --csv"),
         (["good.mg", "--csv", "--fixes"], "--fixes: has no effect with --csv"),
         (["good.json"], "give predictions and truth, or results"),
-        (["good.json", "truth.geojson", "--protocol", "maptr"], "has no cutoff"),
-        (["good.mg", "--crop"], "--crop: has no effect on results"),
+        (["good.mg", "-p", "maptr"], "--protocol: has no effect on results"),
+        (
+            ["good.json", "truth.geojson", "--cause", "missed", "--set", "crop=true"],
+            "Evaluate first: mapgauge evaluate good.json truth.geojson --set crop=true -o results.mg && mapgauge why "
+            "results.mg --cause missed",
+        ),
     ],
 )
 def test_wrong_usage_is_refused(call: Run, arguments: list[str], message: str) -> None:

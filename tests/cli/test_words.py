@@ -24,29 +24,31 @@ def advice(predictions: mg.MapFrames, truth: mg.MapFrames, code: str) -> str:
 
 def test_names_of_predicted_classes() -> None:
     text = advice(frames("contours"), frames("boundary", sure=False), "classes-named-differently")
-    assert text.endswith("Use --rename contours=boundary")
+    assert text.endswith("Use PREDICTIONS,rename=contours:boundary")
 
 
 def test_names_without_a_proposal() -> None:
     text = advice(frames("kerb"), frames("bollard", sure=False), "classes-disjoint")
-    assert "Use --rename OLD=NEW or --rename-truth OLD=NEW" in text
+    assert "Give one side as FILE,rename=OLD:NEW" in text
 
 
 def test_height() -> None:
-    assert "Use --planar to compare" in advice(frames(), frames(height=True, sure=False), "dimensions-differ")
+    assert "FILE,planar to compare" in advice(frames(), frames(height=True, sure=False), "dimensions-differ")
     with pytest.raises(mg.InvalidInput) as refused:
         mg.align(frames(), frames(height=True, sure=False))
-    assert "Pass --planar to compare in the plane" in one_line(refused.value)
+    assert "FILE,planar to compare in the plane" in one_line(refused.value)
 
 
 def test_confidence() -> None:
     text = advice(frames(sure=False), frames(sure=False), "confidence-missing")
-    assert "--certain" in text
+    assert "FILE,certain" in text
     assert "with_confidence" not in text
 
 
 def test_regions() -> None:
-    assert "Use --crop to compare only what lies inside" in advice(frames(far=25), frames(sure=False), "region-left")
+    assert "Use --set crop=true to compare only what lies inside" in advice(
+        frames(far=25), frames(sure=False), "region-left"
+    )
 
 
 def test_errors_are_one_line_whatever_is_in_a_name() -> None:

@@ -38,7 +38,7 @@ def test_sides_with_different_axes_cannot_be_cropped() -> None:
         mg.evaluate(TURNED[0], TRUTH, SMALL)
     assert "demo-good has y forward and demo-truth has x forward" in str(caught.value)
     assert 'Use predictions.rotate(-90), or pass axes="auto"' in str(caught.value)
-    assert "demo-good,rotate=-90, or pass --auto-axes" in caught.value.for_shell()
+    assert "demo-good,rotate=-90 or demo-good,rotate=auto" in caught.value.for_shell()
     mg.evaluate(TURNED[0], TRUTH)  # without crop, a finding says so
 
 

@@ -71,7 +71,7 @@ def test_height_on_one_side_only_is_refused() -> None:
     high = mg.MapFrames.of({"a": {"divider": [[[0, 0, 1], [1, 0, 1]]]}}).with_confidence(1)
     with pytest.raises(mg.InvalidInput, match=r"predictions are 3-D and truth is 2-D.*planar\(\)") as caught:
         mg.align(high, flat)
-    assert caught.value.for_shell().endswith("Pass --planar to compare in the plane")
+    assert caught.value.for_shell().endswith("Give the file with height as FILE,planar to compare in the plane")
 
 
 @pytest.mark.parametrize("setting", ["missing", "unknown"])

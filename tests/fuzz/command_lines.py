@@ -18,7 +18,7 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import PROTOCOLS
 
 WRITTEN = ("output", "page", "figure", "work", "target")  # parameters that name what a command writes
-NEVER = ("--scheduler",)  # a cluster that does not answer is waited for
+NEVER: tuple[str, ...] = ()  # options that are not drawn
 SLOW = {"demo": 0.1, "show": 0.4}  # the share of these commands, relative to the others
 
 # Texts for any option. The operating system gives bytes that are not UTF-8 as lone surrogates.
@@ -35,24 +35,22 @@ VALID: dict[str, tuple[str, ...]] = {
     "DEGREES": ("0", "90", "-90", "0.5", "360"),
     "SHARE": ("0.5", "0.9", "0.99"),
     "LENGTHxWIDTH": ("60x30", "30x30", "100x50", "1x1"),
-    "OLD=NEW": ("divider=boundary", "nothing=divider", "a=b"),
+    "NAME=VALUE": ("spacing=0.5", "crop=true", "count=20", "ap_chamfer.thresholds=0.5,1", "track_pld.switch_cost=0.5"),
     "CONDITION": ("pld > +0.005", "ap_chamfer < 0.6", "pld>=0", "mean.pld > 1"),
     "TEXT": ("A title", "<i>"),
-    "URL": ("x://y",),
     "TOKEN|worst|best|median": ("worst", "best", "median", "scene-0000-0003"),
     "--protocol": tuple(PROTOCOLS),
     "--metrics": tuple(METRICS),
     "--classes": ("divider", "boundary", "ped_crossing", "all"),
-    "--name": ("a", "b", "c"),
+    "--vary": ("spacing=0.5,1", "count=20", "region=60x30,30x30"),
     "--ranges": ("0,10,20", "0,10", "0,inf", "5,10,30"),
     "--rules": ("streammapnet", "maptr"),
     "--split": ("mini-val", "mini-train", "val"),
-    "--version": (MINI,),
+    "--tables": (MINI,),
     "--scenes": ("scene-0103", "scene-0916"),
     "--correction": ("holm", "none"),
     "--to": ("geojson", "parquet", "streammapnet", "streammapnet-truth", "maptr-truth", "vectormapnet"),
     "--format": ("geojson", "streammapnet", "parquet", "maptr"),
-    "--truth-format": ("geojson", "parquet"),
     "--engine": ("threads",),  # processes and Dask take seconds to start; the soak has them
 }
 SUFFIXES = (".mg", ".html", ".json", ".parquet", ".geojson", ".png", ".svg", ".pdf", ".pkl", ".geojson.gz", ".zst", "")
@@ -181,7 +179,7 @@ class Maker:
             value = self._file(param, words, rng, hostile=hostile)
             read.append(value)
             return value
-        if words == ("demo",) and param.name == "frames":
+        if words == ("demo",) and param.name == "size":
             return str(rng.choice(["1", "3", "0", "-1", "x", ""]))  # any number of frames is made, if it takes a day
         if param.name == "samples":
             return str(rng.choice(["1", "100", "1000", "0", "-5", "nan"]))  # likewise
@@ -200,7 +198,7 @@ class Maker:
         names = {
             "results": ("good.mg", "poor.mg"),
             "truth": ("truth.geojson", "truth.parquet", "set"),
-            "scenes": ("scenes.json", "truth.geojson"),
+            "poses": ("truth.geojson", "truth.parquet"),
             "dataroot": ("town",),
             "tokens": ("tokens.txt",),
         }.get(param.name, ("good.json", "poor.json", "good.parquet", "poor.parquet", "link.json", "truth.geojson"))

@@ -234,4 +234,4 @@ def test_remedies_differ_between_python_and_the_shell(tmp_path: Path) -> None:
     with pytest.raises(mg.UnreadableFile) as caught:
         mg.read(tmp_path / "file.json")
     assert str(caught.value).endswith('Pass degenerate="drop" to leave such instances out')
-    assert caught.value.for_shell().endswith("Pass --degenerate drop to leave such instances out")
+    assert caught.value.for_shell().endswith("Give the file as FILE,degenerate=drop to leave such instances out")

@@ -122,18 +122,18 @@ def test_the_command_line_and_the_report_show_it(
         bare[1],
         mg.protocol("lane-graph", classes=["centerline"], settings={"lane_graph_pld": {"link_cost": 0.5}}),
     )
-    document = json.loads(call(*ask, "--link-cost", "0.5", "--json").stdout)
+    document = json.loads(call(*ask, "--set", "lane_graph_pld.link_cost=0.5", "--json").stdout)
     assert document["mean"]["lane_graph_pld"] == expected.mean["lane_graph_pld"]
-    table = list(csv.DictReader(io.StringIO(call(*ask, "--link-cost", "0.5", "--csv").stdout)))
+    table = list(csv.DictReader(io.StringIO(call(*ask, "--set", "lane_graph_pld.link_cost=0.5", "--csv").stdout)))
     assert float(table[0]["lane_graph_pld"]) == expected.mean["lane_graph_pld"]
     assert "of links" in call(*ask, "--latex").stdout
-    assert call(*ask, "--link-cost", "-1").returncode == 2
+    assert call(*ask, "--set", "lane_graph_pld.link_cost=-1").returncode == 2
     assert (
         "--set lane_graph_pld.link_cost=0.1"
         in call("evaluate", "x.parquet", "y.parquet", "--metrics", "lane_graph_pld").stderr
     )
     gate = ("--fail-if", "lane_graph_pld > 0.01")
-    assert call("compare", "x.mg", "x.mg", "--name", "a", "--name", "b", *gate).returncode == 3
+    assert call("compare", "x.mg,name=a", "x.mg,name=b", *gate).returncode == 3
     write_report(expected, tmp_path / "report.html", frames=2)
     assert "Lane-graph PLD (lower is better)" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

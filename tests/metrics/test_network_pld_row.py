@@ -94,12 +94,29 @@ def test_frames_without_predictions_or_truth(some_frames: World) -> None:
 
 def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> None:
     done = call(
-        "evaluate", "good.json", "truth.geojson", "--break-cost", "0.5", "--metrics", "network_pld", "-o", "x.mg"
+        "evaluate",
+        "good.json",
+        "truth.geojson",
+        "--set",
+        "network_pld.break_cost=0.5",
+        "--metrics",
+        "network_pld",
+        "-o",
+        "x.mg",
     )
     assert done.returncode == 0, done.stderr
     assert "Network PLD, lower is better (paper-60x30, break cost 0.5; cutoff 1.5 m, break cost 0.5, a " in done.stdout
     expected = mg.load_results(tmp_path / "x.mg")
-    again = call("evaluate", "good.json", "truth.geojson", "--break-cost", "0.5", "--metrics", "network_pld", "--json")
+    again = call(
+        "evaluate",
+        "good.json",
+        "truth.geojson",
+        "--set",
+        "network_pld.break_cost=0.5",
+        "--metrics",
+        "network_pld",
+        "--json",
+    )
     assert json.loads(again.stdout)["mean"]["network_pld"] == expected.mean["network_pld"]
     assert (
         "--set network_pld.break_cost=0.5"

@@ -15,7 +15,7 @@ from tests.report.conftest import LONG
 from tests.report.pdf import pdf_pages
 
 import mapgauge as mg
-from mapgauge.cli.documents import plain
+from mapgauge.cli.output import plain
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
 

@@ -13,7 +13,7 @@ from tests.report.test_file import contents
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.features.causes import report_section as causes
-from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
+from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD
 from mapgauge.metrics.table import part_colours
 from mapgauge.report import write_report
 from mapgauge.views.report.frames import frame_numbers
@@ -27,7 +27,7 @@ Show = Callable[..., "Page"]
 def test_costs_of_drawn_instances_add_up_to_the_causes_of_their_frame(two: Path, methods: list[mg.Results]) -> None:
     meta, arrays = contents(two)
     assert [cause["key"] for cause in meta["causes"]] == [f"due_to_{name}" for name in CAUSES]
-    assert {cause["key"]: cause["colour"] for cause in meta["causes"]} == part_colours(PLD_BY_CAUSE)
+    assert {cause["key"]: cause["colour"] for cause in meta["causes"]} == part_colours(CAUSES_OF_PLD)
     for k, method in enumerate(methods):
         sums = np.zeros((len(meta["drawn"]), 3, len(CAUSES)))
         for side in ("predictions", "truth"):
@@ -95,7 +95,7 @@ def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(
     labels = page.locator(".instance.caused").evaluate_all("all => all.map((node) => node.getAttribute('aria-label'))")
     assert labels
     assert all("duplicate" in label.split("cause")[1] for label in labels)
-    colour = part_colours(PLD_BY_CAUSE)["due_to_duplicate"]
+    colour = part_colours(CAUSES_OF_PLD)["due_to_duplicate"]
     assert page.locator(f".instance.caused .stroke[stroke='{colour}']").count() == len(labels)
     assert page.locator(".casing").count() == len(labels)
     assert page.locator(".instance:not(.caused):not(.aside)").count() == 0

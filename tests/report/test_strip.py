@@ -61,7 +61,7 @@ def test_pages_without_t_pld_have_nothing_of_it(tmp_path: Path) -> None:
     write_report(mg.evaluate(predictions, truth, settings, metrics=["pld"]), tmp_path / "hint.html")
     text = (tmp_path / "hint.html").read_text(encoding="utf-8")
     assert not ONLY_OVER_TIME.search(text)
-    assert "mapgauge evaluate --switch-cost 0.5" in text
+    assert "mapgauge evaluate --set track_pld.switch_cost=0.5" in text
     tracked = tracked_results(predictions, truth)
     write_report(tracked.without_data(), tmp_path / "no-data.html")
     assert not ONLY_OVER_TIME.search((tmp_path / "no-data.html").read_text(encoding="utf-8"))

@@ -313,7 +313,7 @@ def test_drawing_frames_is_noted() -> None:
     (note,) = mg.compare([methods(scenes=False)[0]], samples=5).notes
     assert "single frames were drawn" in note
     assert "scenes=" in note
-    assert "--scenes" in note
+    assert "TRUTH,scenes=FILE" in note
     assert mg.compare([methods()[0]], samples=5).notes == ()
 
 

@@ -113,7 +113,7 @@ def test_a_report_of_a_work_folder_takes_files_that_moved(folder: Path, call: Ru
     assert without.returncode == 0
     assert "frames are not drawn" in without.stderr
     assert page(folder / "page.html")["drawn"] == []
-    moved = ("--predictions", "x2.parquet", "--truth", "y2.parquet")
-    done = call("report", "work", "-o", "page.html", *moved, cwd=folder)
+    moved = ",predictions=x2.parquet,truth=y2.parquet"
+    done = call("report", f"work{moved}", "-o", "page.html", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "mapgauge: report in page.html\n")
     assert page(folder / "page.html")["drawn"] == list(range(20))

@@ -19,7 +19,7 @@ from mapgauge.demo import demo_world
 @pytest.mark.parametrize("suffix", ["parquet", "geojson"])
 def test_track_writes_ids_poses_and_scenes(call: Run, drive: Path, tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"tracked.{suffix}"
-    done = call("track", "bare.json", "--truth", "truth.geojson", "-o", target)
+    done = call("track", "bare.json", "--poses", "truth.geojson", "-o", target)
     assert done.returncode == 0, done.stderr
     found, expected = mg.read(target), mg.track(drive / "bare.json", poses=drive / "truth.geojson")
     assert found.track is not None
@@ -32,7 +32,7 @@ def test_track_writes_ids_poses_and_scenes(call: Run, drive: Path, tmp_path: Pat
 
 def test_consistency_prints_what_the_function_computes(call: Run, drive: Path) -> None:
     expected = mg.consistency(drive / "bare.json", poses=drive / "truth.geojson", lags=[1, 2])
-    options = ("consistency", "bare.json", "--truth", "truth.geojson", "--lags", "2,1")
+    options = ("consistency", "bare.json", "--poses", "truth.geojson", "--lags", "2,1")
     (document,) = json.loads(call(*options, "--json").stdout)
     assert document["values"] == expected.rows
     assert document["worst"] == [row for lag in (1, 2) for row in expected.worst(lag=lag)]
@@ -50,7 +50,7 @@ def test_scenes_of_a_file(call: Run, tmp_path: Path) -> None:
     (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(predictions.tokens, "one")))
     assert "no scenes" in call("consistency", "unsorted.parquet", cwd=tmp_path).stderr
     for command in (("consistency", "unsorted.parquet"), ("track", "unsorted.parquet", "-o", "new.parquet")):
-        done = call(*command, "--scenes", "scenes.json", cwd=tmp_path)
+        done = call(command[0], f"{command[1]},scenes=scenes.json", *command[2:], cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     assert mg.read(tmp_path / "new.parquet").scenes == ("one",) * 10
 
@@ -58,7 +58,7 @@ def test_scenes_of_a_file(call: Run, tmp_path: Path) -> None:
 def test_several_methods_and_a_figure(call: Run, tmp_path: Path) -> None:
     target = tmp_path / "lags.svg"
     done = call(
-        *("consistency", "bare.json,name=one", "maptr.json,forward=x,name=two", "--truth", "truth.geojson"),
+        *("consistency", "bare.json,name=one", "maptr.json,forward=x,name=two", "--poses", "truth.geojson"),
         *("--worst", "0", "--figure", target),
     )
     assert done.returncode == 0, done.stderr
@@ -86,8 +86,8 @@ def test_lines_and_bars_have_the_values() -> None:
     ("arguments", "status", "message"),
     [
         (("consistency", "bare.json"), 1, "no poses, which are needed to move one frame into another. Pass the truth"),
-        (("consistency", "bare.json", "--truth", "bare.json"), 1, "has none either"),
-        (("consistency", "bare.json", "--truth", "truth.geojson", "--lags", "0"), 2, "--lags"),
+        (("consistency", "bare.json", "--poses", "bare.json"), 1, "has none either"),
+        (("consistency", "bare.json", "--poses", "truth.geojson", "--lags", "0"), 2, "--lags"),
         (("consistency", "bare.json", "--lags", "a"), 2, "--lags"),
         (("consistency", "bare.json", "--margin", "20"), 2, "--margin"),
         (("consistency", "bare.json", "--region", "60"), 2, "--region"),
@@ -95,14 +95,14 @@ def test_lines_and_bars_have_the_values() -> None:
         (("consistency", "bare.json", "--worst", "-1"), 2, "--worst"),
         (("consistency", "bare.json", "--json", "--csv"), 2, "only one of"),
         (
-            ("consistency", "bare.json", "--truth", "truth.geojson", "--figure", "truth.geojson"),
+            ("consistency", "bare.json", "--poses", "truth.geojson", "--figure", "truth.geojson"),
             1,
             "overwrite an input",
         ),
         (("consistency", "none.json"), 1, "no such file"),
         (("track", "bare.json", "-o", "new.json"), 2, "must end in .parquet or .geojson"),
         (("track", "bare.json", "-o", "new.parquet"), 1, "no poses"),
-        (("track", "bare.json", "--truth", "truth.geojson", "-o", "truth.geojson"), 1, "overwrite an input"),
+        (("track", "bare.json", "--poses", "truth.geojson", "-o", "truth.geojson"), 1, "overwrite an input"),
         (("track", "bare.json", "-o", "new.parquet", "--method", "iou"), 2, "--method"),
         (("track", "bare.json", "-o", "new.parquet", "--look-back", "0"), 2, "--look-back"),
     ],

@@ -54,26 +54,28 @@ def names(context: Context) -> Iterator[Finding]:
     renamed = _renaming(x, y, asked)
     if any(renamed):
         calls = [f"{side}.rename({table})" for (side, _), table in zip(context.sides, renamed, strict=True) if table]
-        options = [_options("--rename", renamed[0]), _options("--rename-truth", renamed[1])]
+        options = [_renamed(context, side, table) for (side, _), table in zip(context.sides, renamed, strict=True)]
         pairs = [f"{name} for {target}" for table in renamed for name, target in table.items()]
         text = f"the sides have different names for the same class: {', '.join(pairs)}"
-        remedy = Remedy(f"Use {' and '.join(calls)}", f"Use {' '.join(filter(None, options))}")
+        remedy = Remedy(f"Use {' and '.join(calls)}", f"Use {' and '.join(filter(None, options))}")
         yield Finding("error", "classes-named-differently", text, len(pairs), remedy=remedy)
     paired = {name for table in renamed for pair in table.items() for name in pair}
     alone_x = [name for name in x if name not in y and name not in paired and name in asked and x[name]]
     alone_y = [name for name in y if name not in x and name not in paired and name in asked and y[name]]
     if alone_x and alone_y and not paired and not x.keys() & y.keys():
         text = f"no class in common: the predictions have {', '.join(alone_x)}, the truth has {', '.join(alone_y)}"
-        remedy = Remedy("Use .rename({...}) on one side", "Use --rename OLD=NEW or --rename-truth OLD=NEW")
+        remedy = Remedy("Use .rename({...}) on one side", "Give one side as FILE,rename=OLD:NEW")
         yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y), remedy=remedy)
         return
     yield from _alone(alone_x, x, "only-predicted", "the truth", "all of them count as false")
     yield from _alone(alone_y, y, "never-predicted", "the predictions", "all of them count as missed")
 
 
-def _options(option: str, table: Mapping[str, str]) -> str:
-    """Return a renaming as options of the command line."""
-    return " ".join(f"{option} {shlex.quote(f'{old}={new}')}" for old, new in table.items())
+def _renamed(context: Context, side: str, table: Mapping[str, str]) -> str:
+    """Return the file of a side with a renaming, as it is given on the command line; "" if there is none."""
+    file = dict(context.sides)[side].name or side.upper()
+    pairs = [":".join(f'"{name}"' if set(name) & set(",=:/\\") else name for name in pair) for pair in table.items()]
+    return shlex.quote(file + "".join(f",rename={pair}" for pair in pairs)) if table else ""
 
 
 def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -94,8 +96,8 @@ def _alone(classes: Sequence[str], counts: Counts, code: str, lacking: str, effe
     for name in classes:
         remedy = Remedy(
             "Select the classes to compare, or use .rename({...}) if this one has another name there",
-            "Pass the classes to compare with --classes, or use --rename OLD=NEW or --rename-truth OLD=NEW if this one "
-            "has another name there",
+            "Pass the classes to compare with --classes, or give the file as FILE,rename=OLD:NEW if this one has "
+            "another name there",
         )
         text = f"{counts[name]} instances of {name}, a class that is not in {lacking}: {effect}"
         yield Finding("warning", f"class-{code}", text, counts[name], remedy=remedy)
@@ -115,15 +117,13 @@ def not_compared(context: Context) -> Iterator[Finding]:
             meant = [known for known in context.classes if _spelling(known) == _spelling(name)]
             meant = meant or [known for known in context.classes if common_name(known) == common_name(name)]
             if meant:
-                option = "--rename" if side == "predictions" else "--rename-truth"
                 table = {name: meant[0]}
-                remedy = Remedy(f"Use {side}.rename({table})", f"Use {_options(option, table)}")
+                remedy = Remedy(f"Use {side}.rename({table})", f"Use {_renamed(context, side, table)}")
                 text += f". The name is another spelling of {meant[0]}, and {count} instances are left out of it"
             else:
                 remedy = Remedy(
                     "Add it to the classes of the protocol, or use .rename({...}) if a compared class is meant",
-                    "Add it with --classes, or use --rename OLD=NEW or --rename-truth OLD=NEW if a compared class is "
-                    "meant",
+                    "Add it with --classes, or give the file as FILE,rename=OLD:NEW if a compared class is meant",
                 )
             # Predictions of a class that the truth lacks may be misnamed. Truth often has more classes than a model.
             suspicious = bool(meant) or (side == "predictions" and name not in others)
@@ -141,7 +141,7 @@ def exchanged(context: Context) -> Iterator[Finding]:
         )
         remedy = Remedy(
             f"Use predictions.rename({meant}), or read the file with classes= in the order of its ids",
-            f"Use {_options('--rename', meant)}",
+            f"Use {_renamed(context, 'predictions', meant)}",
         )
         yield Finding("warning", "classes-exchanged", text, len(meant), remedy=remedy)
 

@@ -21,7 +21,7 @@ def on_the_right_side(context: Context) -> Iterator[Finding]:
         text = "the predictions have no confidences. This may be a truth file"
         remedy = Remedy(
             "Use predictions.with_confidence(1) to give all predictions the confidence 1",
-            "Use --certain to give all predictions the confidence 1",
+            "Give the file as FILE,certain for the confidence 1 of all predictions",
         )
         yield Finding("error", "confidence-missing", text, len(context.predictions.polylines), remedy=remedy)
     elif _varies(context.truth):

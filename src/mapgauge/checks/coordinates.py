@@ -193,10 +193,10 @@ def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             f"the predictions measure {x} m and the truth {y} m: x and y seem to be swapped. MapTR's nuScenes files "
             "have x to the right, StreamMapNet's have x forward"
         )
-        name = context.predictions.name
+        name = context.predictions.name or "FILE"
         remedy = Remedy(
             "Try predictions.rotate(-90) or predictions.rotate(90)",
-            f"Try {f'{name},rotate=-90 or {name},rotate=90' if name else '--rotate -90 or --rotate 90'}",
+            f"Try {name},rotate=-90 or {name},rotate=90",
         )
         yield Finding("warning", "axes-exchanged", text, x.instances, remedy=remedy)
 
@@ -235,8 +235,8 @@ def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         remedy = Remedy(
             f"Crop both sides to the smaller region, for example with .crop(({less[0]:.0f}, {less[1]:.0f}))",
-            f"Crop both sides to the smaller region, for example with mapgauge sweep --region "
-            f"{less[0]:.0f}x{less[1]:.0f}",
+            f"Crop both sides to the smaller region, for example with mapgauge sweep --vary "
+            f"region={less[0]:.0f}x{less[1]:.0f}",
         )
         yield Finding("warning", "region-differs", text, x.instances, remedy=remedy)
 

@@ -177,9 +177,9 @@ class Turn:
         """
         if not self.degrees:
             return Remedy.of(self.instead)
-        only = f", or {file},rotate={self.degrees} to turn only this file" if file else ""
-        auto = ('. Or pass axes="auto" to evaluate', ". Or pass --auto-axes") if certain else ("", "")
-        return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use --rotate {self.degrees}{only}{auto[1]}")
+        file = file or "FILE"
+        auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto") if certain else ("", "")
+        return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use {file},rotate={self.degrees}{auto[1]}")
 
 
 _MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"

@@ -72,7 +72,7 @@ def not_for_region(context: Context) -> Iterator[Finding]:
             text = f"{name}: all {total} instances lie outside the region" + ", so nothing is left to compare" * cropped
             remedy = Remedy.of("Transform them to the frame of the ego")
             if cropped:
-                remedy = Remedy(f"{remedy.python}, or do not crop", f"{remedy.shell}, or leave out --crop")
+                remedy = Remedy(f"{remedy.python}, or do not crop", f"{remedy.shell}, or leave out --set crop=true")
             yield Finding("error" if cropped else "warning", "region-left", text, total, remedy=remedy)
             continue
         rows = _beyond(side, context.region, _MARGIN)
@@ -84,7 +84,7 @@ def not_for_region(context: Context) -> Iterator[Finding]:
             )
             remedy = Remedy(
                 "Use .crop(region) on both sides to compare only what lies inside",
-                "Use --crop to compare only what lies inside",
+                "Use --set crop=true to compare only what lies inside",
             )
             level: Level = "warning" if count > _FEW * total else "note"
             yield Finding(level, "region-left", text, count, examples(side, rows), remedy)
@@ -103,7 +103,9 @@ def far_away(context: Context) -> Iterator[Finding]:
                 f"{name}: {len(rows)} of {len(side.polylines)} instances reach more than {reach:.0f} m from the "
                 f"origin; the truth measures {truth} m"
             )
-            remedy = Remedy("Use .crop(region) if they should not count", "Use --crop if they should not count")
+            remedy = Remedy(
+                "Use .crop(region) if they should not count", "Use --set crop=true if they should not count"
+            )
             yield Finding("warning", "instances-far-away", text, len(rows), examples(side, rows), remedy)
 
 

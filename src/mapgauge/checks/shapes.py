@@ -144,7 +144,10 @@ def dimensions(context: Context) -> Iterator[Finding]:
     if len(x.polylines.coords) and len(y.polylines.coords) and x.dimension != y.dimension:
         high = "predictions" if x.dimension > y.dimension else "truth"
         text = f"the predictions are {x.dimension}-D and the truth is {y.dimension}-D"
-        remedy = Remedy(f"Use {high}.planar() to compare in the plane", "Use --planar to compare in the plane")
+        remedy = Remedy(
+            f"Use {high}.planar() to compare in the plane",
+            "Give the file with height as FILE,planar to compare in the plane",
+        )
         yield Finding("error", "dimensions-differ", text, len(x.polylines) + len(y.polylines), remedy=remedy)
 
 
@@ -166,5 +169,7 @@ def height(context: Context) -> Iterator[Finding]:
             f"the predictions lie {abs(offset):.1f} m {'above' if offset > 0 else 'below'} the truth (median of "
             f"{len(above)} pairs of lines). One height may be measured from the road and the other from the LiDAR"
         )
-        remedy = Remedy("Use .transform(pose) on one side, or .planar() on both", "Use --planar to leave out height")
+        remedy = Remedy(
+            "Use .transform(pose) on one side, or .planar() on both", "Give both as FILE,planar to leave out height"
+        )
         yield Finding("warning", "height-offset", text, len(above), remedy=remedy)

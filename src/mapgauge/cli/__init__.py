@@ -17,7 +17,6 @@ from pathlib import Path
 
 from mapgauge.cli.failures import FAILED, fail, fail_with
 from mapgauge.errors import MapgaugeError
-from mapgauge.io.files.source import OUTPUTS
 from mapgauge.kernels.progress import WATCH
 
 INTERRUPTED = 130  # by Ctrl-C
@@ -66,9 +65,16 @@ def _run() -> int | str | None:
     except Exception as error:
         code = _unexpected(error)
     finally:
-        OUTPUTS.declare()
+        _forget_outputs()
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
+
+
+def _forget_outputs() -> None:
+    """Declare no outputs, for a further command in this process. Help and usage errors import no files."""
+    files = sys.modules.get("mapgauge.io.files.source")
+    if files is not None:
+        files.OUTPUTS.declare()
 
 
 @contextmanager

@@ -9,51 +9,45 @@ import typer
 
 from mapgauge.cli import gate
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.latex import Bounds, Column, methods_table
-from mapgauge.cli.output import Table, say, show_table, warn
-from mapgauge.cli.parsing import Texts, file_names, listed, refuse, without_effect
+from mapgauge.cli.output import Table, say, show_table, warn, write_csv, write_json
+from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, without_effect
 from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
 from mapgauge.errors import InvalidInput
-from mapgauge.features.causes.command import show_difference
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.intervals import Difference, Estimate
-    from mapgauge.results.results import Results
 
 
 def compare(
     context: typer.Context,
     results: o.ResultsArgument,
-    classes: Annotated[
-        Texts,
-        typer.Option(
-            "--classes", metavar="NAME,...", help="Classes to show, or `all`. Default: mean.", show_default=False
-        ),
-    ] = None,
+    classes: Annotated[Texts, o.classes_option("the mean; `all` stands for all")] = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
     correction: Annotated[
         str,
-        typer.Option(
+        o.choice(
             "--correction",
-            metavar="NAME",
-            help="Correct the verdicts for the number of differences: `holm`, or `none`.",
+            o.COMPUTED,
+            "Correct the verdicts for the number of differences.",
+            "none",
+            "holm",
+            show_default=True,
         ),
     ] = "none",
     fail_if: Annotated[
         Texts,
-        typer.Option(
+        o.option(
             gate.OPTION,
-            metavar="CONDITION",
-            help=f"Exit with code {gate.FAILED} if a file after the first meets the condition: 'pld > +0.005' (worse "
-            "than the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
-            show_default=False,
+            "CONDITION",
+            o.WRITTEN,
+            f"Exit with code {gate.FAILED} if a file after the first meets the condition: 'pld > +0.005' (worse than "
+            "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
         ),
     ] = None,
-    name: o.NamesOption = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -69,10 +63,8 @@ def compare(
     if form in ("json", "csv"):
         without_effect(context, ["classes"], f"with --{form}, which has all classes")
     results = each_results(results)
-    names = file_names(results, name)
+    names = file_names(results)
     check_bootstrap(samples, level, seed)
-    if correction not in ("none", "holm"):
-        refuse("--correction", f"must be none or holm, got {correction!r}")
     if len(results) == 1:
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
     if form == "latex" and not fail_if:
@@ -80,6 +72,7 @@ def compare(
     conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
+    from mapgauge.cli.commands import addition
     from mapgauge.results.comparison import with_errors
 
     methods = load_all(results, names)
@@ -92,15 +85,11 @@ def compare(
         seed=seed,
         correction="holm" if correction == "holm" else "none",
     )
-    known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
-    shown = listed(classes) or ["mean"]
-    shown = known if shown == ["all"] else shown
-    unknown = [class_name for class_name in shown if class_name not in known]
-    if unknown:
-        raise InvalidInput(f"{results[0]}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
+    shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    causes = _causes(comparison, methods, seed) if "causes" in methods[0].metrics else {}
+    split = addition("differences by cause") if "causes" in methods[0].metrics else None
+    causes = {} if split is None else split(comparison, methods, seed)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(
@@ -112,21 +101,19 @@ def compare(
         raise typer.Exit(gate.FAILED)
 
 
+def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]:
+    """Return the classes to show: the given ones, all of them, or the mean."""
+    known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
+    unknown = [class_name for class_name in given if class_name not in known]
+    if unknown and given != ["all"]:
+        raise InvalidInput(f"{file}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
+    return known if given == ["all"] else given or ["mean"]
+
+
 def check_bootstrap(samples: int, level: float, seed: int) -> None:
     """Refuse options of the bootstrap that are out of range."""
     if samples < 1 or not 0 < level < 1 or seed < 0:
         refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
-
-
-def _causes(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
-    """Return the differences of all pairs of methods by class and cause, on the draws of the comparison."""
-    from mapgauge import compare_causes
-
-    of = dict(zip(comparison.names, methods, strict=True))
-    settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
-    return {
-        (first, second): compare_causes(of[first], of[second], **settings) for first, second in comparison.differences
-    }
 
 
 def show_comparison(
@@ -146,6 +133,7 @@ def show_comparison(
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
+        from mapgauge.cli.commands import addition
         from mapgauge.metrics.table import heading
         from mapgauge.results.comparison import plain_keys
 
@@ -169,7 +157,7 @@ def show_comparison(
         for (first, second), found in causes.items():
             for class_name in classes:
                 if first == comparison.names[0] and class_name in found:
-                    show_difference(first, second, found[class_name], class_name)
+                    addition("show differences by cause")(first, second, found[class_name], class_name)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)

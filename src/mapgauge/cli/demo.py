@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from mapgauge.cli import options as o
 from mapgauge.cli.compare import show_comparison
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.output import progress, say
@@ -34,18 +33,19 @@ MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to.")] = Path(
-        "demo"
-    ),
-    frames: Annotated[int, typer.Option("--frames", metavar="N", help="Number of frames. A scene has ten.")] = 80,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the synthetic data.")] = 0,
+    output: Annotated[Path, o.output_option("FOLDER", "A folder.  [default: demo]")] = Path("demo"),
+    size: Annotated[
+        int,
+        o.option("--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", show_default=True),
+    ] = 80,
+    seed: o.SeedOption = 0,
 ) -> None:
     """Try everything on synthetic data.
 
     Makes synthetic roads and the output of two detectors, evaluates both, and writes files, figures and a report.
     """
-    if frames < 1 or seed < 0:
-        refuse("--frames", "frames must be at least 1 and seed at least 0")
+    if size < 1 or seed < 0:
+        refuse("--size", "size must be at least 1 and seed at least 0")
     own_folder(output, MARK, FILES, "the demo")
 
     from mapgauge import compare, evaluate, read, sweep, write
@@ -60,7 +60,7 @@ def demo(
     names: list[str] = list(METHODS)
     results, sweeps, files = [], [], ["truth.geojson"]
     for quality in METHODS:
-        made, streets = demo_world(frames, seed=seed, quality=quality)
+        made, streets = demo_world(size, seed=seed, quality=quality)
         write(made, output / f"{quality}.json", "streammapnet")
         write(streets, output / "truth.geojson")
         # Results of data that was read from files record the files, as in a usual evaluation.
@@ -75,18 +75,23 @@ def demo(
     show_comparison("text", compare(results, names=names), ["mean"])
     write_report(results, output / "report.html", names=names, title="mapgauge demo")
     say()
+    _draw(results, sweeps, names, output)
+    say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
+    say(f"Open this in a browser: {output / 'report.html'}")
+
+
+def _draw(results: "list[Results]", sweeps: "list[Sweep]", names: list[str], output: Path) -> None:
+    """Write the figures, if matplotlib is installed."""
     try:
         figures = _figures(results, sweeps, names)
     except MissingDependency as error:
         say(f"No figures: {error.for_shell()}")
-    else:
-        from mapgauge.plot import save as save_figure
+        return
+    from mapgauge.plot import save as save_figure
 
-        for name, figure in figures.items():
-            save_figure(figure, output / name)
-        say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
-    say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
-    say(f"Open this in a browser: {output / 'report.html'}")
+    for name, figure in figures.items():
+        save_figure(figure, output / name)
+    say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
 
 
 def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":

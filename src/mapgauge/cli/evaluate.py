@@ -1,39 +1,47 @@
 """``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.compile import compile_for, is_compiling
-from mapgauge.cli.contents import tell_frames, tell_inputs
-from mapgauge.cli.documents import form_of
 from mapgauge.cli.failures import Attempts
-from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn_of
+from mapgauge.cli.inputs import options_of
+from mapgauge.cli.inspect import tell_frames, tell_inputs
+from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.parsing import (
+    Form,
+    Texts,
     check_settings_used,
     file_names,
+    form_of,
     listed,
     metrics_of_each,
     numbers,
+    place,
     refuse,
     settings_of,
     valid,
     without_effect,
 )
-from mapgauge.cli.protocol_table import show_protocols
-from mapgauge.cli.reading import Reading, check_classes, read_scenes
+from mapgauge.cli.reading import Reading, check_classes, check_files, turned
 from mapgauge.cli.results_files import keep_order
-from mapgauge.cli.streaming import EngineOption, OnErrorOption, ResumeOption, SchedulerOption, Streaming, WorkOption
-from mapgauge.cli.summary import in_words, show_results, tell_each
+from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
+    from mapgauge.evaluation.runs import InMemory, Run, Streamed
+    from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.frames.findings import Finding
+    from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
 
 
@@ -41,86 +49,52 @@ def evaluate(
     context: typer.Context,
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
-    protocol: o.ProtocolsOption = None,
+    protocol: o.ProtocolOption = None,
     metrics: o.MetricsOption = None,
     cutoff: o.CutoffOption = None,
-    chamfer: o.ChamferOption = None,
-    frechet: o.FrechetOption = None,
-    sospa: o.SospaOption = None,
-    switch_cost: o.SwitchCostOption = None,
-    link_cost: o.LinkCostOption = None,
-    break_cost: o.BreakCostOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
     classes: o.ClassesOption = None,
+    changes: o.SetOption = None,
     ranges: o.RangesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    scenes: Annotated[
-        Path | None,
-        typer.Option(
-            "--scenes",
-            metavar="FILE",
-            help="JSON file with the scene of each token, if the truth has no scenes.",
-            show_default=False,
-        ),
-    ] = None,
-    name: o.NamesOption = None,
-    workers: o.WorkersOption = None,
-    engine: EngineOption = None,
-    scheduler: SchedulerOption = None,
-    work: WorkOption = None,
-    resume: ResumeOption = False,
-    on_error: OnErrorOption = "stop",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the results to this file (.mg). With several predictions or protocols, it is a folder.",
-            show_default=False,
-        ),
+        o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder."),
     ] = None,
-    with_geometry: Annotated[
-        bool,
-        typer.Option(
-            "--with-geometry",
-            help="Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
-        ),
-    ] = False,
     page: Annotated[
         Path | None,
-        typer.Option(
+        o.option(
             "--report",
-            metavar="FILE",
-            help="Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
-            show_default=False,
+            "FILE",
+            o.WRITTEN,
+            "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
         ),
     ] = None,
     frames: o.FramesOption = 200,
+    with_geometry: Annotated[
+        bool,
+        o.flag(
+            "--with-geometry",
+            o.WRITTEN,
+            "Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
+        ),
+    ] = False,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="With --latex, a column for each class instead of the means only.")
+        bool, o.flag("--by-class", o.WRITTEN, "With --latex, a column for each class instead of the means only.")
     ] = False,
     brief: Annotated[
-        bool, typer.Option("--brief", help="Leave out the lines after the tables that say what the values mean.")
+        bool, o.flag("--brief", o.WRITTEN, "Leave out the lines after the tables that say what the values mean.")
     ] = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
+    format: o.FormatOption = None,
+    ignore_unknown: o.IgnoreUnknownOption = False,
+    workers: o.WorkersOption = None,
+    engine: o.EngineOption = None,
+    work: o.WorkOption = None,
+    resume: o.ResumeOption = False,
+    on_error: o.OnErrorOption = "stop",
 ) -> None:
     """Compare predictions with truth.
 
@@ -129,150 +103,202 @@ def evaluate(
     """
     form = form_of(json=json, csv=csv, latex=latex)
     given = listed(protocol) or ["paper-60x30"]
-    if by_class and (form != "latex" or len(given) > 1):
-        refuse("--by-class", "needs --latex and one protocol")
-    if len(set(given)) < len(given):
-        refuse("--protocol", f"must be different names, got {', '.join(given)}")
-    thresholds = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-    protocols = [
-        settings_of(
-            one,
-            **thresholds,
-            switch_cost=switch_cost,
-            link_cost=link_cost,
-            break_cost=break_cost,
-            spacing=spacing,
-            count=count,
-            classes=classes,
-            crop=crop,
-        )
-        for one in given
-    ]
+    protocols = [settings_of(one, cutoff=cutoff, classes=classes, changes=changes) for one in given]
     chosen = metrics_of_each(protocols, metrics)
-    check_settings_used(context, list(chain.from_iterable(chosen)))
-    if page is None:
-        without_effect(context, ["frames"], "without --report FILE")
-    if quiet or form != "text":
-        without_effect(context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines")
-    if scheduler is not None:
-        without_effect(context, ["workers"], "with --scheduler: the cluster has its own workers")
+    _check_options(context, form, given, list(chain.from_iterable(chosen)))
 
-    from mapgauge.evaluation.prepare import check_rings, has_rings
+    from mapgauge.evaluation.prepare import check_rings
+    from mapgauge.evaluation.runs import Plan, evaluate_runs, write_reports
 
-    rings = valid("--ranges", check_rings, numbers("--ranges", ranges))
-    reading = Reading.of(context)
-    names = file_names(predictions, name)
-    runs = list(product(names, given))
-    labels = names if len(given) == 1 else [f"{called}-{one}" for called, one in runs]
-    targets = result_files(output, labels)
-    folders = work_folders(work, labels)
-    pages = [page and page_of(page, one if len(given) > 1 else "") for one in given]
-    check_targets(
-        [*targets, *pages],
-        [*predictions, truth, scenes],
-        folders=folders,
-        new_folder=output if len(labels) > 1 else None,
+    plan = Plan(
+        names=file_names(predictions),
+        protocols=protocols,
+        metrics=chosen,
+        rings=valid("--ranges", check_rings, numbers("--ranges", ranges)),
+        unknown="ignore" if ignore_unknown else "error",
+        workers=workers,
     )
+    targets, folders = result_files(output, plan.labels), work_folders(work, plan.labels)
+    pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
+    new_folder = output if len(plan.labels) > 1 else None
+    check_targets([*targets, *pages], [*predictions, truth], folders=folders, new_folder=new_folder)
     check_page("--report", page, frames)
     if with_geometry:
         check_geometry(output)
-    scene_of = None if scenes is None else read_scenes(scenes)
-    unknown: Literal["error", "ignore"] = "ignore" if ignore_unknown else "error"
-    silent = quiet or form != "text"  # stdout then has the document only
-    reading.check(*predictions, truth)
-    streaming = Streaming.of(engine, scheduler, work, resume, on_error)
-    streamed = streaming.suit(reading, [*predictions, truth], whole=scenes is not None or page is not None)
-
-    needed = ["read", *chain.from_iterable(chosen)]
-    if "pld" in needed and not (silent or brief or streamed):
-        needed.append("words")
-    prepare = partial(compile_for, [*needed, *(["report"] if page else [])], [] if page else [*predictions, truth])
-    if streamed:
-        prepare()
-    ahead = None if streamed else reading.predictions_ahead(predictions[0], prepare)
-
-    from mapgauge.evaluation.evaluate import evaluate_frames
-    from mapgauge.protocols import full_name
-
-    y = None if streamed else reading.truth(truth)
-    if y is not None and not silent:
-        tell_frames("truth", f"{y.name} ({y.format})", y)
-    results: list[Results] = []
-    lines: list[list[str]] = []
-    first_run = False  # then the tables do not wait for the kernels of the lines after them
-    told: set[Finding] = set()
-    outputs = Attempts()
-    saved: list[Path] = []
-    x = None
-    for path, (k, settings) in product(predictions, enumerate(protocols)):
-        target, folder = targets[len(results)], folders[len(results)]
-        label = labels[len(results)] + (f" ({len(results) + 1} of {len(labels)})" if len(labels) > 1 else "")
-        in_rings = rings if len(given) == 1 or has_rings(chosen[k]) else ()
-        common: dict[str, Any] = {"metrics": chosen[k], "unknown": unknown, "workers": workers}
-        if y is None:
-            found = streaming.evaluate(
-                *(path, truth, label if len(labels) > 1 else "", folder, settings),
-                **common,
-                ranges=in_rings,
-                degenerate=degenerate,
-                classes=classes,
-            )
-            if not silent and k == 0:
-                tell_inputs(found)
-        else:
-            if x is None or k == 0:
-                x = reading.beside(ahead() if ahead is not None else reading.predictions(path), y)
-                ahead = None
-                check_classes(classes, x.name, y.classes, x.classes)
-                if not silent:
-                    tell_frames("predictions", f"{x.name} ({x.format})", x)
-            first_run = len(runs) == 1 and page is None and is_compiling()
-            valid("--ranges", check_rings, in_rings, chosen[k])
-            # The lines after the tables and the report use the same groups.
-            keep = len(runs) == 1 and (page is not None or not (silent or brief))
-            with progress(f"evaluating {label}") as advance:
-                found = evaluate_frames(
-                    x, y, settings, **common, rings=in_rings, scenes=scene_of, progress=advance, keep=keep
-                )
-        new = [finding for finding in found.findings if finding not in told]
-        told.update(new)
-        with outputs.attempt():
-            (warn_of if silent else show_findings)(new)
-        if target is not None:
-            with outputs.attempt():
-                found.save(target, geometry="original" if with_geometry else None)
-                saved.append(target)
-        wrong = any(finding.level == "error" for finding in found.findings)
-        in_full = not (silent or brief or wrong)
-        if in_full and not first_run:
-            lines.append(in_words(found, workers, streamed=streamed))
-        last = len(results) == len(runs) - 1  # the data of others take memory for nothing
-        results.append(found if page or streamed or last else found.without_data())
-    with outputs.attempt():
-        if len(given) == 1:
-            show_results(form, results, names, by_class=by_class)
-        else:
-            show_protocols(form, results, [called for called, _ in runs])
-        if in_full and first_run:
-            sys.stdout.flush()
-            lines.append(in_words(found, workers))
-        spoken = [f"{called}, {full_name(settings)}" for called, settings in product(names, protocols)]
-        tell_each(names if len(given) == 1 else spoken, lines)
-    if not silent:
-        distrust(told)
-    with outputs.attempt():
+    plan = replace(plan, targets=targets, folders=folders)
+    watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, alone=len(targets) == 1 and not page)
+    sides = _sides(context, [*predictions, truth], watch, list(chain.from_iterable(chosen)))
+    results = evaluate_runs(plan, sides, watch, geometry="original" if with_geometry else None, keep=page is not None)
+    with watch.attempt():
+        show = show_results if len(given) == 1 else show_protocols
+        show(form, results, [run.name for run in plan.runs()], by_class=by_class)
+        watch.tell_lines(plan.titles, results[-1])
+    watch.end_of_tables()
+    with watch.attempt():
         keep_order(targets)
         keep_order(folders)
-    for target in saved:
-        inform(f"results in {target}")
-    for k, written in enumerate(pages):
-        if written is not None:
-            from mapgauge.report import write_report
+    write_reports(plan, results, pages, watch, frames=frames)
+    watch.outputs.end()
+    exit_on(fail_on, watch.told)
 
-            of_page = results[k :: len(given)]
-            with outputs.attempt():
-                with progress("writing the report") as advance:
-                    write_report(of_page, written, names=names, frames=frames, progress=advance)
-                inform(f"report in {written}")
-    outputs.end()
-    exit_on(fail_on, told)
+
+def _check_options(context: typer.Context, form: Form, protocols: Sequence[str], metrics: Sequence[str]) -> None:
+    """Refuse options that contradict each other or have no effect."""
+    given = context.params
+    if given["by_class"] and (form != "latex" or len(protocols) > 1):
+        refuse("--by-class", "needs --latex and one protocol")
+    if len(set(protocols)) < len(protocols):
+        refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
+    check_settings_used(context, metrics)
+    if given["page"] is None:
+        without_effect(context, ["frames"], "without --report FILE")
+    if given["quiet"] or form != "text":
+        without_effect(context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines")
+    if "://" in (given["engine"] or ""):
+        without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
+    if given["resume"] and given["work"] is None:
+        refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
+
+
+def _sides(
+    context: typer.Context, files: Sequence[Path], watch: "_Printer", metrics: Sequence[str]
+) -> "InMemory | Streamed":
+    """Return how the files are read, predictions first and then the truth, and begin to compile kernels for them."""
+    from mapgauge.evaluation.runs import InMemory, Streamed
+
+    given, (*predictions, truth) = context.params, files
+    check_files(*files)
+    streamed = _streams(context, files)
+    needed = ["read", *metrics, *(["report"] if given["page"] else [])]
+    if "pld" in metrics and not (watch.silent or watch.brief or streamed):
+        needed.append("words")
+    prepare = partial(compile_for, needed, [] if given["page"] else files)
+    if not streamed:
+        reading = Reading(given["format"], given["workers"])
+        ahead = reading.predictions_ahead(predictions[0], prepare)
+        read: list[Callable[[], MapFrames]] = [ahead, *(partial(reading.predictions, path) for path in predictions[1:])]
+        beside = [partial(_beside, path, one, given["classes"]) for path, one in zip(predictions, read, strict=True)]
+        keep = given["page"] is not None or not (watch.silent or watch.brief)
+        return InMemory(partial(reading.truth, truth), beside, keep=keep)
+    prepare()
+    watch.streamed = True
+    if given["classes"]:
+        from mapgauge.io.dataset import open_dataset
+
+        known = open_dataset(place(truth)).classes
+        for path in predictions:
+            check_classes(given["classes"], str(place(path)), open_dataset(place(path)).classes, known)
+    return Streamed(
+        truth=place(truth),
+        predictions=[place(path) for path in predictions],
+        engine=given["engine"],
+        resume=given["resume"],
+        on_error=cast("OnError", given["on_error"]),
+        degenerate=options_of(truth).get("degenerate", "strict"),
+    )
+
+
+def _beside(path: Path, read: "Callable[[], MapFrames]", classes: Texts, truth: "MapFrames") -> "MapFrames":
+    """Read predictions for a truth."""
+    predictions = turned(path, read(), truth)
+    check_classes(classes, predictions.name, truth.classes, predictions.classes)
+    return predictions
+
+
+def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
+    """Whether all files are Parquet, and nothing needs them in memory as a whole."""
+    from mapgauge.io.files.places import streams
+
+    given = context.params
+    dropped = {options_of(path).get("degenerate", "strict") for path in paths}
+    changed = given["format"] is not None or len(dropped) > 1
+    changed = changed or any(set(options_of(path)) - {"name", "degenerate"} for path in paths)
+    parquet, whole = all(streams(place(path)) for path in paths), given["page"] is not None
+    wanted = given["engine"] is not None or given["work"] is not None or given["on_error"] != "stop"
+    if wanted and (changed or whole or not parquet):
+        refuse(
+            "--engine, --work, --resume, --on-error",
+            "need Parquet on both sides, without options after the names. Convert the files first: mapgauge convert "
+            "IN,rotate=-90,scenes=FILE OUT/"
+            + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
+        )
+    return parquet and not changed and not whole
+
+
+class _Printer:
+    """Prints what happens during an evaluation: a ``Watch``."""
+
+    def __init__(self, *, silent: bool, brief: bool, workers: int | None, alone: bool) -> None:
+        self.silent = silent  # stdout has the document only
+        self.brief = brief
+        self.workers = workers
+        self.alone = alone  # whether there is one run, without a report
+        self.streamed = False
+        self.later = False  # whether the tables do not wait for the kernels of the lines after them
+        self.told: set[Finding] = set()
+        self.lines: list[list[str]] = []
+        self.saved: list[Path] = []
+        self.outputs = Attempts()
+
+    def read(self, side: str, frames: "MapFrames") -> None:
+        """Print what was read."""
+        if not self.silent:
+            tell_frames(side, f"{frames.name} ({frames.format})", frames)
+        if side == "predictions":
+            self.later = self.alone and is_compiling()
+
+    def read_in_chunks(self, results: "Results") -> None:
+        """Print what a streamed evaluation read."""
+        if not self.silent:
+            tell_inputs(results)
+
+    def found(self, findings: "Sequence[Finding]") -> None:
+        """Print findings."""
+        self.told.update(findings)
+        (warn_of if self.silent else show_findings)(findings)
+
+    def evaluated(self, run: "Run", results: "Results") -> None:
+        """Compute the lines after the tables, unless the numbers are wrong."""
+        if self._in_full(results) and not self.later:
+            self.lines.append(in_words(results, self.workers, streamed=self.streamed))
+
+    def _in_full(self, results: "Results") -> bool:
+        wrong = any(finding.level == "error" for finding in results.findings)
+        return not (self.silent or self.brief or wrong)
+
+    def tell_lines(self, titles: Sequence[str], last: "Results") -> None:
+        """Print the lines after the tables."""
+        if self.later and self._in_full(last):
+            sys.stdout.flush()
+            self.lines.append(in_words(last, self.workers))
+        tell_each(titles, self.lines)
+
+    def end_of_tables(self) -> None:
+        """Say whether to trust the numbers, and where the results are."""
+        if not self.silent:
+            distrust(self.told)
+        for target in self.saved:
+            inform(f"results in {target}")
+
+    def wrote(self, what: str, path: Path) -> None:
+        """Name a file. Results are named after the tables."""
+        if what == "results":
+            self.saved.append(path)
+        else:
+            inform(f"{what} in {path}")
+
+    @contextmanager
+    def progress(self, what: str, unit: str = "frames") -> "Iterator[Callable[[int, int], None] | None]":
+        """Show progress. An interrupted streamed evaluation says how it is continued."""
+        try:
+            with progress(what, unit) as advance:
+                yield advance
+        except KeyboardInterrupt as error:
+            if not self.streamed:
+                raise
+            warn(f"interrupted: {error}" if error.args else "interrupted")
+            raise typer.Exit(130) from error
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """Report an output that cannot be written, and go on."""
+        return self.outputs.attempt()

@@ -1,7 +1,7 @@
-"""Input files with options of their own: ``FILE,KEY=VALUE,...``.
+"""Files on the command line, with how each is read after its name: ``FILE,KEY=VALUE,...``.
 
-Commands take several files of predictions, and their options say how all of them are read. A file that must be read in
-another way has its own options after its name, separated by commas: ``nuscmap_results.json,rotate=-90,name=MapTR``.
+``nuscmap_results.json,rotate=-90,name=MapTR`` is a file with two options. A path that exists is never taken for
+options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name="MapTR, tiny"``.
 """
 
 import math
@@ -10,13 +10,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mapgauge.cli.parsing import GivenPath, refuse, valid
+from mapgauge.cli.parsing import GivenPath, path_or_url, refuse, valid
 
+AUTO = "auto"  # the angle that turns predictions to the axes of the truth
+_PATHS = ("tracks", "scenes", "predictions", "truth")  # options that name another file
 _KEY = "[A-Za-z][A-Za-z0-9_-]*"
-# Values have no slash, so a comma in the name of a folder is no item. Only tracks= is a path, up to the next item.
-_PLAIN = rf"(?!tracks=){_KEY}(?:=[^,/\\]*)?"
-_ITEM = rf",(?:{_PLAIN}|tracks=(?:(?!,tracks=|,{_PLAIN}(?:,|$)).)*)"
+# Other values have no slash, so a comma in the name of a folder is no item. A path reaches up to the next item.
+_PATH = rf"(?:{'|'.join(_PATHS)})="
+_PLAIN = rf"(?!{_PATH}){_KEY}(?:=[^,/\\]*)?"
+_ITEM = rf",(?:{_PLAIN}|{_PATH}(?:(?!,{_PATH}|,{_PLAIN}(?:,|$)).)*)"
 _OPTIONS = re.compile(rf"(?:{_ITEM})+$")
+_AFTER_A_FILE = rf",{_KEY}(?:=(?:(?!,{_KEY}(?:=|,|$)).)*)?"  # values can have anything but another item
+_QUOTED = re.compile(r"""(?:(?<=[,=:])|^)(?:"([^"]*)"|'([^']*)')(?=[,=:]|$)""")
+_SPECIAL = ",=:/\\"
+_HIDDEN = {ord(letter): 0xE000 + k for k, letter in enumerate(_SPECIAL)}  # private characters of Unicode
+_SHOWN = {hidden: letter for letter, hidden in _HIDDEN.items()}
 
 
 class _InputFile(GivenPath):
@@ -33,19 +41,46 @@ class _InputFile(GivenPath):
 def input_file(text: str) -> Path:
     """Return a file from the command line. ``options_of`` returns its options.
 
-    A file whose name ends like options, and which exists, has no options.
+    The longest beginning of the text that is an existing file is the file, and the rest are its options.
 
     >>> file = input_file("s3://runs/M.parquet,rotate=-90,rename=contours:boundary,certain")
     >>> file.url, options_of(file)
     ('s3://runs/M.parquet', {'rotate': -90.0, 'rename': {'contours': 'boundary'}, 'certain': True})
+    >>> options_of(input_file('M.json,name="A, B",tracks="/data/a,b.pkl"'))
+    {'name': 'A, B', 'tracks': '/data/a,b.pkl'}
     """
-    found = None if _exists(text) else _OPTIONS.search(text)
-    name = text[: found.start()] if found else text
+    name, items = _split(text)
     path = _InputFile(name)
     path.url = name if "://" in name else None
     path.given = text
-    path.options = _parse(name, found[0]) if found else {}
+    path.options = _parse(name, items)
     return path
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """Return the name of a file, and its options without commas. Special characters between quotes stay hidden."""
+    if _exists(text):
+        return text, []
+    hidden = _QUOTED.sub(lambda found: (found[1] or found[2] or "").translate(_HIDDEN), text)
+    for comma in reversed([found.start() for found in re.finditer(",", hidden)]):
+        name = hidden[:comma].translate(_SHOWN)
+        for item in (_ITEM, _AFTER_A_FILE):
+            if re.fullmatch(rf"(?:{item})+", hidden[comma:]) and _exists(name):
+                return name, [text[1:] for text in re.findall(item, hidden[comma:])]
+    found = _OPTIONS.search(hidden)
+    items = [item[1:] for item in re.findall(_ITEM, found[0])] if found else []
+    return (hidden[: found.start()] if found else hidden).translate(_SHOWN), items
+
+
+def split_options(text: str) -> tuple[str, dict[str, str]]:
+    """Return the name of a file to write, and the options of its format.
+
+    >>> split_options('result.pkl,points=float16,authors="A, B"')
+    ('result.pkl', {'points': 'float16', 'authors': 'A, B'})
+    """
+    name, items = _split(text)
+    split = [item.translate(_SHOWN).partition("=") if "=" in item else (item, "", "") for item in items]
+    return name, {key: value for key, _, value in split}
 
 
 def options_of(path: Path) -> Mapping[str, Any]:
@@ -54,13 +89,20 @@ def options_of(path: Path) -> Mapping[str, Any]:
     return options
 
 
-def tracks_of(path: Path) -> Path | None:
-    """Return the file with the tracks of a file. A bare name is a file beside that file."""
-    given = options_of(path).get("tracks")
+def named_file(path: Path, key: str) -> Path | None:
+    """Return another file that an option of a file names. A bare name is a file beside that file."""
+    given = options_of(path).get(key)
     if given is None:
         return None
-    tracks = Path(given)
-    return tracks if len(tracks.parts) > 1 else path.parent / tracks
+    if "://" in given:
+        return path_or_url(given)
+    other, beside = Path(given), path.parent / given
+    return beside if len(other.parts) == 1 and (_exists(str(beside)) or not _exists(given)) else other
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return all other files that the options of a file name."""
+    return [other for key in _PATHS if (other := named_file(path, key)) is not None]
 
 
 def check_unnamed(*paths: Path) -> None:
@@ -77,22 +119,22 @@ def _exists(text: str) -> bool:
         return False
 
 
-def _parse(file: str, text: str) -> dict[str, Any]:
+def _parse(file: str, items: list[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for item in re.findall(_ITEM, text):
-        key, equals, value = item[1:].partition("=")
-        where = f"{file}{item}"
+    for item in items:
+        key, equals, value = item.partition("=")
+        where = f"{file},{item.translate(_SHOWN)}"
         if key not in _KEYS:
-            known = ", ".join(key if key in _FLAGS else f"{key}=" for key in _KEYS)
+            known = ", ".join(key if flag else f"{key}=" for key, flag in FILE_KEYS.items())
             refuse(where, f"the file has no option {key!r}. Options of a file: {known}")
-        if (key in _FLAGS) == bool(equals):
-            refuse(where, f"expected {key}" if key in _FLAGS else f"expected {key}=VALUE")
-        found = _KEYS[key](where, value)
-        if isinstance(found, dict):
-            found = options.get(key, {}) | found
+        if FILE_KEYS[key] == bool(equals):
+            refuse(where, f"expected {key}" if FILE_KEYS[key] else f"expected {key}=VALUE")
+        parsed = _KEYS[key](where, value)
+        if isinstance(parsed, dict):
+            parsed = options.get(key, {}) | parsed
         elif key in options:
             refuse(where, f"{key} is given twice")
-        options[key] = found
+        options[key] = parsed
     return options
 
 
@@ -103,7 +145,7 @@ def _flag(where: str, value: str) -> bool:
 def _text(where: str, value: str) -> str:
     if not value:
         refuse(where, "expected a value after =")
-    return value
+    return value.translate(_SHOWN)
 
 
 def _number(where: str, value: str) -> float:
@@ -114,6 +156,10 @@ def _number(where: str, value: str) -> float:
     if not math.isfinite(number):
         refuse(where, f"expected a number, got {value!r}")
     return number
+
+
+def _angle(where: str, value: str) -> float | str:
+    return value if value == AUTO else _number(where, value)
 
 
 def _share(where: str, value: str) -> float:
@@ -137,7 +183,7 @@ def _pair(expected: str) -> Callable[[str, str], dict[str, str]]:
         one, _, other = value.partition(":")
         if not one or not other:
             refuse(where, f"expected {expected}, got {value!r}")
-        return {one: other}
+        return {one.translate(_SHOWN): other.translate(_SHOWN)}
 
     return split
 
@@ -151,7 +197,7 @@ def _format(where: str, value: str) -> str:
 _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "name": _text,
     "format": _format,
-    "rotate": _number,
+    "rotate": _angle,
     "forward": _choice("x", "y"),
     "rename": _pair("rename=OLD:NEW"),
     "confidence": _share,
@@ -160,6 +206,10 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "unshrink": _flag,
     "properties": _pair("properties=NAME:FOUND, such as properties=frame:sample_token"),
     "tracks": _text,
+    "scenes": _text,
+    "predictions": _text,
+    "truth": _text,
     "degenerate": _choice("strict", "drop"),
 }
-_FLAGS = [key for key, parse in _KEYS.items() if parse is _flag]
+
+FILE_KEYS = {key: parse is _flag for key, parse in _KEYS.items()}  # all keys, and whether they have no value

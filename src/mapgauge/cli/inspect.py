@@ -1,44 +1,46 @@
-"""``mapgauge inspect``: prints what is in files."""
+"""``mapgauge inspect``: prints what is in files, as other commands do with their inputs."""
 
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from mapgauge.cli import options as o
-from mapgauge.cli.contents import tell_frames
-from mapgauge.cli.documents import write_json
-from mapgauge.cli.inputs import check_unnamed, input_file
-from mapgauge.cli.output import distrust, exit_on, is_quiet, paint, printable, say, show_findings, warn, warn_of
-from mapgauge.cli.parsing import without_effect
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.inputs import check_unnamed
+from mapgauge.cli.output import (
+    distrust,
+    exit_on,
+    is_quiet,
+    paint,
+    printable,
+    say,
+    show_findings,
+    warn,
+    warn_of,
+    write_json,
+)
+from mapgauge.cli.reading import Reading, check_files
 from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
+from mapgauge.frames.boxes import without_boxes
+from mapgauge.frames.links import SUCCESSOR
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.measuring import survey
+from mapgauge.protocols import LANE
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
-    from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
 
 
 def inspect(
-    context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="One or more files of predictions, truth or results.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
+    files: Annotated[list[Path], o.files_argument("FILE", "One or more files of predictions, truth or results.")],
     format: o.FormatOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
     json: o.JsonOption = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
@@ -50,18 +52,15 @@ def inspect(
     from mapgauge import load_results
 
     check_unnamed(*files)
-    reading = Reading.of(context)
     are_results = [format is None and is_results(file) for file in files]
-    if all(are_results):
-        without_effect(context, ["degenerate", "unshrink", "properties"], "on results, which have been read already")
     with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
-        reading.check(*(file for file, there in zip(files, are_results, strict=True) if not there))
+        check_files(*(file for file, there in zip(files, are_results, strict=True) if not there))
     documents: list[dict[str, Any]] = []
     findings: list[Finding] = []
     read = 0
     for file, there in zip(files, are_results, strict=True):
         try:
-            found = load_results(file) if there else reading.predictions(file)
+            found = load_results(file) if there else Reading(format).alone(file)
         except MapgaugeError as error:
             if len(files) == 1:
                 raise
@@ -86,7 +85,7 @@ def inspect(
 
 def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
     """Return what a file holds as plain values for JSON."""
-    from mapgauge.cli.contents import contents_of
+    from mapgauge.cli.inspect import contents_of
     from mapgauge.results.results import Results
 
     if isinstance(found, Results):
@@ -119,3 +118,121 @@ def _tell(found: "Results | MapFrames", file: Path) -> None:
         say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
     tell_findings(found.findings)
     show_results("text", [found], [file.stem])
+
+
+_LIKELY = 0.5  # a link of a larger weight counts as predicted
+
+
+def contents_of(frames: MapFrames) -> dict[str, Any]:
+    """Return what frames hold, as plain values for JSON.
+
+    >>> frames = MapFrames.of({"token": {"divider": [[[0.0, 0.0], [4.0, 0.0]]]}})
+    >>> contents_of(frames)["extent"]
+    {'x': [0.0, 4.0], 'y': [0.0, 0.0]}
+    """
+    lines = without_boxes(frames)  # boxes are in pixels
+    points = np.diff(lines.polylines.offsets)
+    low, high, _ = survey(lines.polylines)
+    is_lane = frames.label == (frames.classes.index(LANE) if LANE in frames.classes else -1)
+    return {
+        "name": frames.name,
+        "format": frames.format,
+        "frames": len(frames),
+        "empty_frames": int(np.count_nonzero(np.diff(frames.offsets) == 0)),
+        "instances": len(lines.polylines),
+        "classes": lines.counts,
+        "boxes": {name: count for name, count in frames.counts.items() if name in frames.boxes},
+        "dimension": frames.dimension,
+        "points_per_instance": _spread(points),
+        "confidence": None if frames.confidence is None else _spread(frames.confidence),
+        "extent": {
+            axis: [float(low[:, k].min()), float(high[:, k].max())] if points.any() else None
+            for k, axis in zip(range(frames.dimension), "xyz", strict=False)
+        },
+        "tracks": None if frames.track is None else len(set(frames.track.tolist()) - {""}),
+        "scenes": None if frames.scenes is None else len(set(frames.scenes)),
+        "timestamps": frames.timestamps is not None,
+        "poses": frames.poses is not None,
+        "forward": frames.forward,
+        "links": _links(frames),
+        "intersection": None if frames.intersection is None else int(np.count_nonzero(frames.intersection & is_lane)),
+    }
+
+
+def _links(frames: MapFrames) -> dict[str, Any] | None:
+    """Return the number of links of each kind, and of lanes that lead into another lane."""
+    links = frames.links
+    if links is None:
+        return None
+    likely = links.is_kind(SUCCESSOR) & (links.weight > _LIKELY)
+    counts = np.bincount(links.code, minlength=len(links.kinds)).tolist()
+    return {
+        "kinds": {kind: count for kind, count in zip(links.kinds, counts, strict=True) if count},
+        "lanes": frames.counts.get(LANE, 0),
+        "lanes_with_successor": len(np.unique(links.source[likely])),
+    }
+
+
+def _spread(values: NDArray[Any]) -> dict[str, float] | None:
+    if not len(values):
+        return None
+    return {"least": values.min().item(), "median": float(np.median(values)), "most": values.max().item()}
+
+
+def tell_frames(title: str, about: str, frames: "MapFrames") -> None:
+    """Print a title in bold, what it is, and what the frames hold."""
+    say(f"{paint(title, 'bold')} {about}", indent="  ")
+    for line in in_words(frames):
+        say(f"  {line}", indent="    ")
+
+
+def tell_inputs(results: "Results") -> None:
+    """Print what a streamed evaluation read."""
+    for side, read in zip(("truth", "predictions"), reversed(results.inputs), strict=True):
+        counts = ", ".join(f"{count} {name}" for name, count in read.counts.items())
+        say(f"{paint(side, 'bold')} {printable(read.name)} ({read.format}, in chunks)")
+        say(f"  {read.frames} frames, {sum(read.counts.values())} instances: {printable(counts)}", indent="    ")
+
+
+def in_words(frames: "MapFrames") -> list[str]:
+    """Return what frames hold, in a few short lines."""
+    found = contents_of(frames)
+    counts = printable(", ".join(f"{count} {name}" for name, count in found["classes"].items()))
+    empty = f" ({found['empty_frames']} empty)" if found["empty_frames"] else ""
+    spread, points, extent = found["confidence"], found["points_per_instance"], found["extent"]
+    bounds = [f"{axis} {ends[0]:.1f} to {ends[1]:.1f} m" for axis, ends in extent.items() if ends]
+    forward = [] if frames.forward is None else [f"{frames.forward} forward"]
+    measured = [", ".join([*bounds, *forward])] if bounds else forward
+    if points:
+        least, most = points["least"], points["most"]
+        measured.append(f"{least} points each" if least == most else f"{least} to {most} points each")
+    confidence = "no confidences"
+    if frames.confidence is not None and spread:
+        confidence = f"confidence {spread['least']:.3f} to {spread['most']:.3f}"
+    known = [f"{found[key]} {key}" for key in ("scenes", "tracks") if found[key] is not None]
+    known += [name for name, there in (("time stamps", found["timestamps"]), ("poses", found["poses"])) if there]
+    return [
+        f"{found['frames']} frames{empty}, {found['instances']} instances" + (f": {counts}" if counts else ""),
+        *_boxes_and_links(found),
+        "; ".join([confidence, *measured]),
+        *([", ".join(known)] if known else []),
+    ]
+
+
+def _boxes_and_links(found: dict[str, Any]) -> list[str]:
+    """Return the number of boxes of each class, and of links of each kind."""
+    lines = []
+    if found["boxes"]:
+        counts = printable(", ".join(f"{count} {name}" for name, count in found["boxes"].items()))
+        lines.append(f"{sum(found['boxes'].values())} boxes in an image: {counts}")
+    if found["links"] is not None:
+        kinds, lanes = found["links"]["kinds"], found["links"]["lanes"]
+        counts = printable(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+        text = f"{sum(kinds.values())} links" + (f": {counts}" if counts else "")
+        if lanes:
+            share = 100 * found["links"]["lanes_with_successor"] / lanes
+            text += f"; {share:.3g} % of {lanes} lanes have a successor with a weight above 0.5"
+        lines.append(text)
+    if found["intersection"] is not None:
+        lines.append(f"{found['intersection']} lanes in intersections")
+    return lines

@@ -1,12 +1,14 @@
-"""``mapgauge formats`` and ``mapgauge protocols``: list what the package knows."""
+"""``mapgauge formats``, ``mapgauge protocols`` and ``mapgauge metrics``: list what the package knows."""
 
-from typing import TYPE_CHECKING
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.documents import write_json
 from mapgauge.cli.options import JsonOption
-from mapgauge.cli.output import Table, say, show_table
+from mapgauge.cli.output import Table, say, show_table, write_json
 
 if TYPE_CHECKING:
+    from dataclasses import Field
+
     from mapgauge.metrics.metric import Setting
     from mapgauge.protocols import Protocol
 
@@ -35,6 +37,40 @@ def protocols(json: JsonOption = False) -> None:
     say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
     rows = [[protocol.name, protocol.sampling, _settings(protocol)] for protocol in PROTOCOLS.values()]
     show_table(Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3))
+
+
+def metrics(json: JsonOption = False) -> None:
+    """List the metrics, and their settings for --set."""
+    from mapgauge.metrics.settings import fields_of
+    from mapgauge.metrics.table import METRICS
+
+    settings = {row.name: {} if row.settings_type is None else fields_of(row.settings_type) for row in METRICS.values()}
+    if json:
+        write_json(
+            [
+                {"name": row.name, "title": row.title, "better": row.better}
+                | {"settings": {key: one.metadata["help"] for key, one in settings[row.name].items()}}
+                for row in METRICS.values()
+            ]
+        )
+        return
+    rows = [[row.name, row.title, row.better] for row in METRICS.values()]
+    show_table(Table("", ["metric", "title", "better"], rows, 3), gap=False)
+    rows = [
+        [f"{name}.{key}", _default(one), one.metadata["unit"], one.metadata["help"]]
+        for name, found in settings.items()
+        for key, one in found.items()
+    ]
+    show_table(Table("Settings, for --set NAME=VALUE", ["name", "recommended", "unit", "what it is"], rows, 4))
+
+
+def _default(one: "Field[Any]") -> str:
+    """Return the recommended value of a setting as ``--set`` takes it; "" if there is none."""
+    if one.default is MISSING or one.default is None:
+        return ""
+    if isinstance(one.default, bool):
+        return str(one.default).lower()
+    return ",".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
 
 
 def _settings(protocol: "Protocol") -> str:

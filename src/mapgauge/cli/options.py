@@ -1,4 +1,7 @@
-"""Declares the options and arguments that several commands share."""
+"""Declares the options and arguments of the commands. An option has one meaning in all commands that have it.
+
+The panel of an option is its group in ``--help``. Commands list their options by use, the most used first.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -7,11 +10,55 @@ import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, at_least_one, one_of, valid
+from mapgauge.cli.parsing import Texts, at_least_one, one_of, refuse, valid
+from mapgauge.evaluation.engines import ENGINES
+
+COMPUTED, READ, DRAWN, WORK, WRITTEN = "What is computed", "Files", "Figure", "Where it runs", "Output"
 
 
-def _cost(name: str, text: str) -> Any:
-    return typer.Option(name, metavar="COST", help=text, show_default=False)
+def option(names: str, metavar: str, panel: str, text: str, **settings: Any) -> Any:
+    """Return an option with a value. Its default is in its help only if that is asked for."""
+    settings.setdefault("show_default", False)
+    return typer.Option(*names.split(), metavar=metavar, rich_help_panel=panel, help=text, **settings)
+
+
+def flag(name: str, panel: str, text: str, **settings: Any) -> Any:
+    """Return an option without a value."""
+    return typer.Option(*name.split(), rich_help_panel=panel, help=text, **settings)
+
+
+def choice(name: str, panel: str, text: str, *choices: str, **settings: Any) -> Any:
+    """Return an option with a few values."""
+    metavar = settings.pop("metavar", "|".join(choices))
+    return option(
+        name,
+        metavar,
+        panel,
+        text,
+        callback=one_of(name, *choices),
+        autocompletion=lambda: list(choices),
+        **settings,
+    )
+
+
+def output_option(metavar: str, what: str) -> Any:
+    """Return the option that says where a command writes."""
+    return option("--output -o", metavar, WRITTEN, f"Where to write. {what}")
+
+
+def figure_option(what: str) -> Any:
+    """Return the option of a figure that a command draws beside its tables."""
+    return option("--figure", "FILE", WRITTEN, f"Also draw a figure (.png, .svg, .pdf). It shows {what}.")
+
+
+def classes_option(default: str) -> Any:
+    """Return the option that chooses classes."""
+    return option("--classes", "NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
+
+
+def worst_option(what: str) -> Any:
+    """Return the option that says how many of the worst are listed."""
+    return option("--worst", "N", WRITTEN, f"How many of the worst to list. They are {what}.", show_default=True)
 
 
 def _formats() -> list[str]:
@@ -20,8 +67,7 @@ def _formats() -> list[str]:
     return list(FORMATS)
 
 
-def writable_formats() -> list[str]:
-    """Return the formats that can be written, for completion."""
+def _writable_formats() -> list[str]:
     from mapgauge.io import FORMATS
 
     return [row.name for row in FORMATS.values() if row.write]
@@ -47,275 +93,229 @@ def _format(name: str | None) -> str | None:
     return name
 
 
+def _to(name: str | None) -> str | None:
+    if name is not None:
+        from mapgauge.io import format_named
+
+        valid("--to", format_named, name)
+    return name
+
+
+def _engine(name: str | None) -> str | None:
+    if name is not None and name not in ENGINES and "://" not in name:
+        refuse("--engine", f"must be one of {', '.join(ENGINES)} or an address such as tcp://HOST:8786, got {name!r}")
+    return name
+
+
+def files_argument(metavar: str, text: str) -> Any:
+    """Return an argument for files with options after their names."""
+    return typer.Argument(metavar=metavar, help=text, parser=input_file, show_default=False)
+
+
 PredictionsArgument: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="PREDICTIONS",
-        help="One or more files of predictions. Options of a single file follow its name: FILE,rotate=-90,name=MapTR.",
-        parser=input_file,
-        show_default=False,
+    files_argument(
+        "PREDICTIONS", "One or more files of predictions. Options follow a name: FILE,rotate=-90,name=MapTR."
     ),
 ]
-TruthArgument: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TRUTH", help="The file of the truth. It comes last.", parser=input_file, show_default=False
-    ),
-]
+TruthArgument: TypeAlias = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
 ResultsArgument: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="RESULTS",
-        help="Files written by `mapgauge evaluate -o`, or folders of them. A name can follow: FILE,name=MapTR.",
-        parser=input_file,
-        show_default=False,
+    files_argument(
+        "RESULTS", "Files written by `mapgauge evaluate -o`, or folders of them. A name can follow: FILE,name=MapTR."
+    ),
+]
+MethodsArgument: TypeAlias = Annotated[
+    list[Path],
+    files_argument(
+        "FILE",
+        "Files written by `mapgauge evaluate -o`, or folders of them. Or files of predictions and, as the last, the "
+        "file of the truth, which are evaluated by the protocol.",
     ),
 ]
 
 ProtocolOption: TypeAlias = Annotated[
-    str,
-    typer.Option("--protocol", "-p", help="Name of the settings; see `mapgauge protocols`.", autocompletion=_protocols),
-]
-ProtocolsOption: TypeAlias = Annotated[
     Texts,
-    typer.Option(
-        "--protocol",
-        "-p",
-        metavar="NAME,...",
-        help="Names of the settings; see `mapgauge protocols`. With several, the files are read once, and there is one "
+    option(
+        "--protocol -p",
+        "NAME,...",
+        COMPUTED,
+        "Names of the settings; see `mapgauge protocols`. With several, `evaluate` reads the files once and prints one "
         "table.  [default: paper-60x30]",
         autocompletion=_protocols,
-        show_default=False,
     ),
 ]
 MetricsOption: TypeAlias = Annotated[
     Texts,
-    typer.Option(
+    option(
         "--metrics",
-        metavar="NAME,...",
-        help="Metrics to compute: pld, completeness, causes, track_pld, lane_graph_pld, network_pld, ap_chamfer, "
-        "ap_frechet, ap_sospa, c_map, mas, det_l, det_l_ch, det_ls, det_a, det_t, top_ll, top_lt, ols, olus, ols_l, "
-        "f_lane, geo, topo, jtopo, apls, sda, reach. "
-        "Default: all that the protocol has settings for, but completeness and causes.",
+        "NAME,...",
+        COMPUTED,
+        "Metrics to compute; see `mapgauge metrics`. Default: all that the protocol has settings for, but completeness "
+        "and causes.",
         autocompletion=_metrics,
-        show_default=False,
     ),
 ]
 CutoffOption: TypeAlias = Annotated[
     Texts,
-    typer.Option(
-        "--cutoff",
-        "-c",
-        metavar="METRES,...",
-        help="Cutoffs of PLD. Tables show the protocol's own.",
-        show_default=False,
+    option(
+        "--cutoff -c",
+        "METRES,...",
+        COMPUTED,
+        "Cutoffs of PLD. Tables show the protocol's own; `track` and `consistency` take one.",
     ),
 ]
-ChamferOption: TypeAlias = Annotated[
+SetOption: TypeAlias = Annotated[
     Texts,
-    typer.Option("--chamfer", metavar="METRES,...", help="Thresholds of Chamfer-AP.", show_default=False),
-]
-FrechetOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option("--frechet", metavar="METRES,...", help="Thresholds of Fréchet-AP.", show_default=False),
-]
-SwitchCostOption: TypeAlias = Annotated[
-    float | None, _cost("--switch-cost", "Also compute T-PLD, in which a switch of tracks has this cost, such as 0.5.")
-]
-LinkCostOption: TypeAlias = Annotated[
-    float | None, _cost("--link-cost", "Also compute lane-graph PLD, in which a wrong link has this cost, such as 0.1.")
-]
-BreakCostOption: TypeAlias = Annotated[
-    float | None,
-    _cost("--break-cost", "Also compute network PLD, in which a break of a line has this cost, such as 0.5."),
-]
-SospaOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option(
-        "--sospa",
-        metavar="SHARE,...",
-        help="Thresholds of SOSPA-AP, on normalised SOSPA from 0 to 1 at the first cutoff.",
-        show_default=False,
+    option(
+        "--set",
+        "NAME=VALUE",
+        COMPUTED,
+        "Change a setting of the protocol or of a metric, such as spacing=0.25 or track_pld.switch_cost=0.5; see "
+        "`mapgauge metrics`. Can be repeated.",
     ),
 ]
-SpacingOption: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--spacing", metavar="METRES", help="Distance between the points of a polyline.", show_default=False),
-]
-CountOption: TypeAlias = Annotated[
-    int | None, typer.Option("--count", metavar="N", help="Number of points per polyline.", show_default=False)
-]
-ClassesOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option(
-        "--classes", metavar="NAME,...", help="Classes to compare. Default: those of the protocol.", show_default=False
-    ),
-]
+ClassesOption: TypeAlias = Annotated[Texts, classes_option("those of the protocol")]
 RangesOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option(
-        "--ranges", metavar="METRES,...", help="Bounds of rings around the ego, such as 0,10,20,30.", show_default=False
-    ),
-]
-CropOption: TypeAlias = Annotated[bool, typer.Option("--crop", help="Crop both sides to the region of the protocol.")]
-RotateOption: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--rotate",
-        metavar="DEGREES",
-        help="Rotate the predictions, counter-clockwise from above. Use -90 for MapTR's nuScenes axes.",
-        show_default=False,
-    ),
-]
-AutoAxesOption: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--auto-axes",
-        help="Turn predictions to the axes of the truth where it is certain how, and say so.",
-    ),
+    Texts, option("--ranges", "METRES,...", COMPUTED, "Bounds of rings around the ego, such as 0,10,20,30.")
 ]
 FormatOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--format",
-        metavar="NAME",
-        help="Format of the input; see `mapgauge formats`. Default: recognised from the content.",
+        "NAME",
+        READ,
+        "Format of the input; see `mapgauge formats`. Default: recognised from the content, which the truth "
+        "always is unless it says its own: TRUTH,format=NAME.",
         callback=_format,
         autocompletion=_formats,
-        show_default=False,
     ),
 ]
-TruthFormatOption: TypeAlias = Annotated[
+ToOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--truth-format",
-        metavar="NAME",
-        help="Format of the truth. Default: recognised from the content.",
-        callback=_format,
-        autocompletion=_formats,
-        show_default=False,
-    ),
-]
-DegenerateOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--degenerate",
-        metavar="strict|drop",
-        help="Instances with fewer than two points or with numbers that are not finite: strict refuses the file, drop "
-        "drops and counts them.",
-        callback=one_of("--degenerate", "strict", "drop"),
-        autocompletion=lambda: ["strict", "drop"],
-    ),
-]
-RenameOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option("--rename", metavar="OLD=NEW,...", help="Rename predicted classes.", show_default=False),
-]
-RenameTruthOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option("--rename-truth", metavar="OLD=NEW,...", help="Rename true classes.", show_default=False),
-]
-PlanarOption: TypeAlias = Annotated[bool, typer.Option("--planar", help="Drop the z coordinate.")]
-CertainOption: TypeAlias = Annotated[
-    bool, typer.Option("--certain", help="Set the confidence of all predictions to 1.")
-]
-UnshrinkOption: TypeAlias = Annotated[
-    bool, typer.Option("--unshrink", help="Undo the shrinking of VectorMapNet's files. Other files stay as they are.")
-]
-PropertiesOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option(
-        "--properties",
-        metavar="NAME=FOUND,...",
-        help="Names of the properties in GeoJSON files, such as frame=sample_token,class=kind.",
-        show_default=False,
+    option(
+        "--to",
+        "NAME",
+        WRITTEN,
+        "Format to write, if the suffix is not .parquet or .geojson.",
+        callback=_to,
+        autocompletion=_writable_formats,
     ),
 ]
 IgnoreUnknownOption: TypeAlias = Annotated[
-    bool, typer.Option("--ignore-unknown", help="Ignore predicted frames that are not in the truth.")
+    bool, flag("--ignore-unknown", READ, "Ignore predicted frames that are not in the truth.")
+]
+PosesOption: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "--poses",
+        "FILE",
+        READ,
+        "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the predictions.",
+        parser=input_file,
+    ),
+]
+RegionOption: TypeAlias = Annotated[
+    str,
+    option(
+        "--region",
+        "LENGTHxWIDTH",
+        COMPUTED,
+        "Region around the vehicle, in metres. The length is along the driving direction.",
+        show_default=True,
+    ),
 ]
 WorkersOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--workers",
-        metavar="N",
-        help="Number of threads or processes. Default: one per processor.",
+        "N",
+        WORK,
+        "Number of threads or processes. Default: one per processor.",
         callback=at_least_one("--workers"),
-        show_default=False,
     ),
 ]
-NamesOption: TypeAlias = Annotated[
-    Texts,
-    typer.Option(
-        "--name",
-        metavar="NAME,...",
-        help="Name of each file in the output. Default: the file names.",
-        show_default=False,
+EngineOption: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--engine",
+        "NAME|URL",
+        WORK,
+        f"How Parquet is evaluated: {', '.join(ENGINES)} on this machine, or the address of a Dask cluster, such as "
+        "tcp://HOST:8786.",
+        callback=_engine,
+        autocompletion=lambda: list(ENGINES),
     ),
 ]
-SamplesOption: TypeAlias = Annotated[int, typer.Option("--samples", metavar="N", help="Number of bootstrap samples.")]
-LevelOption: TypeAlias = Annotated[
-    float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")
-]
-SeedOption: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")]
-PosesOption: TypeAlias = Annotated[
+WorkOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--truth",
-        metavar="FILE",
-        help="File with the poses, scenes and time stamps of the frames, such as the truth. Default: those of the "
-        "predictions.",
-        parser=input_file,
-        show_default=False,
-    ),
+    option("--work", "FOLDER", WORK, "Folder for finished chunks of Parquet, to resume or to load the results."),
 ]
-ScenesOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--scenes",
-        metavar="FILE",
-        help="File with the scenes, if the others have none: JSON from token to scene, or frames with scenes.",
-        show_default=False,
-    ),
+ResumeOption: TypeAlias = Annotated[
+    bool, flag("--resume", WORK, "Continue an interrupted run from the folder of --work.")
 ]
-StyleOption: TypeAlias = Annotated[
+OnErrorOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--style",
-        metavar="paper|slides",
-        help="Size of the figure and of its text.",
-        callback=one_of("--style", "paper", "slides"),
-        autocompletion=lambda: ["paper", "slides"],
+    choice(
+        "--on-error",
+        WORK,
+        "What to do when a part of Parquet cannot be read: stop, or skip it with a warning.",
+        "stop",
+        "skip",
+        show_default=True,
     ),
+]
+SamplesOption: TypeAlias = Annotated[
+    int, option("--samples", "N", COMPUTED, "Number of bootstrap samples.", show_default=True)
+]
+LevelOption: TypeAlias = Annotated[
+    float, option("--level", "SHARE", COMPUTED, "Confidence level of the intervals.", show_default=True)
+]
+SeedOption: TypeAlias = Annotated[
+    int, option("--seed", "N", COMPUTED, "Seed of the random numbers.", show_default=True)
+]
+SceneOption: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--scene",
+        "NAME",
+        DRAWN,
+        "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD.",
+    ),
+]
+TitleOption: TypeAlias = Annotated[str | None, option("--title", "TEXT", DRAWN, "Title of the figure or the page.")]
+StyleOption: TypeAlias = Annotated[
+    str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides", show_default=True)
+]
+FramesOption: TypeAlias = Annotated[
+    int, option("--frames", "N", WRITTEN, "Number of frames that the report can draw.", show_default=True)
 ]
 FailOnOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    choice(
         "--fail-on",
-        metavar="warning|error",
-        help="Exit with code 1, after all work, if there are findings of this level or a more serious one.",
-        callback=one_of("--fail-on", "warning", "error"),
-        autocompletion=lambda: ["warning", "error"],
-        show_default=False,
+        WRITTEN,
+        "Exit with code 1, after all work, if there are findings of this level or a more serious one.",
+        "warning",
+        "error",
     ),
 ]
 QuietOption: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        help="Print the document only: no progress, no notes, no names of written files. Warnings and errors stay.",
+    flag(
+        "--quiet -q",
+        WRITTEN,
+        "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay.",
         callback=set_quiet,
     ),
 ]
-JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-CsvOption: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV instead of text.")]
+JsonOption: TypeAlias = Annotated[bool, flag("--json", WRITTEN, "Print JSON instead of text.")]
+CsvOption: TypeAlias = Annotated[bool, flag("--csv", WRITTEN, "Print CSV instead of text.")]
 LatexOption: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--latex", help="Print one LaTeX table (booktabs) instead of text, with AP in percent and the best values bold."
+    flag(
+        "--latex",
+        WRITTEN,
+        "Print one LaTeX table (booktabs) instead of text, with AP in percent and the best values bold.",
     ),
-]
-FramesOption: TypeAlias = Annotated[
-    int, typer.Option("--frames", metavar="N", help="Number of frames that the report can draw.")
 ]

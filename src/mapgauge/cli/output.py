@@ -1,9 +1,12 @@
-"""Prints text, tables, findings and progress to a terminal or a pipe.
+"""Prints text, tables, findings, progress, JSON and CSV to a terminal or a pipe.
 
 In a terminal, text is wrapped and coloured, and long work has a progress bar. In a pipe there is one line per finding,
 tables have their full width, long work has a line every half minute, and there are no escape codes.
 """
 
+import csv
+import json
+import math
 import os
 import shutil
 import sys
@@ -12,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 import typer
 
@@ -71,29 +74,11 @@ class Table:
     fixed: int = 1
 
     def text(self, width: int | None) -> str:
-        """Return the table as text. A table wider than ``width`` is split into several, one below the other.
+        """Return the table as text. A table wider than ``width`` is split into several, one below the other."""
+        from mapgauge.markup import text_table
 
-        >>> print(Table("", ["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]]).text(14))
-        class    PLD
-        mean   0.790
-        <BLANKLINE>
-        class    Loc
-        mean   0.267
-        """
-        lines = [[printable(cell) for cell in line] for line in (self.header, *self.rows)]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(self.header))]
-        first = list(range(self.fixed))
-        parts = [list(first)]
-        for k in range(self.fixed, len(widths)):
-            if width and len(parts[-1]) > self.fixed and sum(widths[i] + 2 for i in parts[-1]) + widths[k] > width:
-                parts.append(list(first))
-            parts[-1].append(k)
-
-        def line(cells: Sequence[str], part: list[int]) -> str:
-            aligned = [cells[k].ljust(widths[k]) if k < self.fixed else cells[k].rjust(widths[k]) for k in part]
-            return "  ".join(aligned).rstrip()
-
-        return "\n\n".join("\n".join(line(cells, part) for cells in lines) for part in parts)
+        header, *rows = ([printable(cell) for cell in line] for line in (self.header, *self.rows))
+        return text_table(header, rows, fixed=self.fixed, width=width)
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -242,3 +227,43 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
     finally:
         stream.write("\r\x1b[K")
         stream.flush()
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width
+
+
+def write_json(document: Any) -> None:
+    """Write a document as JSON. Numbers that are not finite become null, because JSON cannot represent them."""
+    json.dump(_finite(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None) -> None:
+    """Write rows as CSV to stdout or another stream, with all digits. Missing values are empty."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.writer(sys.stdout if stream is None else stream, lineterminator="\n")
+    writer.writerow(map(plain, keys))
+    writer.writerows([plain(row.get(key, "")) for key in keys] for row in rows)
+
+
+def plain(value: Any) -> Any:
+    """Return a value for CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    >>> plain("=1+1"), plain("divider"), plain("-1.5"), plain(-1.5)
+    ("'=1+1", 'divider', '-1.5', -1.5)
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA) or len(value) == 1:
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

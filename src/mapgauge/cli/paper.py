@@ -8,12 +8,11 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
-from mapgauge.cli.documents import write_csv
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
-from mapgauge.cli.output import inform, say, warn
-from mapgauge.cli.parsing import file_names
-from mapgauge.cli.results_files import check_one_protocol, each_results, load_all, named_by
+from mapgauge.cli.methods import Methods
+from mapgauge.cli.output import inform, say, warn, write_csv
+from mapgauge.cli.results_files import named_by
 from mapgauge.cli.summary import columns_of
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
@@ -48,22 +47,15 @@ MARK = ".mapgauge-paper"  # lists the files of this command in its folder
 
 
 def paper(
-    results: o.ResultsArgument,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Folder to write to: new, empty, or written by this command before.",
-            show_default=False,
-        ),
-    ],
+    context: typer.Context,
+    files: o.MethodsArgument,
+    output: Annotated[Path, o.output_option("FOLDER", "The folder is new, empty, or written by this command before.")],
+    protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
     style: o.StyleOption = "paper",
-    name: o.NamesOption = None,
+    workers: o.WorkersOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Write tables and figures for a paper.
@@ -71,13 +63,11 @@ def paper(
     Writes LaTeX and CSV tables, figures as PDF, and a line that says how the numbers were made. The figures over ranges
     and cutoffs need results of `evaluate --ranges` and of several values of `--cutoff`.
     """
-    results = each_results(results)
-    names = file_names(results, name)
     check_bootstrap(samples, level, seed)
     check_figure(output / next(iter(FIGURES)))
-    methods = load_all(results, names)
-    check_one_protocol(names, methods)
-    check_targets([output / file for file in FILES], [*results, *named_by(methods)], new_folder=output)
+    sides = Methods.of(context, files)
+    names, methods = sides.names, sides.load(data=False)
+    check_targets([output / file for file in FILES], [*sides.files, *named_by(methods)], new_folder=output)
     own_folder(output, MARK, FILES, "mapgauge paper")
 
     from mapgauge import compare

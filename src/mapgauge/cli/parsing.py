@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
 T = TypeVar("T")
+Form: TypeAlias = Literal["text", "json", "csv", "latex"]
 Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
@@ -63,6 +64,14 @@ def without_effect(context: typer.Context, names: Sequence[str], when: str) -> N
         refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
 
 
+def form_of(*, json: bool = False, csv: bool = False, latex: bool = False) -> Form:
+    """Return the form of output that the options ask for."""
+    forms: list[Form] = [form for form, asked in (("json", json), ("csv", csv), ("latex", latex)) if asked]  # type: ignore[misc]
+    if len(forms) > 1:
+        refuse(f"--{forms[1]}", f"only one of --{' and --'.join(forms)} can be given")
+    return forms[0] if forms else "text"
+
+
 def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
     """Call a function with the value of an option. An ``InvalidInput`` becomes a usage error."""
     try:
@@ -111,15 +120,7 @@ def numbers(option: str, values: Sequence[str] | None, kind: type[float] | type[
         refuse(option, f"must be {what} separated by commas, got {','.join(listed(values))!r}")
 
 
-def pairs(option: str, values: Sequence[str] | None, expected: str = "OLD=NEW") -> dict[str, str]:
-    """Return ``OLD=NEW`` items as a dictionary."""
-    split = [item.partition("=") for item in listed(values)]
-    if not all(old and new for old, _, new in split):
-        refuse(option, f"must be {expected}, got {','.join(listed(values))!r}")
-    return {old.strip(): new.strip() for old, _, new in split}
-
-
-def parse_region(text: str) -> tuple[float, float]:
+def parse_region(text: str, option: str = "--region") -> tuple[float, float]:
     """Return the length and the width of a region.
 
     >>> parse_region("60x30")
@@ -129,59 +130,45 @@ def parse_region(text: str) -> tuple[float, float]:
     try:
         length, width = (float(side) for side in sides)
     except ValueError:
-        refuse("--region", f"must be LENGTHxWIDTH in metres such as 60x30, got {text!r}")
+        refuse(option, f"must be LENGTHxWIDTH in metres such as 60x30, got {text!r}")
     return length, width
 
 
-def settings_of(
-    protocol: str,
-    *,
-    cutoff: Texts = None,
-    chamfer: Texts = None,
-    frechet: Texts = None,
-    sospa: Texts = None,
-    switch_cost: float | None = None,
-    link_cost: float | None = None,
-    break_cost: float | None = None,
-    spacing: float | None = None,
-    count: int | None = None,
-    classes: Texts = None,
-    crop: bool = False,
-) -> "Protocol":
-    """Return the protocol with the changes that the options ask for."""
+def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, changes: Texts = None) -> "Protocol":
+    """Return the protocol with the changes that the options ask for.
+
+    Args:
+        protocol: The name of the protocol.
+        cutoff: Cutoffs of PLD.
+        classes: Names of classes.
+        changes: Values of ``--set``.
+    """
     from mapgauge.protocols import protocol as protocol_of
+    from mapgauge.protocols import with_settings
 
-    found = valid("--protocol", protocol_of, protocol)
-    if crop and found.region is None:
-        refuse("--crop", f"the protocol {protocol} has no region to crop to. Choose a protocol with a region")
-    if spacing is not None and count is not None:
-        refuse("--spacing", "give --spacing or --count, not both")
-    lists = {"chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-    costs = {
-        "track_pld.switch_cost": switch_cost,
-        "lane_graph_pld.link_cost": link_cost,
-        "network_pld.break_cost": break_cost,
-    }
-    for option, settings in (
-        ("--cutoff", {"cutoffs": tuple(numbers("--cutoff", cutoff))} if cutoff else {}),
-        *(
-            (f"--{name}", _of_metric(f"ap_{name}.thresholds", tuple(numbers(f"--{name}", given)) if given else None))
-            for name, given in lists.items()
-        ),
-        *((f"--{key.partition('.')[2].replace('_', '-')}", _of_metric(key, cost)) for key, cost in costs.items()),
-        ("--spacing", {} if spacing is None else {"spacing": spacing}),
-        ("--count", {} if count is None else {"count": count}),
-        ("--classes", {"classes": tuple(listed(classes))} if classes else {}),
-        ("--crop", {"crop": True} if crop else {}),
-    ):
-        found = valid(option, found.replace, **settings)
-    return found
+    changed = valid("--protocol", protocol_of, protocol)
+    changed = valid("--set", with_settings, changed, changes or ())
+    if cutoff:
+        changed = valid("--cutoff", changed.replace, cutoffs=tuple(numbers("--cutoff", cutoff)))
+    return valid("--classes", changed.replace, classes=tuple(listed(classes))) if classes else changed
 
 
-def _of_metric(key: str, value: Any) -> dict[str, Any]:
-    """Return the changes of a protocol for a setting of a metric; none if the option was not given."""
-    metric, _, name = key.partition(".")
-    return {} if value is None else {"settings": {metric: {name: value}}}
+def one_cutoff(cutoff: Texts, default: float) -> float:
+    """Return the cutoff of a command that has only one."""
+    from mapgauge.arguments import check_cutoff
+
+    given = numbers("--cutoff", cutoff) or [default]
+    if len(given) > 1:
+        refuse("--cutoff", f"this command takes one cutoff, got {len(given)}")
+    return valid("--cutoff", check_cutoff, "cutoff", given[0])
+
+
+def one_protocol(protocol: Texts) -> str:
+    """Return the name of the protocol of a command that has only one."""
+    given = listed(protocol) or ["paper-60x30"]
+    if len(given) > 1:
+        refuse("--protocol", f"this command takes one protocol, got {', '.join(given)}")
+    return given[0]
 
 
 def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
@@ -208,40 +195,30 @@ def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:
     """Refuse settings that none of the chosen metrics has."""
     from mapgauge.metrics.table import METRICS
 
-    owners = {
-        "cutoff": [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"],  # SOSPA has a cutoff too
-        **{name: [f"ap_{name}"] for name in ("chamfer", "frechet", "sospa")},
-        "switch_cost": ["track_pld"],
-        "link_cost": ["lane_graph_pld"],
-        "break_cost": ["network_pld"],
-    }
-    for name, able in owners.items():
-        if not set(able) & {*metrics}:
-            without_effect(context, [name], f"without a metric that has this setting: --metrics {' or '.join(able)}")
+    able = [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"]  # normalised SOSPA has a cutoff too
+    if not set(able) & {*metrics}:
+        without_effect(context, ["cutoff"], f"without a metric that has this setting: --metrics {' or '.join(able)}")
+    for text in context.params.get("changes") or ():
+        metric, dot, _ = text.partition("=")[0].rpartition(".")
+        if dot and metric in METRICS and metric not in metrics:
+            refuse("--set", f"{text} has no effect without the metric {metric}: --metrics {metric}")
 
 
-def file_names(paths: Sequence[Path], given: Texts) -> list[str]:
-    """Return a name for each file: from ``--name``, from its option ``name=``, or the file name without suffixes.
+def file_names(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each file: from its option ``name=``, or the file name without suffixes.
 
     Files with the same name get as many folders in front as are needed to distinguish them.
 
-    >>> file_names([Path("runs/a/submission.json"), Path("runs/b/submission.json.gz")], None)
+    >>> file_names([Path("runs/a/submission.json"), Path("runs/b/submission.json.gz")])
     ['a/submission', 'b/submission']
     """
-    names = listed(given)
     own = [getattr(path, "options", {}).get("name") for path in paths]
-    if names:
-        if len(names) != len(paths) or len(set(names)) < len(names):
-            refuse("--name", f"must be {len(paths)} different names, got {', '.join(names)}")
-        if any(own):
-            refuse("--name", "give the names with --name or with ,name= after the files, not both")
-        return names
     parts = [(*path.absolute().parent.parts[1:], _stem(path)) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = [name or "/".join(part[-depth:]) for name, part in zip(own, parts, strict=True)]
         if len(set(names)) == len(names):
             return names
-    raise typer.BadParameter("two files have the same name, or the same file is given twice. Give names with --name")
+    raise typer.BadParameter("two files have the same name, or the same file is given twice. Give names: FILE,name=A")
 
 
 def _stem(path: Path) -> str:

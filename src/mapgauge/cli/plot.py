@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.methods import Methods, with_data
 from mapgauge.cli.output import inform
-from mapgauge.cli.parsing import Texts, file_names, listed, refuse
-from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
+from mapgauge.cli.parsing import Texts, listed, refuse
 from mapgauge.cli.targets import check_figure, check_targets
 
 # For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
@@ -36,6 +36,7 @@ def _figure(name: str) -> str:
 
 
 def plot(
+    context: typer.Context,
     figure: Annotated[
         str,
         typer.Argument(
@@ -46,61 +47,38 @@ def plot(
             show_default=False,
         ),
     ],
-    results: o.ResultsArgument,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write (.png, .svg or .pdf).", show_default=False),
-    ],
+    files: o.MethodsArgument,
+    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
     metric: Annotated[
         str | None,
-        typer.Option(
+        o.option(
             "--metric",
-            metavar="NAME",
-            help="Metric that decides what a hit is (pr; calibration, also pld). Default: the first AP of the results.",
-            show_default=False,
+            "NAME",
+            o.DRAWN,
+            "Metric that decides what a hit is (pr; calibration, also pld). Default: the first AP of the results.",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            "--threshold",
-            metavar="VALUE",
-            help="Threshold of a hit (pr, calibration). Default: a panel for each.",
-            show_default=False,
-        ),
+        o.option("--threshold", "VALUE", o.DRAWN, "Threshold of a hit (pr, calibration). Default: a panel for each."),
     ] = None,
     value: Annotated[
         str | None,
-        typer.Option(
-            "--value",
-            metavar="KEY",
-            help="Value of a frame (histogram), such as pld, missed or truth. Default: pld.",
-            show_default=False,
+        o.option(
+            "--value", "KEY", o.DRAWN, "Value of a frame (histogram), such as pld, missed or truth. Default: pld."
         ),
     ] = None,
-    scene: Annotated[
-        str | None,
-        typer.Option(
-            "--scene",
-            metavar="NAME",
-            help="Scene (strip). Default: the one with the highest T-PLD of the first file.",
-            show_default=False,
-        ),
-    ] = None,
-    classes: Annotated[
-        Texts,
-        typer.Option("--classes", metavar="NAME,...", help="Classes (strip). Default: all.", show_default=False),
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Title above the figure.", show_default=False)
-    ] = None,
+    scene: o.SceneOption = None,
+    classes: Annotated[Texts, o.classes_option("all; only `strip` chooses")] = None,
+    title: o.TitleOption = None,
     style: o.StyleOption = "paper",
-    name: o.NamesOption = None,
+    protocol: o.ProtocolOption = None,
+    workers: o.WorkersOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Draw results as a figure.
 
-    The files are those of `mapgauge evaluate -o`, one for each method. To draw a frame, use `mapgauge show`.
+    Each file is a method. To draw a frame, use `mapgauge show`.
     """
     function, takes, _ = FIGURES[figure]
     given = {
@@ -115,22 +93,16 @@ def plot(
         if key not in takes:
             able = ", ".join(name for name, (_, options, _) in FIGURES.items() if key in options)
             refuse(f"--{key}", f"has no effect on the figure {figure}, only on {able}")
-    results = each_results(results)
-    names = file_names(results, name)
-    check_targets([output], [*results])
+    sides = Methods.of(context, files)
+    check_targets([output], sides.files)
     check_figure(output)
-
-    from mapgauge.features.tracks.strips import check_track_pld
-
-    methods = load_all(results, names)
-    if figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld"):
-        for method in methods:
-            if figure == "strip":
-                check_track_pld(method)
-        check_one_protocol(names, methods)
-        methods = [method.with_data() for method in methods]
+    methods = sides.load(data=False)
+    drawn = figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld")
+    lacking = [method for method in methods if figure == "strip" and "track_pld" not in method.metrics]
+    if sides.from_results and drawn and not lacking:  # a figure refuses what it cannot draw
+        methods = [with_data(one, path) for one, path in zip(methods, sides.files, strict=True)]
 
     from mapgauge import plot as figures
 
-    figures.save(getattr(figures, function)(methods, names=names, title=title, style=style, **chosen), output)
+    figures.save(getattr(figures, function)(methods, names=sides.names, title=title, style=style, **chosen), output)
     inform(f"figure in {output}")

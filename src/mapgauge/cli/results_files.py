@@ -103,9 +103,9 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
     """Return the files of results. A folder stands for all results in it, in the order of ``evaluate``."""
     found: list[Path] = []
     for path in paths:
-        unable = [key for key in options_of(path) if key != "name"]
+        unable = [key for key in options_of(path) if key not in ("name", "predictions", "truth")]
         if unable:
-            refuse(f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only 'name'")
+            refuse(f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only name, predictions and truth")
         if not path.is_dir() or is_results(path):
             found.append(path)
             continue

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import input_file
-from mapgauge.cli.methods import Choose, evaluate_methods, load_with_data, results_or_sides
+from mapgauge.cli.methods import Choose, Methods
 from mapgauge.cli.output import exit_on, inform, printable, say
-from mapgauge.cli.parsing import file_names, one_of, refuse, settings_of, without_effect
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.parsing import refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
 
@@ -27,92 +27,53 @@ _LISTED = 5  # tokens in an error
 
 def show(
     context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Files of predictions and, as the last, the file of the truth. Or files of results.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write (.png, .svg or .pdf).", show_default=False),
-    ],
+    files: o.MethodsArgument,
+    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
     frame: Annotated[
         str,
-        typer.Option(
+        o.option(
             "--frame",
-            metavar="TOKEN|worst|best|median",
-            help="Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the "
-            "first file, usually PLD.",
+            "TOKEN|worst|best|median",
+            o.DRAWN,
+            "Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the first "
+            "file, usually PLD.",
+            show_default=True,
         ),
     ] = "worst",
-    scene: Annotated[
-        str | None,
-        typer.Option(
-            "--scene",
-            metavar="NAME",
-            help="Draw frames of this scene as small panels in the order of time.",
-            show_default=False,
-        ),
-    ] = None,
+    scene: o.SceneOption = None,
     panels: Annotated[
         int | None,
-        typer.Option(
+        o.option(
             "--panels",
-            metavar="N",
-            help=f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}.",
-            show_default=False,
+            "N",
+            o.DRAWN,
+            f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}.",
         ),
     ] = None,
-    side_by_side: Annotated[bool, typer.Option("--side-by-side", help="Draw the truth in a panel of its own.")] = False,
+    side_by_side: Annotated[bool, o.flag("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False,
     forward: Annotated[
         str | None,
-        typer.Option(
+        o.choice(
             "--forward",
-            metavar="x|y",
-            help="Axis that points forward. Default: that of the files, or x if they do not say.",
-            callback=one_of("--forward", "x", "y"),
-            show_default=False,
+            o.DRAWN,
+            "Axis that points forward. Default: that of the files, or x if they do not say.",
+            "x",
+            "y",
         ),
     ] = None,
     confidence: Annotated[
         float,
-        typer.Option(
+        o.option(
             "--confidence",
-            metavar="SHARE",
-            help="Do not draw predictions with a lower confidence. Matches and values do not change.",
+            "SHARE",
+            o.DRAWN,
+            "Do not draw predictions with a lower confidence. Matches and values do not change.",
+            show_default=True,
         ),
     ] = 0.0,
-    title: Annotated[
-        str | None,
-        typer.Option("--title", metavar="TEXT", help="Title above the figure. Default: the token.", show_default=False),
-    ] = None,
+    title: o.TitleOption = None,
     style: o.StyleOption = "paper",
-    protocol: o.ProtocolOption = "paper-60x30",
-    cutoff: o.CutoffOption = None,
-    chamfer: o.ChamferOption = None,
-    frechet: o.FrechetOption = None,
-    sospa: o.SospaOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
-    classes: o.ClassesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    name: o.NamesOption = None,
+    protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
@@ -121,41 +82,23 @@ def show(
 
     From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
     """
-    from_results, files = results_or_sides(files)
+    sides = Methods.of(context, files)
     if not 0 <= confidence <= 1:
         refuse("--confidence", f"must be from 0 to 1, got {confidence}")
     _check_scene(context, scene, panels)
-    names = file_names(files if from_results else files[:-1], name)
-    check_targets([output], files)
+    check_targets([output], sides.files)
     check_figure(output)
-    if from_results:
-        methods = load_with_data(context, files, names)
-    else:
-        lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-        settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
-        reading, choose = Reading.of(context), _choose(frame, scene)
-        methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, choose=choose)
+    methods, names = sides.load(cutoff=True, choose=_choose(frame, scene)), sides.names
 
     from mapgauge import plot
-    from mapgauge.metrics.table import setting_of, title_of
+    from mapgauge.metrics.table import setting_of
 
-    shared: dict[str, Any] = {
-        "region": methods[0].protocol.region,
-        "names": names,
-        "forward": forward,
-        "confidence": confidence,
-        "style": style,
-    }
+    shared: dict[str, Any] = {"names": names, "forward": forward, "confidence": confidence, "style": style}
+    shared |= {"region": methods[0].protocol.region}
     if scene is None:
         drawn = _chosen(methods, frame)
         values = corners_of(methods, drawn)
-        titled = [
-            {title_of(key, protocol=method.protocol): value for key, value in found.items()}
-            for method, found in zip(methods, values, strict=True)
-        ]
-        assignments = [method.assignment(drawn) for method in methods]
-        shared["title"] = drawn if title is None else title
-        figure = plot.frame(assignments, side_by_side=side_by_side, values=titled, **shared)
+        figure = _frame(methods, drawn, values, title=title, side_by_side=side_by_side, **shared)
     else:
         from mapgauge.results.scene_order import scene_frames
 
@@ -169,6 +112,21 @@ def show(
     plot.save(figure, output)
     inform(f"figure in {output}")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _frame(
+    methods: Sequence["Results"], token: str, values: Sequence[dict[str, float]], *, title: str | None, **shared: Any
+) -> "Figure":
+    """Draw a frame of all methods, with its values in the corners."""
+    from mapgauge import plot
+    from mapgauge.metrics.table import title_of
+
+    titled = [
+        {title_of(key, protocol=method.protocol): value for key, value in found.items()}
+        for method, found in zip(methods, values, strict=True)
+    ]
+    assignments = [method.assignment(token) for method in methods]
+    return plot.frame(assignments, values=titled, title=token if title is None else title, **shared)
 
 
 def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:

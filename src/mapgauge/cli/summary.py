@@ -1,12 +1,13 @@
-"""Prints results as text, JSON, CSV or LaTeX: text has one table per metric, LaTeX one for all."""
+"""Prints results as text, JSON, CSV or LaTeX: a table per metric, or one of several protocols."""
 
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.documents import Form, write_csv, write_json
+from mapgauge.cli import latex
 from mapgauge.cli.latex import Column, methods_table
-from mapgauge.cli.output import Table, is_quiet, say, show_table
+from mapgauge.cli.output import Table, is_quiet, say, show_table, write_csv, write_json
+from mapgauge.cli.parsing import Form
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
 
-IN_WORDS = ("completeness", "causes")  # metrics of the lines after the tables
+
 # Predictions up to which the lines after the tables are computed. They take about 0.6 of the time of the evaluation: at
 # this number a fifth of the time of the whole command with 450,000 predictions.
 MOST = 100_000
@@ -135,29 +136,10 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
         return []
     if streamed or len(results.scores.confidence) > MOST:
         return [LATER]
-    return [line for line in (_why(results, workers), _rounding(results, workers)) if line]
+    from mapgauge.cli.commands import addition
 
-
-def _rounding(results: "Results", workers: int | None) -> str:
-    """Return what rounding the confidences would bring."""
-    from mapgauge.features.confidence.confidence import best_rounding
-
-    found = None if results.geometry is None else best_rounding(results, workers=workers)
-    return "" if found is None else found.in_words()
-
-
-def _why(results: "Results", workers: int | None) -> str:
-    """Return how far off a method is, how much it finds, and the largest causes of PLD."""
-    from mapgauge import causes
-    from mapgauge.evaluation.more_metrics import with_metrics
-    from mapgauge.metrics.completeness import COMPLETENESS
-    from mapgauge.metrics.completeness import in_words as found_in_words
-
-    if results.protocol.order != 1:
-        return ""
-    more = with_metrics(results, IN_WORDS, workers)
-    sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
-    return f"{found_in_words(sums, results.protocol)}; {causes(more).sentence()}"
+    added = [addition(name)(results, workers) for name in ("causes in words", "confidence in words")]
+    return [line for line in added if line]
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -168,3 +150,74 @@ def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     for name, of_method in zip(names, lines, strict=False):
         for line in of_method:
             say((f"{name}: " if len(names) > 1 else "") + line, indent="  ")
+
+
+_TITLE = "Means over classes"
+
+
+def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
+    """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
+
+    Args:
+        form: The form of the output.
+        results: Those of the first method with each protocol, then those of the second, and so on.
+        names: The name of the method of each result.
+        by_class: Not for several protocols.
+    """
+    if form == "json":
+        write_json([{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)])
+        return
+    if form == "csv":
+        write_csv(csv_rows(results, names))
+        return
+
+    from mapgauge.metrics.table import heading
+    from mapgauge.protocols import full_name
+
+    keys = _keys(results)
+    order = {name: k for k, name in enumerate(dict.fromkeys(full_name(one.protocol) for one in results))}
+    pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
+    several = len(set(names)) > 1
+    header = ["protocol", *(["name"] if several else []), *(heading(key, _named(key, results)) for key in keys)]
+    if form == "latex":
+        rows = [
+            [latex.escaped(text) for text in (full_name(one.protocol), *([name] if several else []))]
+            for name, one in pairs
+        ]
+        for key in keys:
+            for protocol in order:  # values of different protocols are not compared
+                same = [k for k, (_, one) in enumerate(pairs) if full_name(one.protocol) == protocol]
+                for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
+                    rows[k].append(cell)
+        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
+        sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
+        return
+    rows = [
+        [
+            full_name(one.protocol),
+            *([name] if several else []),
+            *("-" if (value := one.mean.get(key)) is None else number(value) for key in keys),
+        ]
+        for name, one in pairs
+    ]
+    show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
+    say()
+    for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
+        say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")
+
+
+def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":
+    """Return a protocol whose cutoff the title of a column names; None if protocols differ in it."""
+    from mapgauge.metrics.table import setting_of
+
+    found = {setting_of(key, one.protocol): one.protocol for one in results if key in one.mean}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _keys(results: Sequence["Results"]) -> list[str]:
+    """Return the main and headline values of all metrics, in the order of the table of metrics."""
+    from mapgauge.metrics.table import METRICS
+
+    there = {metric for one in results for metric in one.metrics}
+    found = [value.key for name, row in METRICS.items() if name in there for value in row.with_role("main", "headline")]
+    return [key for key in found if any(key in one.mean for one in results)]

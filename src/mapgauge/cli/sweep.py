@@ -2,29 +2,34 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json
-from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of
+from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of, write_csv, write_json
 from mapgauge.cli.parsing import (
+    Form,
     Texts,
     check_settings_used,
     file_names,
+    form_of,
     listed,
     metrics_of,
     numbers,
+    one_protocol,
     parse_region,
+    refuse,
     settings_of,
     valid,
-    without_effect,
 )
 from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.markup import number
+
+if TYPE_CHECKING:
+    from mapgauge.protocols import Protocol
 
 _SETTINGS = ("region", "spacing", "count", "cutoff")
 
@@ -33,49 +38,25 @@ def sweep(
     context: typer.Context,
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
-    protocol: o.ProtocolOption = "paper-60x30",
-    cutoff: Annotated[
-        Texts, typer.Option("--cutoff", "-c", metavar="METRES,...", help="Cutoffs of PLD.", show_default=False)
-    ] = None,
-    chamfer: o.ChamferOption = None,
-    frechet: o.FrechetOption = None,
-    sospa: o.SospaOption = None,
-    spacing: Annotated[
+    cutoff: o.CutoffOption = None,
+    vary: Annotated[
         Texts,
-        typer.Option(
-            "--spacing", metavar="METRES,...", help="Distances between the points of a polyline.", show_default=False
+        o.option(
+            "--vary",
+            "NAME=VALUE,...",
+            o.COMPUTED,
+            "Values of a setting to try: spacing=0.25,0.5 or count=20,50 or region=60x30,100x50, to which both sides "
+            "are cropped. Can be repeated.",
         ),
     ] = None,
-    count: Annotated[
-        Texts, typer.Option("--count", metavar="N,...", help="Numbers of points per polyline.", show_default=False)
-    ] = None,
-    region: Annotated[
-        Texts,
-        typer.Option("--region", metavar="LENGTHxWIDTH,...", help="Regions to crop both sides to.", show_default=False),
-    ] = None,
+    protocol: o.ProtocolOption = None,
     metrics: o.MetricsOption = None,
     classes: o.ClassesOption = None,
-    crop: o.CropOption = False,
+    changes: o.SetOption = None,
     format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
     ignore_unknown: o.IgnoreUnknownOption = False,
-    degenerate: o.DegenerateOption = "strict",
-    name: o.NamesOption = None,
     workers: o.WorkersOption = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure", metavar="FILE", help="Also draw PLD over the cutoff (.png, .svg, .pdf).", show_default=False
-        ),
-    ] = None,
+    figure: Annotated[Path | None, o.figure_option("PLD over the cutoff")] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -87,36 +68,23 @@ def sweep(
     Evaluates every combination of the given cutoffs, samplings and regions, and prints the means over classes.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    settings = settings_of(
-        protocol, cutoff=cutoff, chamfer=chamfer, frechet=frechet, sospa=sospa, classes=classes, crop=crop
-    )
+    settings = settings_of(one_protocol(protocol), cutoff=cutoff, classes=classes, changes=changes)
     chosen = metrics_of(settings, metrics)
     check_settings_used(context, chosen)
-    if region:
-        without_effect(context, ["crop"], "with --region, which crops both sides")
-    varied: dict[str, Any] = {
-        "cutoffs": numbers("--cutoff", cutoff) or None,
-        "spacings": numbers("--spacing", spacing) or None,
-        "counts": numbers("--count", count, int) or None,
-        "regions": [parse_region(text) for text in listed(region)] or None,
-    }
-    for setting in ("spacing", "count", "region"):
-        for value in varied[f"{setting}s"] or ():
-            valid(f"--{setting}", settings.replace, **{setting: value})
-    reading = Reading.of(context)
-    names = file_names(predictions, name)
+    varied = _varied(settings, vary) | {"cutoffs": numbers("--cutoff", cutoff) or None}
+    if varied.get("regions") and settings.crop:
+        refuse("--vary", "crop=true has no effect with region, which crops both sides")
+    names = file_names(predictions)
     check_targets([figure], [*predictions, truth])
     check_figure(figure)
 
     from mapgauge import sweep as sweep_settings
-    from mapgauge.evaluation.sweeps import region_of
-    from mapgauge.protocols import full_name
 
     sweeps = []
-    number_of_settings = max(sum(len(varied[f"{one}s"] or ()) for one in ("spacing", "count")), 1)
-    number_of_settings *= len(varied["regions"] or [None])
+    number_of_settings = max(sum(len(varied.get(f"{one}s") or ()) for one in ("spacing", "count")), 1)
+    number_of_settings *= len(varied.get("regions") or [None])
     how: dict[str, Any] = {"metrics": chosen, "unknown": "ignore" if ignore_unknown else "error", "workers": workers}
-    for k, (called, x, y) in enumerate(reading.each(names, predictions, truth, classes), 1):
+    for k, (called, x, y) in enumerate(Reading(format, workers).each(names, predictions, truth, classes), 1):
         method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
         with progress(f"evaluating {method}", settings=number_of_settings) as advance:
             sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
@@ -124,22 +92,48 @@ def sweep(
     findings = [finding for one in sweeps for finding in one.results[0].findings]
     distrust(dict.fromkeys(findings))
     rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
-    if form == "json":
-        write_json(rows)
-    elif form == "csv":
-        write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
-    else:
-        table = _table(rows, full_name(settings, without=("cutoffs",)))
-        if form == "latex":
-            sys.stdout.write(_latex(table, rows))
-        else:
-            show_table(table, gap=False)
+    _print(form, rows, settings)
     if figure is not None:
         from mapgauge import plot
 
         plot.save(plot.cutoffs(sweeps, names=names), figure)
         inform(f"figure in {figure}")
     exit_on(fail_on, findings)
+
+
+def _varied(settings: "Protocol", vary: Texts) -> dict[str, Any]:
+    """Return the values of each setting that varies, by the names of the arguments of ``sweep``."""
+    varied: dict[str, Any] = {}
+    for text in vary or ():
+        name, equals, values = text.partition("=")
+        if name not in _SETTINGS[:3] or not equals or not listed([values]):
+            refuse("--vary", f"must be NAME=VALUE,... with {', '.join(_SETTINGS[:3])}, got {text!r}. Cutoffs: --cutoff")
+        if name == "region":
+            found: list[Any] = [parse_region(value, "--vary") for value in listed([values])]
+        else:
+            found = numbers("--vary", [values], int if name == "count" else float)
+        for value in found:
+            valid("--vary", settings.replace, **{name: value})
+        varied.setdefault(f"{name}s", []).extend(found)
+    return varied
+
+
+def _print(form: Form, rows: list[dict[str, Any]], settings: "Protocol") -> None:
+    """Print a row per method and setting."""
+    from mapgauge.evaluation.sweeps import region_of
+    from mapgauge.protocols import full_name
+
+    if form == "json":
+        write_json(rows)
+        return
+    if form == "csv":
+        write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
+        return
+    table = _table(rows, full_name(settings, without=("cutoffs",)))
+    if form == "latex":
+        sys.stdout.write(_latex(table, rows))
+    else:
+        show_table(table, gap=False)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mapgauge.cli.inputs import tracks_of
+from mapgauge.cli.inputs import files_of
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.io.files.source import OUTPUTS, Content, overwrites
@@ -44,7 +44,8 @@ def check_targets(
     own = [path for path in folders if path is not None]
     OUTPUTS.declare(written)
     given = [path for path in inputs if path is not None]
-    sources = [path for path in map(_local, [*given, *map(tracks_of, given)]) if path is not None]
+    given += [file for path in given for file in files_of(path)]
+    sources = [path for path in map(_local, given) if path is not None]
     for k, path in enumerate([*written, *own]):
         for source in sources:
             _check_input(path, source, folder=k >= len(written))
@@ -185,9 +186,11 @@ def _stems(names: Sequence[str]) -> list[str]:
     for k, stem in enumerate(folded):
         if stem in folded[:k]:
             first = names[folded.index(stem)]
-            refuse("--name", f"{first} and {names[k]} would be written to the same file {stems[k]}. Give other names")
+            refuse(
+                "FILE,name", f"{first} and {names[k]} would be written to the same file {stems[k]}. Give other names"
+            )
         if stem in (".", ".."):
-            refuse("--name", f"{names[k]} cannot be the name of a file. Give another name")
+            refuse("FILE,name", f"{names[k]} cannot be the name of a file. Give another name")
     return stems
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.contents import in_words
+from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_findings, show_table, warn, warn_of
 from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid, without_effect
 from mapgauge.cli.targets import check_targets
@@ -31,66 +31,54 @@ DataArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="DATAROOT", help="Folder of the data set.", show_default=False)
 ]
 OutputOption: TypeAlias = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="File to write; .gz and .zst files are compressed.",
-        show_default=False,
-    ),
-]
-ToOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--to",
-        metavar="NAME",
-        help="Format to write, if the suffix is not .parquet or .geojson.",
-        autocompletion=o.writable_formats,
-        show_default=False,
-    ),
-]
-RegionOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--region",
-        metavar="LENGTHxWIDTH",
-        help="Region around the vehicle, in metres. The length is along the driving direction.",
-    ),
+    Path, o.output_option("FILE", "A file; those that end in .gz and .zst are compressed.")
 ]
 RulesOption: TypeAlias = Annotated[
-    str, typer.Option("--rules", metavar="NAME", help="How to make truth from a map; see `mapgauge truth rules`.")
+    str,
+    o.option(
+        "--rules",
+        "NAME",
+        o.COMPUTED,
+        "How to make truth from a map; see `mapgauge truth rules`.",
+        show_default=True,
+    ),
 ]
-SplitOption: TypeAlias = Annotated[
-    str | None, typer.Option("--split", metavar="NAME", help="Split to cut; val by default.", show_default=False)
-]
+SplitOption: TypeAlias = Annotated[str | None, o.option("--split", "NAME", o.READ, "Split to cut; val by default.")]
 ScenesOption: TypeAlias = Annotated[
-    Texts, typer.Option("--scenes", metavar="NAME,...", help="Scenes to cut, instead of a split.", show_default=False)
+    Texts, o.option("--scenes", "NAME,...", o.READ, "Scenes to cut, instead of a split.")
 ]
 TokensOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--tokens", metavar="FILE", help="File with one frame token per line, instead of a split.", show_default=False
-    ),
+    Path | None, o.option("--tokens", "FILE", o.READ, "File with one frame token per line, instead of a split.")
 ]
 EveryOption: TypeAlias = Annotated[
     int,
-    typer.Option("--every", metavar="N", help="Take every N-th frame of a scene.", callback=at_least_one("--every")),
+    o.option(
+        "--every",
+        "N",
+        o.READ,
+        "Take every N-th frame of a scene.",
+        callback=at_least_one("--every"),
+        show_default=True,
+    ),
 ]
 CenterlinesOption: TypeAlias = Annotated[
-    bool, typer.Option("--centerlines", help="Also cut the centrelines of lanes, with links to their successors.")
+    bool, o.flag("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
 ]
 EveryCountsOption: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--every-through-all", help="Count --every through the frames of all scenes, as the public repositories do."
+    o.flag(
+        "--every-through-all",
+        o.READ,
+        "Count --every through the frames of all scenes, as the public repositories do.",
     ),
 ]
 HeightOption: TypeAlias = Annotated[
-    bool, typer.Option("--height", help="Write points with their height, for the rules of public converters.")
+    bool,
+    o.flag("--height", o.COMPUTED, "Write points with their height, for the rules of public converters."),
 ]
 RestartOption: TypeAlias = Annotated[
-    bool, typer.Option("--restart", help="Delete the finished scenes of an interrupted run, and cut all scenes again.")
+    bool,
+    o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again."),
 ]
 
 
@@ -98,9 +86,11 @@ RestartOption: TypeAlias = Annotated[
 def nuscenes(
     dataroot: DataArgument,
     output: OutputOption,
-    version: Annotated[str, typer.Option("--version", metavar="NAME", help="Folder of the tables.")] = "v1.0-trainval",
     split: SplitOption = None,
-    region: RegionOption = "60x30",
+    tables: Annotated[
+        str, o.option("--tables", "NAME", o.READ, "Folder of the tables, with the version.", show_default=True)
+    ] = "v1.0-trainval",
+    region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
     scenes: ScenesOption = None,
@@ -108,7 +98,7 @@ def nuscenes(
     centerlines: CenterlinesOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
-    to: ToOption = None,
+    to: o.ToOption = None,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -130,7 +120,7 @@ def nuscenes(
         to,
         fail_on,
         quiet,
-        version=version,
+        version=tables,
         centerlines=centerlines,
         workers=workers,
         restart=restart,
@@ -144,7 +134,7 @@ def av2(
     dataroot: DataArgument,
     output: OutputOption,
     split: SplitOption = None,
-    region: RegionOption = "60x30",
+    region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
     every_through_all: EveryCountsOption = False,
@@ -154,7 +144,7 @@ def av2(
     centerlines: CenterlinesOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
-    to: ToOption = None,
+    to: o.ToOption = None,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:

@@ -133,7 +133,8 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
     return InvalidInput(
         f"{name}: no confidences{hint}",
         remedy=Remedy(
-            "If all predictions are certain, call .with_confidence(1)", "If all predictions are certain, pass --certain"
+            "If all predictions are certain, call .with_confidence(1)",
+            "If all predictions are certain, give them as FILE,certain",
         ),
     )
 
@@ -167,7 +168,7 @@ def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Pro
             "same region",
             remedy=Remedy(
                 f'Use predictions.rotate({degrees}), or pass axes="auto"',
-                f"Read the predictions with {names[0]},rotate={degrees}, or pass --auto-axes",
+                f"Read the predictions with {names[0]},rotate={degrees} or {names[0]},rotate=auto",
             ),
         )
 
@@ -203,7 +204,7 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
             raise InvalidInput(
                 f"{name} is computed per scene, and the truth has no scenes",
                 remedy=Remedy(
-                    "Pass scenes= with the scene of each token", "Pass them with mapgauge evaluate --scenes FILE"
+                    "Pass scenes= with the scene of each token", "Give them with the truth: TRUTH,scenes=FILE"
                 ),
             )
         if "every track" in metric.needs:

@@ -72,7 +72,7 @@ def align(
             f"predictions are {predictions.dimension}-D and truth is {truth.dimension}-D",
             remedy=Remedy(
                 "Call .planar() on the one with height to compare in the plane",
-                "Pass --planar to compare in the plane",
+                "Give the file with height as FILE,planar to compare in the plane",
             ),
         )
     x, place = predictions, None  # the frame of the truth for each frame of x; None if they are the same
@@ -126,7 +126,7 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
     if len(dimensions) > 1:
         raise InvalidInput(
             "some parts are 2-D and some are 3-D",
-            remedy=Remedy("Call .planar() on those with height", "Pass --planar to leave out height"),
+            remedy=Remedy("Call .planar() on those with height", "Give those with height as FILE,planar"),
         )
     classes = tuple(dict.fromkeys(name for part in parts for name in part.classes))
     same = [part.as_classes(classes) for part in parts]

@@ -125,7 +125,7 @@ def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) ->
     """Return the order of the instances of both sides by a key and then by content.
 
     Args:
-        key: Of all instances, those of the first side before the others.
+        key: Of all instances, first of one side, then of the other.
         sides: Both sides.
         links: Between all instances.
     """
@@ -154,9 +154,9 @@ def _number(side: MapFrames) -> Floats:
     """Return a number from the confidence and the first point of each line, if it has points."""
     number = np.zeros(len(side.polylines)) if side.confidence is None else _SURE * side.confidence
     offsets, coords = side.polylines.offsets, side.polylines.coords
-    there = np.flatnonzero(offsets[1:] > offsets[:-1])
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
     for axis, weight in zip(range(side.dimension), _WEIGHTS, strict=False):
-        number[there] += weight * coords[offsets[there], axis]
+        number[filled] += weight * coords[offsets[filled], axis]
     return number
 
 
@@ -177,7 +177,7 @@ def _contents(sides: Sequence[MapFrames], instances: Indices) -> list[bytes]:
 
 
 def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) -> list[bytes]:
-    """Return the content of some instances as bytes, with those of their frames that links join them to."""
+    """Return the content of some instances as bytes, with the contents of the instances that links join them to."""
     frame = np.concatenate([side.frame for side in sides])
     near = np.flatnonzero(np.isin(frame, frame[instances]))
     place = np.full(len(frame), -1)
@@ -195,7 +195,7 @@ def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) ->
 def told_apart(
     contents: Sequence[bytes], source: Iterable[int], target: Iterable[int], labels: Iterable[bytes]
 ) -> list[bytes]:
-    """Return the contents of instances with those of the instances that links join them to.
+    """Return the contents of instances, each with the contents of the instances that links join it to.
 
     Args:
         contents: Of all instances.
@@ -203,14 +203,14 @@ def told_apart(
         target: The second instance of each link.
         labels: The content of each link.
     """
-    links, found = list(zip(source, target, labels, strict=True)), list(contents)
+    links, known = list(zip(source, target, labels, strict=True)), list(contents)
     for _ in range(_ROUNDS):
-        if len(set(found)) == len(found):
+        if len(set(known)) == len(known):
             break
-        digests = [hashlib.blake2b(content, digest_size=16).digest() for content in found]
-        seen: list[list[bytes]] = [[] for _ in found]
+        digests = [hashlib.blake2b(content, digest_size=16).digest() for content in known]
+        seen: list[list[bytes]] = [[] for _ in known]
         for i, j, label in links:
             seen[i].append(b"+" + label + digests[j])
             seen[j].append(b"-" + label + digests[i])
-        found = [digest + b"".join(sorted(around)) for digest, around in zip(digests, seen, strict=True)]
-    return found
+        known = [digest + b"".join(sorted(around)) for digest, around in zip(digests, seen, strict=True)]
+    return known

@@ -129,5 +129,6 @@ def check_corners(
 
 
 DROP = Remedy(
-    'Pass degenerate="drop" to leave such instances out', "Pass --degenerate drop to leave such instances out"
+    'Pass degenerate="drop" to leave such instances out',
+    "Give the file as FILE,degenerate=drop to leave such instances out",
 )

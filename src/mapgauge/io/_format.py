@@ -125,7 +125,7 @@ def ids_of(frames: MapFrames, table: Sequence[str], override: dict[int, str] | N
             f"{format_name} has no id for the class {', '.join(unknown)}. Known: {', '.join(numbers)}",
             remedy=Remedy(
                 "Rename the classes with .rename(), leave some out with .select(), or pass classes= with names and ids",
-                "Rename the classes with mapgauge convert --rename OLD=NEW",
+                "Rename the classes where the file is given: FILE,rename=OLD:NEW",
             ),
         )
     return [numbers.get(name, -1) for name in frames.classes]
@@ -138,7 +138,7 @@ def confidences_of(frames: MapFrames, format_name: str) -> list[float]:
             f"{format_name} holds predictions, and these frames have no confidence",
             remedy=Remedy(
                 "Write a truth format, or call .with_confidence(1) first",
-                "Write a truth format, or set the confidence to 1 with mapgauge convert --certain",
+                "Write a truth format, or set the confidence to 1: FILE,certain",
             ),
         )
     return list(frames.confidence.tolist())
@@ -166,7 +166,7 @@ def refuse_ids(classes: dict[int, str] | None, where: str) -> None:
     if classes is not None:
         raise InvalidInput(
             f"{where}: classes= is for formats with numeric ids; this format has class names",
-            remedy=Remedy("Use .rename() instead", "Use mapgauge convert --rename OLD=NEW instead"),
+            remedy=Remedy("Use .rename() instead", "Use FILE,rename=OLD:NEW instead"),
         )
 
 

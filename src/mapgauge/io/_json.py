@@ -78,9 +78,9 @@ class NumberLists:
         if not end or text[end:].strip(b" \t\r\n"):
             return None
         threads = workers or os.cpu_count() or 1
-        found = _parse_ranges(text, _cuts(text, 0, end, max(_PART, end // threads)))
+        lists = _parse_ranges(text, _cuts(text, 0, end, max(_PART, end // threads)))
         # A part may have ended within a string that has a brace.
-        return found or _parse_ranges(text, [0, end], end)
+        return lists or _parse_ranges(text, [0, end], end)
 
     def _rows(self, places: Iterable[Place], depth: int) -> Indices | None:
         """Return the row of each list that is not empty, or None if one of them has another depth."""
@@ -104,8 +104,8 @@ class NumberLists:
 
     def points(self, places: Sequence[Place]) -> PointLists | None:
         """Return polylines, or None if one of them is something else. ``counts`` is 1 for each that is not empty."""
-        found = self._points(places, 2)
-        return None if found is None else found._replace(sizes=_spread(places, found.sizes))
+        lists = self._points(places, 2)
+        return None if lists is None else lists._replace(sizes=_spread(places, lists.sizes))
 
     def _points(self, places: Sequence[Place], depth: int) -> PointLists | None:
         columns, rows = kernels.json_lists, self._rows(places, depth)
@@ -121,7 +121,7 @@ class NumberLists:
 
 
 def _spread(places: Sequence[Place], values: Indices) -> Indices:
-    """Return a value for each list, from those of the lists that are not empty. It is 0 for the others."""
+    """Return a value for each list, given the values of the lists that are not empty. It is 0 for the others."""
     spread = np.array([len(place) for place in places], np.int64)
     spread[spread > 0] = values
     return spread
@@ -156,10 +156,10 @@ def _parse_ranges(text: bytes, cuts: list[int], most: int = _PART) -> NumberList
         def work(k: int) -> list[_Part] | None:
             return _parse_range(symbols, _cuts(text, *ranges_of[k], most), coords[starts[k] : starts[k + 1]])
 
-        found = [*each(work, range(len(rooms)))]
+        by_range = [*each(work, range(len(rooms)))]
     parts = []
     filled = 0
-    for start, some in zip(starts, found, strict=False):
+    for start, some in zip(starts, by_range, strict=False):
         if some is None:
             return None
         parts += some

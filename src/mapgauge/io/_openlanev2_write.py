@@ -133,7 +133,7 @@ class _Lists:
                     f"{format_name} has no {kind} {name}. Known: {', '.join(names)}",
                     remedy=Remedy(
                         "Rename the classes with .rename(), or leave some out with .select()",
-                        "Rename the classes with mapgauge convert --rename OLD=NEW",
+                        "Rename the classes where the file is given: FILE,rename=OLD:NEW",
                     ),
                 )
 

@@ -147,8 +147,8 @@ def stamp_of(file: str) -> str:
     """
     try:
         if not is_url(file):
-            found = Path(file).stat()
-            return f"{found.st_size:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}"
+            status = Path(file).stat()
+            return f"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ctime_ns:x}"
         fs, name = fsspec_module().core.url_to_fs(file)
         known = {str(key).lower(): value for key, value in fs.info(name).items()}
     except (OSError, ValueError, ImportError):
@@ -247,14 +247,14 @@ def _columns(stream: Any, footer: Any, index: int, names: Sequence[str]) -> Any:
 
 
 def _classes(stream: Any, footer: Any, schema: Any, about: Metadata | None) -> tuple[str, ...]:
-    """Return the classes of a file: those in its metadata, or those that occur in a file of another program."""
+    """Return the classes that the metadata of a file list, or the classes of the rows of another program's file."""
     if about is not None:
         return about.classes
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for index in range(footer.num_row_groups):
         column = _columns(stream, footer, index, ["class"])["class"]
-        found |= dict.fromkeys(name for name in column.unique().to_pylist() if name is not None)
-    return tuple(found)
+        names |= dict.fromkeys(name for name in column.unique().to_pylist() if name is not None)
+    return tuple(names)
 
 
 def _scene_of(file: str) -> str | None:

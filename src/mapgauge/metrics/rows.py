@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ROWS = {
     "pld": "metrics.pld:PLD",
     "completeness": "metrics.completeness:COMPLETENESS",
-    "causes": "features.causes.metric:PLD_BY_CAUSE",
+    "causes": "features.causes.metric:CAUSES_OF_PLD",
     "track_pld": "features.tracks.track_pld:TRACK_PLD",
     "lane_graph_pld": "features.lanes.lane_graph_pld:LANE_GRAPH_PLD",
     "network_pld": "features.network.network_pld:NETWORK_PLD",

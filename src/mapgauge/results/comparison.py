@@ -329,7 +329,7 @@ def _notes(
         yield (
             "warning: the scenes are not known, so single frames were drawn. Frames of one scene are similar, so the "
             "intervals are too narrow if several frames are of one scene. Pass scenes= to evaluate (in the shell: "
-            "--scenes)"
+            "TRUTH,scenes=FILE)"
         )
 
 

@@ -25,8 +25,7 @@ _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
     "Run the command where the files are, or write results with their geometry: mapgauge evaluate ... --with-geometry. "
-    "Else give the files: to mapgauge report as --predictions and --truth, to show, why and confidence in place of the "
-    "results",
+    "Else give the files after the name of the results: RESULTS,predictions=FILE,truth=FILE",
 )
 
 

@@ -24,7 +24,9 @@ def scene_frames(data: Results | MapFrames, scene: str) -> list[int]:
     if data.scenes is None:
         raise InvalidInput(
             f"{name}: the frames have no scenes",
-            remedy=Remedy("Pass scenes= with the scene of each token to mg.evaluate", "Evaluate with --scenes FILE"),
+            remedy=Remedy(
+                "Pass scenes= with the scene of each token to mg.evaluate", "Evaluate with scenes: TRUTH,scenes=FILE"
+            ),
         )
     if scene not in data.scenes:
         raise _no_scene(name, scene, list(dict.fromkeys(data.scenes)))

@@ -58,7 +58,7 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
         lacking = truth if not truth.scenes else predictions
         raise InvalidInput(
             f"{lacking.path}: a metric is computed per scene, and these frames have no scenes",
-            remedy="Add them with: mapgauge convert IN OUT/ --scenes FILE",
+            remedy="Add them with: mapgauge convert IN,scenes=FILE OUT/",
         )
     sides = {
         side: sorted(
@@ -139,7 +139,7 @@ def _chunk(
             remedy = "Sort them with: mapgauge convert IN OUT/"
             if datasets[0].scenes != datasets[1].scenes:
                 lacks = datasets[0] if datasets[1].scenes else datasets[1]
-                remedy = f"{lacks.path} has no scenes. Add them with: mapgauge convert IN OUT/ --scenes FILE"
+                remedy = f"{lacks.path} has no scenes. Add them with: mapgauge convert IN,scenes=FILE OUT/"
             raise InvalidInput(
                 f"{dataset.path}: the token ranges of {len(groups)} row groups ({size / 1e9:.1f} GB) overlap, so they "
                 "cannot be read in chunks",

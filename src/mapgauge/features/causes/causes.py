@@ -11,7 +11,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.fixes import Fix, fixes_of
 from mapgauge.features.causes.instances import Instances, check_settings, instances_of
-from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE, THRESHOLDS, WORDS, Thresholds, normalised_costs
+from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, THRESHOLDS, WORDS, Thresholds, normalised_costs
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
@@ -51,7 +51,7 @@ class Causes:
 
     def _repr_html_(self) -> str:
         """Return the parts of PLD for a notebook: a bar for each class, the causes, and what fixes would bring."""
-        colours = dict(zip(CAUSES, part_colours(PLD_BY_CAUSE).values(), strict=True))
+        colours = dict(zip(CAUSES, part_colours(CAUSES_OF_PLD).values(), strict=True))
         columns = [*self.classes.items(), ("mean", self.mean)]
         drawn = [
             [name, number(self.pld[name]), bars([(parts[cause], colour) for cause, colour in colours.items()])]
@@ -169,7 +169,7 @@ def causes(
     check_settings(results.protocol)
     chosen = THRESHOLDS if thresholds is None else thresholds
     instances = None
-    if PLD_BY_CAUSE.name in results.metrics and chosen == THRESHOLDS and not fixes:
+    if CAUSES_OF_PLD.name in results.metrics and chosen == THRESHOLDS and not fixes:
         sums = sums_by_cause(results)
     else:
         instances = instances_of(results, chosen, workers, progress)
@@ -177,7 +177,7 @@ def causes(
     pooled = np.array([[math.fsum(column) for column in one.T.tolist()] for one in sums.swapaxes(0, 1)])
     parts = normalised_costs(pooled.reshape(len(results.class_names), len(CAUSES) + 1))
     there = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
-    there = [(c, name) for c, name in there if PLD_BY_CAUSE.covers(name, results.protocol)]
+    there = [(c, name) for c, name in there if CAUSES_OF_PLD.covers(name, results.protocol)]
     classes = {name: dict(zip(CAUSES, parts[c].tolist(), strict=True)) for c, name in there}
     mean = {cause: math.fsum(row[cause] for row in classes.values()) / max(len(classes), 1) for cause in CAUSES}
     pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
@@ -192,8 +192,8 @@ def sums_by_cause(results: Results) -> Floats:
     Results with the metric ``causes`` have them. Otherwise they are computed from the data.
     """
     check_settings(results.protocol)
-    if PLD_BY_CAUSE.name in results.metrics:
-        found: Floats = results.scores.sums[PLD_BY_CAUSE.name][0]
+    if CAUSES_OF_PLD.name in results.metrics:
+        found: Floats = results.scores.sums[CAUSES_OF_PLD.name][0]
         return found
     return _sums_of(results, instances_of(results))
 
@@ -272,7 +272,7 @@ def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str
     found = {
         name: parts[:, c]
         for c, name in enumerate(method.class_names)
-        if PLD_BY_CAUSE.covers(name, method.protocol) and name not in method.without_value
+        if CAUSES_OF_PLD.covers(name, method.protocol) and name not in method.without_value
     }
     nothing = np.full(parts.shape[::2], np.nan)
     return found | {"mean": mean_over_classes(list(found.values()) or [nothing])}

@@ -1,66 +1,35 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json
-from mapgauge.cli.inputs import input_file
-from mapgauge.cli.methods import evaluate_methods, load_methods, results_or_sides
-from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table
-from mapgauge.cli.parsing import file_names, refuse, settings_of, without_effect
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.methods import Methods, with_data
+from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table, write_csv, write_json
+from mapgauge.cli.parsing import form_of, refuse, without_effect
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
     from mapgauge.features.causes.causes import Causes
+    from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
 
 
 def why(
     context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Files of results. Or files of predictions and, as the last, the file of the truth.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
+    files: o.MethodsArgument,
     fixes: Annotated[
-        bool, typer.Option("--fixes", help="Also say what fixing one cause alone would bring. It evaluates ten times.")
+        bool,
+        o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
     ] = False,
     cause: Annotated[
-        str | None,
-        typer.Option(
-            "--cause", metavar="NAME", help="Also list the frames with most of this cause.", show_default=False
-        ),
+        str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
-    worst: Annotated[int, typer.Option("--worst", metavar="N", help="Number of frames that --cause lists.")] = 10,
-    protocol: o.ProtocolOption = "paper-60x30",
-    cutoff: o.CutoffOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
-    classes: o.ClassesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    name: o.NamesOption = None,
+    worst: Annotated[int, o.worst_option("the frames of --cause")] = 10,
+    protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -72,36 +41,10 @@ def why(
     The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
-    from mapgauge.evaluation.more_metrics import with_metrics
-    from mapgauge.features.causes.instances import check_settings
-    from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
-
     form = form_of(json=json, csv=csv)
-    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")  # tables have spaces
-    if cause is not None and cause not in CAUSES:
-        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
-    if cause is None:
-        without_effect(context, ["worst"], "without --cause NAME")
-    if form == "csv":
-        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
-        without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
-    if worst < 1:
-        refuse("--worst", f"must be at least 1, got {worst}")
-    from_results, files = results_or_sides(files)
-    names = file_names(files if from_results else files[:-1], name)
-    if from_results:
-        methods = load_methods(context, files, names)
-        # Results with the metric have the causes already. Fixes need the geometry.
-        methods = [one if PLD_BY_CAUSE.name in one.metrics and not fixes else one.with_data() for one in methods]
-        for method in methods:
-            check_settings(method.protocol)
-        methods = methods if fixes else [with_metrics(one, [PLD_BY_CAUSE.name], workers) for one in methods]
-    else:
-        settings = settings_of(protocol, cutoff=cutoff, spacing=spacing, count=count, classes=classes, crop=crop)
-        # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-        metrics = None if fixes else ("pld", PLD_BY_CAUSE.name)
-        reading = Reading.of(context)
-        methods = evaluate_methods(settings, reading, files, names, classes, ignore_unknown, workers, metrics=metrics)
+    cause = _check(context, cause, worst, csv=csv)
+    sides = Methods.of(context, files)
+    names, methods = sides.names, _load(sides, fixes=fixes)
 
     from mapgauge import causes, compare_causes
 
@@ -125,6 +68,42 @@ def why(
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
+
+
+def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) -> str | None:
+    """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
+    from mapgauge.features.causes.metric import CAUSES
+
+    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")
+    if cause is not None and cause not in CAUSES:
+        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
+    if cause is None:
+        without_effect(context, ["worst"], "without --cause NAME")
+    if csv:
+        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
+        without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
+    if worst < 1:
+        refuse("--worst", f"must be at least 1, got {worst}")
+    return cause
+
+
+def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
+    """Return results with the causes of PLD, or for fixes with the geometry."""
+    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.features.causes.instances import check_settings
+    from mapgauge.features.causes.metric import CAUSES_OF_PLD
+
+    # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
+    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", CAUSES_OF_PLD.name))
+    if not sides.from_results:
+        return methods
+    methods = [
+        one if CAUSES_OF_PLD.name in one.metrics and not fixes else with_data(one, path)
+        for one, path in zip(methods, sides.files, strict=True)
+    ]
+    for method in methods:
+        check_settings(method.protocol)
+    return methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], sides.workers) for one in methods]
 
 
 def _frames(found: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
@@ -192,6 +171,31 @@ def _show(called: str, found: "Causes", cause: str | None, worst: int, *, gap: b
 
 def _share(part: float, total: float) -> str:
     return f"{part / total:.0%}" if total > 0 else "-"
+
+
+def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
+    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison."""
+    from mapgauge import compare_causes
+
+    of = dict(zip(comparison.names, methods, strict=True))
+    settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
+    return {
+        (first, second): compare_causes(of[first], of[second], **settings) for first, second in comparison.differences
+    }
+
+
+def in_words(results: "Results", workers: int | None) -> str:
+    """Return how far off a method is, how much it finds, and the largest causes of PLD."""
+    from mapgauge import causes
+    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.metrics.completeness import COMPLETENESS
+    from mapgauge.metrics.completeness import in_words as completeness_in_words
+
+    if results.protocol.order != 1:
+        return ""
+    more = with_metrics(results, (COMPLETENESS.name, "causes"), workers)
+    sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
+    return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
 def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:

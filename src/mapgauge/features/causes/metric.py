@@ -123,7 +123,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     }
 
 
-PLD_BY_CAUSE = Metric(
+CAUSES_OF_PLD = Metric(
     name="causes",
     title="PLD by cause",
     symbol="PLD",

@@ -8,7 +8,7 @@ import numpy as np
 from mapgauge.evaluation.more_metrics import with_metrics
 from mapgauge.features.causes.causes import causes
 from mapgauge.features.causes.instances import instances_of
-from mapgauge.features.causes.metric import CAUSES, PLD_BY_CAUSE
+from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
@@ -63,10 +63,10 @@ def _columns(costs: Floats) -> Arrays:
 
 def described_causes() -> list[dict[str, str]]:
     """Return what the page needs to know about causes: the key of the column, name, explanation and colour."""
-    colours = part_colours(PLD_BY_CAUSE)
+    colours = part_colours(CAUSES_OF_PLD)
     return [
         {"key": value.key, "name": cause.replace("_", " "), "about": about, "colour": colours[value.key]}
-        for value, (cause, about) in zip(PLD_BY_CAUSE.with_role("part"), CAUSES.items(), strict=True)
+        for value, (cause, about) in zip(CAUSES_OF_PLD.with_role("part"), CAUSES.items(), strict=True)
     ]
 
 
@@ -74,7 +74,7 @@ class CausesSection(Section):
     """Bars of the causes, lists of frames by each cause, and the instances of a cause in the drawings."""
 
     about: Mapping[str, str] = dict(
-        zip((value.key for value in PLD_BY_CAUSE.with_role("part")), CAUSES.values(), strict=True)
+        zip((value.key for value in CAUSES_OF_PLD.with_role("part")), CAUSES.values(), strict=True)
     )
 
     def prepared(self, methods: list[Results], wanted: bool | None) -> tuple[list[Results], str]:
@@ -84,17 +84,17 @@ class CausesSection(Section):
         results have PLD of order 1 and the geometry, and there are at most ``LIMIT`` instances.
         """
         if wanted:
-            return [with_metrics(method, [COMPLETENESS.name, PLD_BY_CAUSE.name]) for method in methods], ""
+            return [with_metrics(method, [COMPLETENESS.name, CAUSES_OF_PLD.name]) for method in methods], ""
         if wanted is False or not all(map(has_causes, methods)):
             return methods, ""
-        lacking = [method for method in methods if PLD_BY_CAUSE.name not in method.metrics]
+        lacking = [method for method in methods if CAUSES_OF_PLD.name not in method.metrics]
         count = sum(int(method.scores.predicted.sum() + method.scores.true.sum()) for method in lacking)
         if count > LIMIT:
             return methods, (
                 f"The causes of PLD are not computed for all frames, because there are {count:,} instances. To compute "
-                "them, pass causes=True to write_report, or --causes to mapgauge report."
+                "them, pass causes=True to write_report, or use mapgauge report --causes."
             )
-        return [with_metrics(method, [PLD_BY_CAUSE.name]) for method in methods], ""
+        return [with_metrics(method, [CAUSES_OF_PLD.name]) for method in methods], ""
 
     def columns(self, results: Results, wanted: bool | None) -> Arrays:
         """Return the causes of all instances."""
@@ -107,7 +107,7 @@ class CausesSection(Section):
 
     def sentence(self, results: Results, metric: Metric) -> str:
         """Return the largest causes in words."""
-        return causes(results).sentence() if metric is PLD_BY_CAUSE else ""
+        return causes(results).sentence() if metric is CAUSES_OF_PLD else ""
 
 
 SECTION = CausesSection()

@@ -6,79 +6,48 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import Form, form_of, write_csv, write_json
 from mapgauge.cli.failures import Attempts
-from mapgauge.cli.inputs import input_file
-from mapgauge.cli.methods import evaluate_methods, load_with_data, results_or_sides
-from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of
-from mapgauge.cli.parsing import file_names, refuse, settings_of, without_effect
-from mapgauge.cli.reading import Reading
+from mapgauge.cli.methods import Methods
+from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of, write_csv, write_json
+from mapgauge.cli.parsing import Form, form_of, refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
     from mapgauge.features.confidence.confidence import Confidence
+    from mapgauge.results.results import Results
 
 
 def confidence(
     context: typer.Context,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Files of results. Or files of predictions and, as the last, the file of the truth.",
-            parser=input_file,
-            show_default=False,
-        ),
-    ],
+    files: o.MethodsArgument,
     hit: Annotated[
         float,
-        typer.Option("--hit", metavar="SHARE", help="Largest normalised SOSPA of a prediction that hits its truth."),
+        o.option(
+            "--hit",
+            "SHARE",
+            o.COMPUTED,
+            "Largest normalised SOSPA of a prediction that hits its truth.",
+            show_default=True,
+        ),
     ] = 0.5,
-    bins: Annotated[int, typer.Option("--bins", metavar="N", help="Number of bins of confidence.")] = 10,
-    thresholds: Annotated[
-        Path | None,
-        typer.Option(
-            "--thresholds",
-            metavar="FILE",
-            help="Also write the recommended thresholds of each class (.json). With one method only.",
-            show_default=False,
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            metavar="FILE",
-            help="Also draw PLD, precision, recall and AP over the threshold, and calibration (.png, .svg, .pdf).",
-            show_default=False,
-        ),
-    ] = None,
-    protocol: o.ProtocolOption = "paper-60x30",
-    cutoff: o.CutoffOption = None,
-    chamfer: o.ChamferOption = None,
-    frechet: o.FrechetOption = None,
-    sospa: o.SospaOption = None,
-    spacing: o.SpacingOption = None,
-    count: o.CountOption = None,
-    classes: o.ClassesOption = None,
-    crop: o.CropOption = False,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    auto_axes: o.AutoAxesOption = False,
-    rename: o.RenameOption = None,
-    rename_truth: o.RenameTruthOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    unshrink: o.UnshrinkOption = False,
-    properties: o.PropertiesOption = None,
-    degenerate: o.DegenerateOption = "strict",
-    ignore_unknown: o.IgnoreUnknownOption = False,
+    bins: Annotated[int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", show_default=True)] = 10,
+    protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
-    name: o.NamesOption = None,
     workers: o.WorkersOption = None,
+    thresholds: Annotated[
+        Path | None,
+        o.option(
+            "--thresholds",
+            "FILE",
+            o.WRITTEN,
+            "Also write the recommended thresholds of each class (.json). With one method only.",
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None, o.figure_option("PLD, precision, recall and AP over the threshold, and calibration")
+    ] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     fail_on: o.FailOnOption = None,
@@ -95,34 +64,21 @@ def confidence(
         without_effect(context, ["level", "seed"], "with --csv, which has no intervals")
         if figure is None:
             without_effect(context, ["bins"], "with --csv, which has no calibration, without --figure FILE")
-    from_results, files = results_or_sides(files)
-    names = file_names(files if from_results else files[:-1], name)
+    sides = Methods.of(context, files)
+    names = sides.names
     if thresholds is not None and len(names) > 1:
         refuse("--thresholds", f"is the file of one method, got {len(names)} methods")
-    check_targets([thresholds, figure], files)
+    check_targets([thresholds, figure], sides.files)
     check_figure(figure)
-    if from_results:
-        methods = load_with_data(context, files, names)
-    else:
-        lists: dict[str, Any] = {"cutoff": cutoff, "chamfer": chamfer, "frechet": frechet, "sospa": sospa}
-        settings = settings_of(protocol, **lists, spacing=spacing, count=count, classes=classes, crop=crop)
-        methods = evaluate_methods(settings, Reading.of(context), files, names, classes, ignore_unknown, workers)
+    methods = sides.load(cutoff=True)
 
     from mapgauge.features.confidence.confidence import confidence as measure
 
     found: dict[str, Confidence] = {}
+    how: dict[str, Any] = {"hit": hit, "bins": bins, "samples": samples, "level": level, "seed": seed}
     for called, method in zip(names, methods, strict=True):
         with progress(f"assigning {called}", "blocks") as advance:
-            found[called] = measure(
-                method,
-                hit=hit,
-                bins=bins,
-                samples=samples,
-                level=level,
-                seed=seed,
-                workers=workers,
-                progress=advance,
-            )
+            found[called] = measure(method, **how, workers=workers, progress=advance)
         warn_of(found[called].findings)
     outputs = Attempts()
     with outputs.attempt():
@@ -140,6 +96,14 @@ def confidence(
     outputs.end()
     of_results = [finding for method in methods for finding in method.findings]
     exit_on(fail_on, [*of_results, *(finding for one in found.values() for finding in one.findings)])
+
+
+def in_words(results: "Results", workers: int | None) -> str:
+    """Return what rounding the confidences would bring."""
+    from mapgauge.features.confidence.confidence import best_rounding
+
+    found = None if results.geometry is None else best_rounding(results, workers=workers)
+    return "" if found is None else found.in_words()
 
 
 def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:

@@ -68,8 +68,8 @@ class Reliability:
         }
 
 
-def _plain(found: Estimate) -> dict[str, float | None]:
-    return {key: float(value) if np.isfinite(value) else None for key, value in found._asdict().items()}
+def _plain(estimate: Estimate) -> dict[str, float | None]:
+    return {key: float(value) if np.isfinite(value) else None for key, value in estimate._asdict().items()}
 
 
 def bin_of(confidence: Floats, bins: int) -> Indices:
@@ -101,13 +101,13 @@ def reliability_of(
     total = drawn[:, :, 0].sum(axis=1)
     errors = _ratio(np.abs(drawn[:, :, 1]).sum(axis=1), total)
     briers = _ratio(np.einsum("su,u->s", weights, np.bincount(unit, squared, units)), total)
-    there = int(np.count_nonzero(np.bincount(unit)))
+    with_predictions = int(np.count_nonzero(np.bincount(unit)))
     return Reliability(
         number,
         np.where(number > 0, r, np.nan),
         np.where(number > 0, q, np.nan),
-        estimate(float((number * np.abs(r - q)).sum() / count), Draws(errors, there), level, (0.0, 1.0)),
-        estimate(float(squared.mean()), Draws(briers, there), level, (0.0, 1.0)),
+        estimate(float((number * np.abs(r - q)).sum() / count), Draws(errors, with_predictions), level, (0.0, 1.0)),
+        estimate(float(squared.mean()), Draws(briers, with_predictions), level, (0.0, 1.0)),
         float((number * (r - q) ** 2).sum() / count),
         float((number * (q - mean) ** 2).sum() / count),
         float(((target - mean) ** 2).mean()),
@@ -163,15 +163,15 @@ class Confidence:
 
     def __repr__(self) -> str:
         """Return the best common threshold in one line."""
-        found = "no threshold"
+        text = "no threshold"
         if self.common is not None:
             at, as_is, rounded = self.common
-            found = f"mean PLD {as_is:.3f}, {rounded:.3f} if rounded at {at:.3f}"
-        return f"<Confidence {self.name or 'predictions'}: {found}>"
+            text = f"mean PLD {as_is:.3f}, {rounded:.3f} if rounded at {at:.3f}"
+        return f"<Confidence {self.name or 'predictions'}: {text}>"
 
     def _repr_html_(self) -> str:
         """Return the tables for a notebook, with a drawing of the price of confidence."""
-        prices = [one.price for one in self.classes.values()]
+        prices = [of_class.price for of_class in self.classes.values()]
         bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
         span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
         drawn = ["-" if price is None else interval(*price, span) for price in prices]
@@ -196,7 +196,7 @@ class Confidence:
             "cutoff": self.cutoff,
             "hit": self.hit,
             "criteria": list(CRITERIA),
-            "classes": {name: found.thresholds for name, found in self.classes.items() if found.thresholds},
+            "classes": {name: of_class.thresholds for name, of_class in self.classes.items() if of_class.thresholds},
             "common": None if self.common is None else {CRITERIA[0]: self.common.threshold},
         }
 
@@ -238,27 +238,30 @@ class Confidence:
         price = [
             [
                 name,
-                str(one.pld),
-                number(one.thresholds.get(CRITERIA[0])),
-                "-" if one.best is None else str(one.best),
-                "-" if one.price is None else str(one.price),
-                "-" if one.held_out is None else str(one.held_out.pld),
-                "-" if one.recalibrated is None else str(one.recalibrated.pld_after),
+                str(of_class.pld),
+                number(of_class.thresholds.get(CRITERIA[0])),
+                "-" if of_class.best is None else str(of_class.best),
+                "-" if of_class.price is None else str(of_class.price),
+                "-" if of_class.held_out is None else str(of_class.held_out.pld),
+                "-" if of_class.recalibrated is None else str(of_class.recalibrated.pld_after),
             ]
-            for name, one in self.classes.items()
+            for name, of_class in self.classes.items()
         ]
-        chosen = [[name, *(number(one.thresholds.get(key)) for key in CRITERIA)] for name, one in self.classes.items()]
+        chosen = [
+            [name, *(number(of_class.thresholds.get(key)) for key in CRITERIA)]
+            for name, of_class in self.classes.items()
+        ]
         calibration = [
             [
                 name,
-                str(found["hit"].error),
-                str(found["hit"].brier),
-                *(number(round(value, 3) + 0.0) for value in _parts(found["hit"])),  # not -0.000
+                str(by_key["hit"].error),
+                str(by_key["hit"].brier),
+                *(number(round(value, 3) + 0.0) for value in _parts(by_key["hit"])),  # not -0.000
                 _after(self.classes.get(name)),
-                number(found["soft"].error.value),
-                number(found["soft"].brier.value),
+                number(by_key["soft"].error.value),
+                number(by_key["soft"].brier.value),
             ]
-            for name, found in self.calibration.items()
+            for name, by_key in self.calibration.items()
         ]
         held, parts = f"other half of {self.unit}s", ["reliability", "resolution", "uncertainty", "remainder"]
         return [
@@ -296,12 +299,12 @@ class Confidence:
         }
 
 
-def _parts(found: Reliability) -> tuple[float, ...]:
-    return found.reliability, found.resolution, found.uncertainty, found.remainder
+def _parts(reliability: Reliability) -> tuple[float, ...]:
+    return reliability.reliability, reliability.resolution, reliability.uncertainty, reliability.remainder
 
 
-def _after(found: ClassConfidence | None) -> str:
-    return "-" if found is None or found.recalibrated is None else str(found.recalibrated.brier_after)
+def _after(of_class: ClassConfidence | None) -> str:
+    return "-" if of_class is None or of_class.recalibrated is None else str(of_class.recalibrated.brier_after)
 
 
 def _plain_number(value: Any) -> float | int | None:
@@ -377,7 +380,7 @@ def confidence(
         cutoff=length,
         hit=float(hit),
         classes=classes,
-        common=common_threshold([found.levels for found in classes.values()]),
+        common=common_threshold([of_class.levels for of_class in classes.values()]),
         calibration=dict(_calibration(solved, names, units, count, level)),
         unit=units.kind,
         units=units.count,
@@ -390,10 +393,10 @@ def confidence(
 def best_rounding(results: Results, *, workers: int | None = None) -> CommonThreshold | None:
     """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth."""
     solved = solve(results, cutoff_of(results, None), HIT, workers=workers)
-    there = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
+    occurs = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
     names = enumerate(results.class_names)
-    mine = [c for c, name in names if there[c] and PLD.covers(name, results.protocol)]
-    return common_threshold([levels_of(solved, c) for c in mine])
+    labels = [c for c, name in names if occurs[c] and PLD.covers(name, results.protocol)]
+    return common_threshold([levels_of(solved, c) for c in labels])
 
 
 def cutoff_of(results: Results, cutoff: float | None) -> float:
@@ -408,12 +411,12 @@ def cutoff_of(results: Results, cutoff: float | None) -> float:
 
 def common_threshold(levels: list[Levels]) -> CommonThreshold | None:
     """Return the threshold with the smallest mean over classes of the rounded PLD; None without predictions."""
-    candidates = np.unique(np.concatenate([np.empty(0), *(found.threshold[1:] for found in levels)]))[::-1]
-    if not len(candidates) or not any(found.true for found in levels):
+    candidates = np.unique(np.concatenate([np.empty(0), *(of_class.threshold[1:] for of_class in levels)]))[::-1]
+    if not len(candidates) or not any(of_class.true for of_class in levels):
         return None
-    mean = np.mean([found.pld("rounded")[found.place(candidates)] for found in levels], axis=0)
+    mean = np.mean([of_class.pld("rounded")[of_class.place(candidates)] for of_class in levels], axis=0)
     best = int(mean.argmin())
-    as_is = float(np.mean([found.pld("dropped")[-1] for found in levels]))
+    as_is = float(np.mean([of_class.pld("dropped")[-1] for of_class in levels]))
     return CommonThreshold(float(candidates[best]), as_is, float(mean[best]))
 
 
@@ -425,15 +428,15 @@ def _calibration(
     hits = hits_of(solved)
     unit = units.unit_of_frame[solved.frame]
     for label, name in ((None, ALL), *names):
-        mine = np.ones(len(unit), np.bool_) if label is None else solved.label == label
-        if mine.any():
-            drawn = (unit[mine], units.weights)
+        chosen = np.ones(len(unit), np.bool_) if label is None else solved.label == label
+        if chosen.any():
+            drawn = (unit[chosen], units.weights)
             how: dict[str, Any] = {"bins": bins, "level": level}
             yield (
                 name,
                 {
-                    "hit": reliability_of(solved.confidence[mine], hits[mine], *drawn, **how),
-                    "soft": reliability_of(solved.confidence[mine], soft[mine], *drawn, **how),
+                    "hit": reliability_of(solved.confidence[chosen], hits[chosen], *drawn, **how),
+                    "soft": reliability_of(solved.confidence[chosen], soft[chosen], *drawn, **how),
                 },
             )
 
@@ -447,33 +450,35 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
             "the scenes are not known, so single frames were drawn and split. Frames of one scene are similar, so "
             "intervals are too narrow, and the halves are not independent",
             units.count,
-            remedy=Remedy("Pass scenes= to evaluate", "Pass --scenes FILE"),
+            remedy=Remedy("Pass scenes= to evaluate", "Evaluate with scenes: TRUTH,scenes=FILE"),
         )
     if units.halves is None:
         text = f"there is only one {units.kind}, so nothing is judged on another half, and there are no intervals"
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
         yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
-    equal = [name for name, found in classes.items() if found.predictions > 1 and len(found.levels.threshold) == 2]
+    equal = [
+        name for name, of_class in classes.items() if of_class.predictions > 1 and len(of_class.levels.threshold) == 2
+    ]
     if equal:
         text = f"all confidences of {_listed(equal)} are equal, so no threshold separates predictions"
         yield Finding("warning", "confidence-equal", text, len(equal))
-    empty = [name for name, found in classes.items() if not found.thresholds]
+    empty = [name for name, of_class in classes.items() if not of_class.thresholds]
     if empty:
         text = f"no threshold is recommended for classes without truth or predictions: {_listed(empty)}"
         yield Finding("warning", "threshold-none", text, len(empty))
-    unmatched = [name for name, found in classes.items() if found.thresholds and not found.levels.hits.any()]
+    unmatched = [name for name, of_class in classes.items() if of_class.thresholds and not of_class.levels.hits.any()]
     if unmatched:
         text = f"no prediction of {_listed(unmatched)} is a hit (normalised SOSPA of at most {solved.hit:g})"
         yield Finding("warning", "hits-none", text, len(unmatched))
     if units.halves is not None:
-        one = [name for name, found in classes.items() if found.thresholds and found.held_out is None]
-        if one:
+        single = [name for name, of_class in classes.items() if of_class.thresholds and of_class.held_out is None]
+        if single:
             text = (
                 f"no threshold is judged on the other half of the {units.kind}s, because one half has no predictions "
-                f"or no truth: {_listed(one)}"
+                f"or no truth: {_listed(single)}"
             )
-            yield Finding("warning", "halves-uneven", text, len(one))
+            yield Finding("warning", "halves-uneven", text, len(single))
 
 
 def _listed(names: list[str]) -> str:

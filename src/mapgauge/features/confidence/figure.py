@@ -182,8 +182,8 @@ def _bins_of(confidence: Floats, hits: NDArray[np.bool_], bins: int) -> tuple[Fl
 
 def _of_assignment(methods: Mapping[str, Results], bins: int, title: str | None, ax: GivenAxes) -> Figure:
     """Return the two reliability diagrams of ``confidence`` alone."""
-    found = [measure(method, bins=bins) for method in methods.values()]
-    entries = entries_of(found, list(methods))
+    measured = [measure(method, bins=bins) for method in methods.values()]
+    entries = entries_of(measured, list(methods))
     sheet = canvas(look().page, (HEIGHT + 0.3) * look().room, len(PANELS), ax=ax)
     draw_reliability(dict(zip(PANELS, sheet.axes, strict=True)), entries)
     handles = [_handle(entry) for entry in entries]
@@ -198,10 +198,10 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
         axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
         errors = []
         for entry in entries:
-            found = entry.found.calibration.get(entry.class_name or ALL)
-            if found is None:  # no predictions
+            reliability = entry.found.calibration.get(entry.class_name or ALL)
+            if reliability is None:  # no predictions
                 continue
-            bins = found[target]
+            bins = reliability[target]
             filled = bins.number > 0
             at, share, number = bins.confidence[filled], bins.target[filled], bins.number[filled]
             axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
@@ -221,18 +221,18 @@ def entries_of(
 ) -> list[Entry]:
     """Return the lines to draw: the classes of a single method, or the methods."""
     given = [results] if isinstance(results, Results | Confidence) else list(results)
-    for k, one in enumerate(given):
-        if not isinstance(one, Results | Confidence):
+    for k, method in enumerate(given):
+        if not isinstance(method, Results | Confidence):
             raise InvalidInput(
-                f"results {k}: expected a Confidence from mapgauge.confidence(), got {type(one).__name__}"
+                f"results {k}: expected a Confidence from mapgauge.confidence(), got {type(method).__name__}"
             )
     if not given:
         raise InvalidInput("results: expected at least one, got none")
-    found = [measure(one) if isinstance(one, Results) else one for one in given]
-    if not all(one.classes for one in found):
+    measured = [measure(method) if isinstance(method, Results) else method for method in given]
+    if not all(method.classes for method in measured):
         raise InvalidInput("these results have neither predictions nor truth")
-    if len(found) == 1:
-        (only,) = found
+    if len(measured) == 1:
+        (only,) = measured
         colours = colours_of(tuple(only.classes))
         lines: list[tuple[str, str, Confidence, str | None]] = [
             (word_of(name), colours[name], only, name) for name in only.classes
@@ -240,18 +240,22 @@ def entries_of(
         if names is not None and len(names) != 1:
             raise InvalidInput(f"names must be one string, got {names!r}")
     else:
-        called = [Path(one.name).stem or f"method {k}" for k, one in enumerate(found)] if names is None else list(names)
+        called = (
+            [Path(method.name).stem or f"method {k}" for k, method in enumerate(measured)]
+            if names is None
+            else list(names)
+        )
         if names is None and len(set(called)) < len(called):
             called = [f"{name} {k}" for k, name in enumerate(called)]
-        if len(called) != len(found) or len(set(called)) < len(called):
-            raise InvalidInput(f"names must be {len(found)} different strings, got {names!r}")
+        if len(called) != len(measured) or len(set(called)) < len(called):
+            raise InvalidInput(f"names must be {len(measured)} different strings, got {names!r}")
         lines = [
-            (f" {name}" if name.startswith("_") else name, colour, one, None)
-            for name, one, colour in zip(called, found, cycle(COLOURS), strict=False)
+            (f" {name}" if name.startswith("_") else name, colour, method, None)
+            for name, method, colour in zip(called, measured, cycle(COLOURS), strict=False)
         ]
     return [
-        Entry(name, colour, marker, one, class_name)
-        for (name, colour, one, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
+        Entry(name, colour, marker, method, class_name)
+        for (name, colour, method, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
 
 
@@ -261,12 +265,12 @@ def _handle(entry: Entry) -> Line2D:
 
 def _levels(entry: Entry) -> list[Levels]:
     classes = entry.found.classes
-    return [one.levels for name, one in classes.items() if entry.class_name in (None, name)]
+    return [of_class.levels for name, of_class in classes.items() if entry.class_name in (None, name)]
 
 
 def _mean(levels: Sequence[Levels], form: Form, thresholds: Floats) -> Floats:
     """Return the mean PLD over classes at some thresholds."""
-    mean: Floats = np.mean([one.pld(form)[one.place(thresholds)] for one in levels], axis=0)
+    mean: Floats = np.mean([of_class.pld(form)[of_class.place(thresholds)] for of_class in levels], axis=0)
     return mean
 
 
@@ -279,17 +283,21 @@ def _shares(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _mean_share(levels: Sequence[Levels], key: str, thresholds: Floats) -> Floats:
     """Return the mean of a value over the classes that have one, at some thresholds."""
-    columns = [getattr(one, key) if key in ("precision", "recall") else one.ap.get(key) for one in levels]
+    columns = [
+        getattr(of_class, key) if key in ("precision", "recall") else of_class.ap.get(key) for of_class in levels
+    ]
     drawn = np.stack(
         [
-            np.full(len(thresholds), np.nan) if column is None else np.asarray(column, float)[one.place(thresholds)]
-            for one, column in zip(levels, columns, strict=True)
+            np.full(len(thresholds), np.nan)
+            if column is None
+            else np.asarray(column, float)[of_class.place(thresholds)]
+            for of_class, column in zip(levels, columns, strict=True)
         ]
     )
-    there = np.isfinite(drawn)
-    number = there.sum(axis=0)
+    finite = np.isfinite(drawn)
+    number = finite.sum(axis=0)
     mean: Floats = np.divide(
-        np.where(there, drawn, 0.0).sum(axis=0), number, out=np.full(len(number), np.nan), where=number > 0
+        np.where(finite, drawn, 0.0).sum(axis=0), number, out=np.full(len(number), np.nan), where=number > 0
     )
     return mean
 

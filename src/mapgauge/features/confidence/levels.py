@@ -78,9 +78,9 @@ def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: 
     Without results, there are no average precisions.
     """
     chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
-    mine = solved.by_confidence[label]
-    mine = mine if frames is None else mine[chosen[solved.frame[mine]]]
-    confidence = solved.confidence[mine]
+    rows = solved.by_confidence[label]
+    rows = rows if frames is None else rows[chosen[solved.frame[rows]]]
+    confidence = solved.confidence[rows]
     last = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)])
     truth = float(solved.true_mass[chosen, label].sum())
 
@@ -91,11 +91,11 @@ def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: 
     kept = np.concatenate([[0], last + 1])
     mass: dict[Form, Floats] = {"dropped": truth + 0.5 * steps(confidence), "rounded": truth + 0.5 * kept}
     cost: dict[Form, Floats] = {
-        "dropped": mass["dropped"] - steps(solved.dropped[mine]),
-        "rounded": mass["rounded"] - steps(solved.rounded[mine]),
+        "dropped": mass["dropped"] - steps(solved.dropped[rows]),
+        "rounded": mass["rounded"] - steps(solved.rounded[rows]),
     }
     threshold = np.concatenate([[np.inf], confidence[last]])
-    hits = steps(solved.hits[mine]).astype(np.int64)
+    hits = steps(solved.hits[rows]).astype(np.int64)
     true = int(solved.true[chosen, label].sum())
     ap = {} if results is None else _precisions(results, label, threshold)
     return Levels(threshold, kept, hits, true, cost, mass, solved.order, ap)
@@ -107,16 +107,16 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
     Metrics of scenes are left out, because their hits depend on the predictions of other frames.
     """
     scores, protocol = results.scores, results.protocol
-    found: dict[str, Floats] = {}
-    mine = scores.counted(label, protocol)
-    given = scores.confidence[mine]
+    precisions: dict[str, Floats] = {}
+    counted = scores.counted(label, protocol)
+    given = scores.confidence[counted]
     confidence = np.sort(given)
     true = int(scores.true[:, label].sum())
     for name, bits in scores.hits.items():
         metric = METRICS[name]
         if metric.level != "frame" or not metric.covers(results.class_names[label], protocol):
             continue
-        settings, of_class = metric.settings(protocol), bits[mine]
+        settings, of_class = metric.settings(protocol), bits[counted]
         each = []
         for t, setting in enumerate(settings):
             hitting = np.sort(given[(of_class >> t) & 1 == 1])[::-1]
@@ -128,11 +128,11 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
                 0.0, _so_far[protocol.settings[name].interpolation](recall, precision) if true else 0.0 * recall
             )
             place = len(number) - np.searchsorted(hitting[steps][::-1], threshold[::-1], side="left")[::-1]
-            found[str(ValueKey(metric.main.key, setting))] = column = values[place]
+            precisions[str(ValueKey(metric.main.key, setting))] = column = values[place]
             each.append(column)
         if each and isinstance(metric.rows, HitRows):
-            found[metric.main.key] = np.mean(each, axis=0)
-    return found
+            precisions[metric.main.key] = np.mean(each, axis=0)
+    return precisions
 
 
 def _areas(recall: Floats, precision: Floats) -> Floats:

@@ -145,13 +145,13 @@ class ClassConfidence:
         }
 
 
-def plain(found: Any) -> Any:
+def plain(given: Any) -> Any:
     """Return a named tuple of numbers, tuples and named tuples as a dictionary, with None in place of NaN."""
-    if hasattr(found, "_asdict"):
-        return {key: plain(value) for key, value in found._asdict().items()}
-    if isinstance(found, tuple):
-        return list(found)
-    return None if found is None or np.isnan(found) else float(found)
+    if hasattr(given, "_asdict"):
+        return {key: plain(value) for key, value in given._asdict().items()}
+    if isinstance(given, tuple):
+        return list(given)
+    return None if given is None or np.isnan(given) else float(given)
 
 
 def thresholds_of(levels: Levels) -> dict[str, float]:
@@ -182,11 +182,11 @@ def class_confidence(
     ``recalibrated`` has new confidences of all predictions, NaN for those without; it is None if there are no halves.
     ``savings`` are the savings with these confidences.
     """
-    mine = solved.label == label
-    there = np.bincount(units.unit_of_frame, solved.true[:, label], units.count) > 0
-    there[units.unit_of_frame[solved.frame[mine]]] = True
+    of_class = solved.label == label
+    occurs = np.bincount(units.unit_of_frame, solved.true[:, label], units.count) > 0
+    occurs[units.unit_of_frame[solved.frame[of_class]]] = True
     thresholds = thresholds_of(levels)
-    drawn = _Drawn(units, int(np.count_nonzero(there)), solved.order, level)
+    drawn = _Drawn(units, int(np.count_nonzero(occurs)), solved.order, level)
     pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, "dropped", -np.inf))
     best = price = None
     if thresholds:
@@ -196,7 +196,7 @@ def class_confidence(
         price = drawn.less(pld, best)
     return ClassConfidence(
         name,
-        int(np.count_nonzero(mine)),
+        int(np.count_nonzero(of_class)),
         levels.true,
         levels,
         drawn.estimate(pld),
@@ -204,7 +204,7 @@ def class_confidence(
         None if best is None else drawn.estimate(best),
         price,
         _held_out(solved, label, units, pld, drawn),
-        _recalibrated(solved, label, mine, pld, recalibrated, savings, drawn),
+        _recalibrated(solved, label, of_class, pld, recalibrated, savings, drawn),
     )
 
 
@@ -235,9 +235,9 @@ class _Drawn:
         total, number = np.einsum("su,cu->cs", self.units.weights, sums)
         return _Value(float(values.mean()), np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
 
-    def estimate(self, found: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    def estimate(self, value_of: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
         """Return a value with its interval."""
-        return estimate(found.value, Draws(found.samples, self.there), self.level, limits)
+        return estimate(value_of.value, Draws(value_of.samples, self.there), self.level, limits)
 
     def less(self, first: _Value, second: _Value) -> Estimate:
         """Return a difference of two values with its interval."""
@@ -246,10 +246,10 @@ class _Drawn:
 
 def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float) -> Floats:
     """Return cost and mass of each unit at a threshold, ``(units, 2)``."""
-    mine = (solved.label == label) & (solved.confidence >= threshold)
-    unit = units.unit_of_frame[solved.frame[mine]]
-    weight = solved.confidence[mine] if form == "dropped" else np.ones(len(unit))
-    saving = solved.dropped[mine] if form == "dropped" else solved.rounded[mine]
+    chosen = (solved.label == label) & (solved.confidence >= threshold)
+    unit = units.unit_of_frame[solved.frame[chosen]]
+    weight = solved.confidence[chosen] if form == "dropped" else np.ones(len(unit))
+    saving = solved.dropped[chosen] if form == "dropped" else solved.rounded[chosen]
     return _unit_sums(solved, label, units, unit, weight, saving)
 
 
@@ -270,7 +270,7 @@ def _held_out(solved: Solved, label: int, units: Units, pld: _Value, drawn: _Dra
     chosen = [thresholds_of(half) for half in halves]
     if not all(chosen):
         return None
-    first, second = (found["best_pld"] for found in chosen)
+    first, second = (thresholds["best_pld"] for thresholds in chosen)
     cost = mass = 0.0
     for half, threshold in zip(halves, (second, first), strict=True):
         place = half.place(threshold)
@@ -290,18 +290,18 @@ def recalibrate(solved: Solved, units: Units) -> Confidences | None:
     """
     if units.halves is None:
         return None
-    found, target = np.full(len(solved.confidence), np.nan), hits_of(solved)
+    recalibrated, target = np.full(len(solved.confidence), np.nan), hits_of(solved)
     for judged, fitted in _by_class(solved, units.halves):
         if len(judged) and len(fitted):
-            found[judged] = fit_isotonic(solved.confidence[fitted], target[fitted])(solved.confidence[judged])
-    return found
+            recalibrated[judged] = fit_isotonic(solved.confidence[fitted], target[fitted])(solved.confidence[judged])
+    return recalibrated
 
 
 def _by_class(solved: Solved, halves: tuple[Flags, Flags]) -> Iterator[tuple[Indices, Indices]]:
     """Yield the predictions of each class to judge and those to fit, in both directions."""
     for label in range(solved.true.shape[1]):
-        mine = solved.label == label
-        first, second = (np.flatnonzero(mine & half[solved.frame]) for half in halves)
+        of_class = solved.label == label
+        first, second = (np.flatnonzero(of_class & half[solved.frame]) for half in halves)
         yield from ((first, second), (second, first))
 
 
@@ -313,20 +313,20 @@ def hits_of(solved: Solved) -> Floats:
 def _recalibrated(
     solved: Solved,
     label: int,
-    mine: Flags,
+    of_class: Flags,
     before: _Value,
     confidence: Confidences | None,
     savings: Floats | None,
     drawn: _Drawn,
 ) -> Recalibrated | None:
-    if confidence is None or savings is None or not mine.any() or np.isnan(confidence[mine]).any():
+    if confidence is None or savings is None or not of_class.any() or np.isnan(confidence[of_class]).any():
         return None
-    target, unit, units = hits_of(solved)[mine], drawn.units.unit_of_frame[solved.frame[mine]], drawn.units
-    mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[mine].sum())
-    cost = mass - float(savings[mine].sum())
-    sums = _unit_sums(solved, label, units, unit, confidence[mine], savings[mine])
+    target, unit, units = hits_of(solved)[of_class], drawn.units.unit_of_frame[solved.frame[of_class]], drawn.units
+    mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[of_class].sum())
+    cost = mass - float(savings[of_class].sum())
+    sums = _unit_sums(solved, label, units, unit, confidence[of_class], savings[of_class])
     after = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
-    brier, new = (drawn.mean((values[mine] - target) ** 2, unit) for values in (solved.confidence, confidence))
+    brier, new = (drawn.mean((values[of_class] - target) ** 2, unit) for values in (solved.confidence, confidence))
     return Recalibrated(
         drawn.estimate(before),
         drawn.estimate(after),

@@ -56,19 +56,19 @@ class _Points:
 
     def within_walk(self, start: int) -> list[tuple[float, float]]:
         """The points that a walk meets, in the order of a set."""
-        met: set[tuple[float, float]] = set()
+        visited: set[tuple[float, float]] = set()
         stack = [(start, 0.0)]
         while stack:
             node, depth = stack.pop()
             here = self.places[node]
-            met.add(here)
+            visited.add(here)
             if depth < _WALK:
                 for other in self.after[node]:
                     place = self.places[other]
-                    if place not in met:
+                    if place not in visited:
                         step = math.sqrt((here[0] - place[0]) ** 2 + (here[1] - place[1]) ** 2)
                         stack.append((other, depth + step))
-        return list(met)
+        return list(visited)
 
 
 def _inside(place: tuple[float, float]) -> bool:

@@ -205,8 +205,8 @@ def lanes_of(graph: Graph) -> tuple[list[Points], Links]:
         starts.setdefault(path[0], []).append(lane)
         ends.setdefault(path[-1], []).append(lane)
     rows = [(lane, then, SUCCESSOR) for node, lanes in ends.items() for lane in lanes for then in starts.get(node, ())]
-    for kind, mine, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
-        rows += [(*pair, kind) for node, lanes in mine.items() if node not in others for pair in pairwise(lanes)]
+    for kind, own, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
+        rows += [(*pair, kind) for node, lanes in own.items() if node not in others for pair in pairwise(lanes)]
     source, target, kinds = zip(*rows, strict=True) if rows else ((), (), ())
     points = [graph.nodes[path if len(path) > 1 else path * 2] for path in paths]
     return points, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
@@ -221,13 +221,13 @@ def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
     steps = [np.stack([inner, inner + 1], axis=1)]
     node = np.arange(len(coords))
     if links is not None and len(links):
-        there = filled[links.source] & filled[links.target]
+        both_filled = filled[links.source] & filled[links.target]
         for kind, from_end, to_start in (
             (SUCCESSOR, last, first),
             (SAME_START, first, first),
             (SAME_END, last, last),
         ):
-            chosen = links.is_kind(kind) & there & ((links.weight > LINK_SCORE) | (kind != SUCCESSOR))
+            chosen = links.is_kind(kind) & both_filled & ((links.weight > LINK_SCORE) | (kind != SUCCESSOR))
             pairs = np.stack([from_end[links.source[chosen]], to_start[links.target[chosen]]], axis=1)
             same = (coords[pairs[:, 0]] == coords[pairs[:, 1]]).all(axis=1)
             steps.append(pairs[~same & (kind == SUCCESSOR)])
@@ -239,8 +239,8 @@ def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
 def _united(node: Indices, pairs: Pairs) -> Indices:
     """Return the lowest point that each point is the same as, if the points of some pairs are the same as well."""
     node = node.copy()
-    for one, two in pairs.tolist():
-        low, high = sorted((node[one], node[two]))
+    for first, two in pairs.tolist():
+        low, high = sorted((node[first], node[two]))
         node[node == high] = low
     return node
 
@@ -268,8 +268,8 @@ def graphs_from_frames(frames: MapFrames) -> dict[str, Graph]:
     lanes = frames.as_classes([LANE])
     graphs = {}
     for i, token in enumerate(lanes.tokens):
-        one = lanes.between(slice(i, i + 1))
-        graphs[token] = graph_of_lanes(one.polylines, one.links)
+        frame = lanes.between(slice(i, i + 1))
+        graphs[token] = graph_of_lanes(frame.polylines, frame.links)
     return graphs
 
 

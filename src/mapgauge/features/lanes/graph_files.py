@@ -33,9 +33,9 @@ def _is_graphs(content: Content) -> bool:
         return content.keys.issuperset(_KEYS) and not content.keys & {"results", "GTs", "features"}
     if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
-    found = None if content.tree is None else or_none(_has_graphs, content.tree)
-    if found is not None:
-        return found
+    has_graphs = None if content.tree is None else or_none(_has_graphs, content.tree)
+    if has_graphs is not None:
+        return has_graphs
     return any(isinstance(frame, dict) and all(key in frame for key in _KEYS) for frame in content.document.values())
 
 

@@ -53,10 +53,10 @@ def _graph(groups: Groups, rules: str, first: int, last: int) -> Graph:
 
 def _links(links: Links, first: int, last: int) -> Links:
     """Return the links among some instances."""
-    there = slice(*np.searchsorted(links.source, [first, last]).tolist())
-    among = (links.target[there] >= first) & (links.target[there] < last)
-    source, target = links.source[there][among] - first, links.target[there][among] - first
-    return Links.of(source, target, weight=links.weight[there][among], kind=links.kind_of(there)[among])
+    rows = slice(*np.searchsorted(links.source, [first, last]).tolist())
+    among = (links.target[rows] >= first) & (links.target[rows] < last)
+    source, target = links.source[rows][among] - first, links.target[rows][among] - first
+    return Links.of(source, target, weight=links.weight[rows][among], kind=links.kind_of(rows)[among])
 
 
 def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object) -> Floats:

@@ -58,10 +58,10 @@ def _in_intersection(predictions: MapFrames, truth: MapFrames, protocol: Protoco
         )
     groups = group(predictions, truth, protocol, links=True)
     lanes, rows = of_frames(groups, (LANE,))
-    found = nearest_lanes(groups, lanes, rows, protocol)
+    nearest = nearest_lanes(groups, lanes, rows, protocol)
     flags = np.zeros(len(predictions.polylines), np.bool_)
-    matched = np.flatnonzero(found >= 0)
-    flags[lanes.row[matched]] = truth.intersection[lanes.row[found[matched]]]
+    matched = np.flatnonzero(nearest >= 0)
+    flags[lanes.row[matched]] = truth.intersection[lanes.row[nearest[matched]]]
     return flags, truth.intersection
 
 
@@ -82,7 +82,7 @@ def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protoc
     near = lane_distances(groups, rows, segments, lanes, protocol, _settings(protocol), np.inf)
     plain = np.empty(lanes.pairs)
     kernels.chamfer.chamfer_pairs(lanes.whole, lanes.bounds, np.ones(len(rows)), np.inf, False, plain)
-    found = np.full(len(rows), -1)
+    nearest = np.full(len(rows), -1)
     at = 0
     for first, true, end in lanes.bounds.tolist():
         for x in range(first, true):
@@ -90,8 +90,8 @@ def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protoc
             at += end - true
             if end > true:
                 chosen = near[here] if np.isfinite(near[here]).any() else plain[here]
-                found[x] = true + int(np.argmin(chosen))
-    return found
+                nearest[x] = true + int(np.argmin(chosen))
+    return nearest
 
 
 def _kept(frames: MapFrames, inside: Flags) -> MapFrames:

@@ -238,9 +238,9 @@ def _box_hits(groups: Groups, protocol: Protocol) -> Bits:
 
 def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
     """Return bits of all instances from those of some."""
-    found = np.zeros(len(groups.confidence), np.uint16)
-    found[rows] = bits
-    return found
+    placed = np.zeros(len(groups.confidence), np.uint16)
+    placed[rows] = bits
+    return placed
 
 
 def _row(
@@ -328,8 +328,8 @@ def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return the F-score, precision and recall; NaN if no lane takes part."""
-    found, right, true, predicted = np.moveaxis(sums, -1, 0)
-    recall = found / np.where(true > 0, true, 1.0)
+    matched, right, true, predicted = np.moveaxis(sums, -1, 0)
+    recall = matched / np.where(true > 0, true, 1.0)
     precision = right / np.where(predicted > 0, predicted, 1.0)
     both = recall + precision
     score = 2 * recall * precision / np.where(both > 0, both, 1.0)

@@ -74,7 +74,7 @@ class Ways:
                 gaps = np.diff(self.graph.nodes[path], axis=0)
                 length = float(np.sqrt(np.square(gaps).sum(axis=1)).sum())
                 steps.setdefault(number[path[0]], []).append((number[path[-1]], lane, length))
-        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        ways: dict[tuple[int, int], tuple[int, ...]] = {}
         for start in steps:
             best: dict[int, tuple[float, tuple[int, ...]]] = {start: (0.0, ())}
             reached = best
@@ -87,8 +87,8 @@ class Ways:
                             following[end] = option
                 best = best | following
                 reached = following
-            found |= {(start, end): way for end, (_, way) in best.items() if end != start}
-        return found
+            ways |= {(start, end): way for end, (_, way) in best.items() if end != start}
+        return ways
 
     def points(self, pair: tuple[int, int]) -> Points:
         """Return points along the way between two landmarks."""
@@ -139,8 +139,8 @@ def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphSc
 
 def _apart(x: Points, y: Points) -> float:
     """Return the Chamfer distance of two ways, multiplied by a penalty of 1 to 4.1 for different directions."""
-    one, two = x[-1] - x[0], y[-1] - y[0]
-    size = math.hypot(*one) * math.hypot(*two)
-    cosine = min(1.0, max(-1.0, float(one @ two) / size)) if size > 0 else 1.0
+    first, two = x[-1] - x[0], y[-1] - y[0]
+    size = math.hypot(*first) * math.hypot(*two)
+    cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
     penalty = math.tan(-cosine) + math.tan(1) + 1
     return float(kernels.road_graphs.mean_gap(x, y)) * penalty

@@ -75,10 +75,10 @@ def _links(groups: Groups, kind: str, parts: list[Matches]) -> tuple[Indices, In
     rows = np.concatenate([part.rows for part in parts])
     place = np.full(len(groups.confidence), -1)
     place[rows] = np.arange(len(rows))
-    mine = np.flatnonzero(groups.links.is_kind(kind))
-    source, target = place[groups.links.source[mine]], place[groups.links.target[mine]]
-    there = (source >= 0) & (target >= 0)
-    return source[there], target[there], groups.links.weight[mine[there]]
+    of_kind = np.flatnonzero(groups.links.is_kind(kind))
+    source, target = place[groups.links.source[of_kind]], place[groups.links.target[of_kind]]
+    kept = (source >= 0) & (target >= 0)
+    return source[kept], target[kept], groups.links.weight[of_kind[kept]]
 
 
 def _values(name: str, sums: Floats, protocol: Protocol) -> dict[str, Floats]:

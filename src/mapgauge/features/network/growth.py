@@ -137,8 +137,8 @@ class PointsSolver:
         self._solver.run()
         status = self._solver.getModelStatus()
         if status != self._highs.HighsModelStatus.kOptimal:
-            found = self._solver.modelStatusToString(status)
-            raise MapgaugeError(f"HiGHS did not solve an assignment of {len(self._variable)} pairs of points: {found}")
+            state = self._solver.modelStatusToString(status)
+            raise MapgaugeError(f"HiGHS did not solve an assignment of {len(self._variable)} pairs of points: {state}")
 
     def finish(self) -> Floats:
         """Return the best assignment of all columns, without slack."""
@@ -235,8 +235,8 @@ class Component:
 def single_cells(component: Component, cells: Indices) -> Indices:
     """Return the rows of ``kernels.network.fill_columns`` for cells, each with its block."""
     c, b = cells.T
-    at, width, one = c - component.blocks[b, 6], component.blocks[b, 4], np.ones_like(c)
-    return np.stack([b, at // width, at % width, one, one], axis=1)
+    at, width, ones = c - component.blocks[b, 6], component.blocks[b, 4], np.ones_like(c)
+    return np.stack([b, at // width, at % width, ones, ones], axis=1)
 
 
 def columns_of(component: Component, rows: Indices, net: Floats) -> Columns:

@@ -92,27 +92,27 @@ def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> tuple[Floats, Overlaps]:
     """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which."""
-    found = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
+    assignment = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
     row = np.zeros(len(COLUMNS))
-    row[: len(PARTS)] = _parts(x, y, found, break_cost)
+    row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
     row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
-    near = found.saving > 0
-    first, second, weight = found.first[near], found.second[near], found.weight[near]
+    near = assignment.saving > 0
+    first, second, weight = assignment.first[near], assignment.second[near], assignment.weight[near]
     row[COUNTS] = _changes(y, second, x.line[first], weight), _changes(x, first, y.line[second], weight)
     overlaps = _overlaps(x.line[first], y.line[second], weight)
     row[ENTROPIES] = _entropy(overlaps.second, overlaps.points), _entropy(overlaps.first, overlaps.points)
     row[MATCHED] = math.fsum(overlaps.points.tolist())
-    row[UNPROVEN] = not found.proven
+    row[UNPROVEN] = not assignment.proven
     return row, overlaps
 
 
-def _parts(x: NetworkSide, y: NetworkSide, found: PointAssignment, break_cost: float) -> list[float]:
+def _parts(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> list[float]:
     """Return the five parts of an assignment.
 
     A pair that saves nothing may carry links. It is not a match: its points are missed and false, at the same cost.
     """
-    near = found.saving > 0
-    i, j, w, saving = found.first[near], found.second[near], found.weight[near], found.saving[near]
+    near = assignment.saving > 0
+    i, j, w, saving = assignment.first[near], assignment.second[near], assignment.weight[near], assignment.saving[near]
     r, s = x.confidence, y.confidence
     free = [np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0) for at, c in ((i, r), (j, s))]
     costs = (
@@ -120,7 +120,7 @@ def _parts(x: NetworkSide, y: NetworkSide, found: PointAssignment, break_cost: f
         w * (0.5 * np.abs(r[i] - s[j])),
         0.5 * s * free[1],
         0.5 * r * free[0],
-        break_cost * found.links,
+        break_cost * assignment.links,
     )
     return [math.fsum(cost.tolist()) for cost in costs]
 

@@ -89,10 +89,10 @@ def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterat
     rings = np.bincount(part, blocks[useful, 5]) > 0
     part = np.where(rings[part], part, -1)
     for k in np.unique(part):
-        mine = useful[part == k]
-        sizes = blocks[mine, 1] * blocks[mine, 4]
-        own = np.concatenate([saving[c : c + size] for c, size in zip(blocks[mine, 6], sizes, strict=True)])
-        renumbered = blocks[mine].copy()
+        of_part = useful[part == k]
+        sizes = blocks[of_part, 1] * blocks[of_part, 4]
+        own = np.concatenate([saving[c : c + size] for c, size in zip(blocks[of_part, 6], sizes, strict=True)])
+        renumbered = blocks[of_part].copy()
         renumbered[:, 6] = sizes.cumsum() - sizes
         yield Component(renumbered, own, directed)
 

@@ -84,16 +84,16 @@ class Problem:
         rows = _grouped(_first_of(self.rows, part), parts)
         terms = _grouped(_first_of(self.terms, part), parts)
         at = np.empty(len(part), np.int64)
-        for mine in variables:
-            at[mine] = np.arange(len(mine))
+        for columns in variables:
+            at[columns] = np.arange(len(columns))
         return [
             (
-                mine,
+                columns,
                 Problem(
-                    self.saving[mine], self.rows.pick(r, at), self.limit[r], self.terms.pick(t, at), self.weight[t]
+                    self.saving[columns], self.rows.pick(r, at), self.limit[r], self.terms.pick(t, at), self.weight[t]
                 ),
             )
-            for mine, r, t in zip(variables, rows, terms, strict=True)
+            for columns, r, t in zip(variables, rows, terms, strict=True)
         ]
 
 
@@ -123,7 +123,7 @@ def components_of(first: Indices, second: Indices) -> Indices:
         return node
 
     edges = list(zip(first.tolist(), (~second).tolist(), strict=True))  # a negative number for each second element
-    for one, other in edges:
-        parent[root(one)] = root(other)
+    for a, other in edges:
+        parent[root(a)] = root(other)
     number: dict[int, int] = {}
-    return np.array([number.setdefault(root(one), len(number)) for one, _ in edges], np.int64)
+    return np.array([number.setdefault(root(a), len(number)) for a, _ in edges], np.int64)

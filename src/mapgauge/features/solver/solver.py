@@ -40,8 +40,8 @@ def solve(problem: Problem, *, binary: bool = False) -> Floats:
         problem: The problem.
         binary: Whether every variable must be 0 or 1. This can take much longer.
     """
-    found = _run(problem, binary, 1.0)
-    return rounded(np.array(found.col_value[: len(problem.saving)]))
+    values = _run(problem, binary, 1.0)
+    return rounded(np.array(values.col_value[: len(problem.saving)]))
 
 
 def solve_with_prices(problem: Problem, *, binary: bool = False) -> Solution:
@@ -52,9 +52,9 @@ def solve_with_prices(problem: Problem, *, binary: bool = False) -> Solution:
     variables, rows = len(problem.saving), len(problem.rows)
     if not variables:
         return Solution(np.empty(0), np.zeros(rows), np.zeros(len(problem.terms)))
-    found = _run(problem, binary, 1.0 if binary else math.inf)
-    dual = np.array(found.row_dual) if not binary else np.zeros(rows + len(problem.terms))
-    return Solution(rounded(np.array(found.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:])
+    values = _run(problem, binary, 1.0 if binary else math.inf)
+    dual = np.array(values.row_dual) if not binary else np.zeros(rows + len(problem.terms))
+    return Solution(rounded(np.array(values.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:])
 
 
 def rounded(solution: Floats) -> Floats:
@@ -73,8 +73,8 @@ def _run(problem: Problem, binary: bool, upper: float) -> Any:
     if status != highs.HighsStatus.kError:
         solver.run()
     if solver.getModelStatus() != highs.HighsModelStatus.kOptimal:
-        found = solver.modelStatusToString(solver.getModelStatus())
-        raise MapgaugeError(f"HiGHS did not solve an assignment of {len(problem.saving)} pairs: {found}")
+        state = solver.modelStatusToString(solver.getModelStatus())
+        raise MapgaugeError(f"HiGHS did not solve an assignment of {len(problem.saving)} pairs: {state}")
     return solver.getSolution()
 
 

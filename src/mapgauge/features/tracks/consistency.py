@@ -82,16 +82,16 @@ class Consistency:
 
     def __repr__(self) -> str:
         """Return the flicker at each lag in one line."""
-        found = ", ".join(
+        flicker = ", ".join(
             f"lag {lag}: {self.estimates[lag][MEAN][FLICKER]}" for lag in self.lags if self.estimates[lag]
         )
-        return f"<Consistency {self.name or 'predictions'}: flicker {found or 'without value'}>"
+        return f"<Consistency {self.name or 'predictions'}: flicker {flicker or 'without value'}>"
 
     @property
     def flicker(self) -> float | None:
         """The flicker at the smallest lag, as the mean over classes; None if no class has output."""
-        found = self.estimates[self.lags[0]]
-        return found[MEAN][FLICKER].value if found else None
+        estimates = self.estimates[self.lags[0]]
+        return estimates[MEAN][FLICKER].value if estimates else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -113,9 +113,9 @@ class Consistency:
         chosen = self.lags[0] if lag is None else lag
         if chosen not in self.lags:
             raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
-        all_of, (found, columns) = self.transitions, self._pooled
+        all_of, (summed, columns) = self.transitions, self._pooled
         own = np.flatnonzero(all_of.lag == chosen).tolist()
-        own.sort(key=lambda i: (-found[i], all_of.scene[i], all_of.later[i]))
+        own.sort(key=lambda i: (-summed[i], all_of.scene[i], all_of.later[i]))
         return [
             {
                 "lag": chosen,
@@ -123,7 +123,7 @@ class Consistency:
                 "earlier": all_of.earlier[i],
                 "later": all_of.later[i],
                 "area": float(all_of.area[i]),
-                FLICKER: float(found[i]),
+                FLICKER: float(summed[i]),
                 **dict(zip(Parts._fields, columns[i].tolist(), strict=True)),
             }
             for i in own[: check_whole("count", count, 0)]
@@ -160,13 +160,13 @@ class Consistency:
         }
 
 
-def _plain(found: dict[str, Estimate] | None) -> dict[str, float | None]:
+def _plain(estimates: dict[str, Estimate] | None) -> dict[str, float | None]:
     """Return the values of a class as plain numbers, and the interval of the flicker."""
-    if found is None:
+    if estimates is None:
         return dict.fromkeys((FLICKER, "low", "high", *Parts._fields))
-    _, low, high = found[FLICKER]
+    _, low, high = estimates[FLICKER]
     ends = {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
-    return {FLICKER: found[FLICKER].value, **ends, **{key: found[key].value for key in Parts._fields}}
+    return {FLICKER: estimates[FLICKER].value, **ends, **{key: estimates[key].value for key in Parts._fields}}
 
 
 def cells_of(row: dict[str, Any]) -> list[str]:

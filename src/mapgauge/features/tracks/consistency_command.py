@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.documents import form_of, write_csv, write_json
-from mapgauge.cli.output import Table, progress, say, show_table, warn, warn_of
-from mapgauge.cli.parsing import Texts, file_names, listed, numbers, parse_region, refuse, valid, without_effect
-from mapgauge.cli.reading import Reading, check_files, read_scenes
+from mapgauge.cli.output import Table, progress, say, show_table, warn, warn_of, write_csv, write_json
+from mapgauge.cli.parsing import (
+    Texts,
+    file_names,
+    form_of,
+    listed,
+    numbers,
+    one_cutoff,
+    parse_region,
+    refuse,
+    valid,
+    without_effect,
+)
+from mapgauge.cli.reading import Reading, check_files
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -19,50 +29,27 @@ if TYPE_CHECKING:
 def consistency(
     context: typer.Context,
     predictions: o.PredictionsArgument,
-    truth: o.PosesOption = None,
-    scenes: o.ScenesOption = None,
+    poses: o.PosesOption = None,
     lags: Annotated[
-        Texts,
-        typer.Option(
-            "--lags",
-            metavar="N,...",
-            help="Numbers of frames between two outputs.  [default: 1,2,5,10]",
-            show_default=False,
-        ),
+        Texts, o.option("--lags", "N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
     ] = None,
-    region: Annotated[
-        str, typer.Option("--region", metavar="LENGTHxWIDTH", help="Region that a frame shows, in metres.")
-    ] = "60x30",
+    region: o.RegionOption = "60x30",
     margin: Annotated[
         float,
-        typer.Option("--margin", metavar="METRES", help="Width of the edge of the region that is not compared."),
-    ] = 2.0,
-    cutoff: Annotated[float, typer.Option("--cutoff", "-c", metavar="METRES", help="Cutoff of PLD.")] = 1.5,
-    classes: Annotated[
-        Texts,
-        typer.Option("--classes", metavar="NAME,...", help="Classes to compare. Default: all.", show_default=False),
-    ] = None,
-    worst: Annotated[
-        int, typer.Option("--worst", metavar="N", help="Number of transitions with the largest flicker to print.")
-    ] = 5,
-    format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    rename: o.RenameOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    degenerate: o.DegenerateOption = "strict",
-    name: o.NamesOption = None,
-    workers: o.WorkersOption = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            metavar="FILE",
-            help="Also draw the flicker over the lag (.png, .svg, .pdf).",
-            show_default=False,
+        o.option(
+            "--margin",
+            "METRES",
+            o.COMPUTED,
+            "Width of the edge of the region that is not compared.",
+            show_default=True,
         ),
-    ] = None,
+    ] = 2.0,
+    cutoff: o.CutoffOption = None,
+    classes: Annotated[Texts, o.classes_option("all")] = None,
+    format: o.FormatOption = None,
+    workers: o.WorkersOption = None,
+    worst: Annotated[int, o.worst_option("the transitions with the largest flicker")] = 5,
+    figure: Annotated[Path | None, o.figure_option("the flicker over the lag")] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
 ) -> None:
@@ -73,42 +60,27 @@ def consistency(
     """
     from mapgauge.features.tracks.consistency import LAGS, check_lags, inner
     from mapgauge.features.tracks.consistency import consistency as measure
+    from mapgauge.geometry.cropping import check_region
 
     form = form_of(json=json, csv=csv)
     if form != "text":
         without_effect(context, ["worst"], f"with --{form}, which is for the text only")
-    if truth is None:
-        without_effect(context, ["truth_format"], "without --truth FILE")
     chosen = valid("--lags", check_lags, numbers("--lags", lags, int) or LAGS)
-    box = parse_region(region)
-    _check(cutoff, worst)
-    valid("--region", _bounds, box)
-    valid("--margin", inner, _bounds(box), margin)
-    names = file_names(predictions, name)
-    reading = Reading.of(context)
-    check_targets([figure], [*predictions, truth, scenes])
+    box, most = parse_region(region), one_cutoff(cutoff, 1.5)
+    if worst < 0:
+        refuse("--worst", f"must be at least 0, got {worst}")
+    valid("--margin", inner, valid("--region", check_region, box), margin)
+    names, reading = file_names(predictions), Reading(format, workers)
+    check_targets([figure], [*predictions, poses])
     check_figure(figure)
-    check_files(*predictions, *([] if truth is None else [truth]))
-    scene_of = None if scenes is None else read_scenes(scenes)
-    poses = None if truth is None else reading.truth(truth)
+    check_files(*predictions, *([] if poses is None else [poses]))
+    how: dict[str, Any] = {"classes": listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
+    how |= {"poses": None if poses is None else reading.truth(poses), "cutoff": most, "workers": workers}
     found: list[Consistency] = []
     for called, path in zip(names, predictions, strict=True):
-        frames = reading.predictions(path)
+        frames = reading.alone(path)
         with progress(f"comparing {called}", "blocks") as advance:
-            found.append(
-                measure(
-                    frames,
-                    poses=poses,
-                    scenes=scene_of,
-                    classes=listed(classes) or None,
-                    lags=chosen,
-                    region=box,
-                    margin=margin,
-                    cutoff=cutoff,
-                    workers=workers,
-                    progress=advance,
-                )
-            )
+            found.append(measure(frames, **how, progress=advance))
         warn_of(found[-1].findings)
     methods = dict(zip(names, found, strict=True))
     if form == "json":
@@ -122,20 +94,6 @@ def consistency(
 
         plot.save(plot.lags(found, names=names), figure)
         warn(f"figure in {figure}")
-
-
-def _bounds(region: tuple[float, float]) -> tuple[float, float, float, float]:
-    from mapgauge.geometry.cropping import check_region
-
-    return check_region(region)
-
-
-def _check(cutoff: float, worst: int) -> None:
-    from mapgauge.arguments import check_cutoff
-
-    valid("--cutoff", check_cutoff, "cutoff", cutoff)
-    if worst < 0:
-        refuse("--worst", f"must be at least 0, got {worst}")
 
 
 def _show(methods: dict[str, Any], worst: int) -> None:

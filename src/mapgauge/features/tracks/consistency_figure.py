@@ -81,10 +81,10 @@ def lags(
 
 def _names(methods: Sequence[Consistency], names: Sequence[str] | None) -> list[str]:
     """Return the names of methods. Matplotlib omits labels with a leading underscore, so those get a space in front."""
-    found = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)] if names is None else names
-    if len(found) != len(methods) or isinstance(found, str):
+    chosen = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)] if names is None else names
+    if len(chosen) != len(methods) or isinstance(chosen, str):
         raise InvalidInput(f"names must be {len(methods)} strings, got {names!r}")
-    return [f" {name}" if name.startswith("_") else name for name in found]
+    return [f" {name}" if name.startswith("_") else name for name in chosen]
 
 
 def _draw_line(
@@ -94,31 +94,31 @@ def _draw_line(
 
     ``places`` has the place of each lag. Lines are drawn side by side, so that their intervals do not hide each other.
     """
-    there = [lag for lag in method.lags if row in method.estimates[lag]]
-    if not there:
+    lags = [lag for lag in method.lags if row in method.estimates[lag]]
+    if not lags:
         return None
-    at = [places[lag] for lag in there]
-    found = [method.estimates[lag][row][FLICKER] for lag in there]
-    for place, value in zip(at, found, strict=True):
+    at = [places[lag] for lag in lags]
+    estimates = [method.estimates[lag][row][FLICKER] for lag in lags]
+    for place, value in zip(at, estimates, strict=True):
         if np.isfinite(value.low):
             axes.plot([place, place], [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
     width = 1.6 if colour == INK else 1.1
-    heights = [value.value for value in found]
+    heights = [value.value for value in estimates]
     (line,) = axes.plot(at, heights, color=colour, marker=marker, markersize=3, linewidth=width)
     return line
 
 
 def _draw_parts(axes: Axes, method: Consistency) -> list[Line2D | Patch]:
     """Draw the parts of the mean over classes as a bar for each lag."""
-    there = [lag for lag in method.lags if method.estimates[lag]]
-    bottom = np.zeros(len(there))
+    lags = [lag for lag in method.lags if method.estimates[lag]]
+    bottom = np.zeros(len(lags))
     colours = part_colours(PLD)
     drawn: list[Line2D | Patch] = []
     for value in PLD.with_role("part"):
-        heights = np.array([method.estimates[lag][MEAN][value.key].value for lag in there])
-        axes.bar(np.arange(len(there)), heights, 0.6, bottom, color=colours[value.key])
+        heights = np.array([method.estimates[lag][MEAN][value.key].value for lag in lags])
+        axes.bar(np.arange(len(lags)), heights, 0.6, bottom, color=colours[value.key])
         drawn.append(Patch(facecolor=colours[value.key], label=value.words))
         bottom += heights
     dress(axes, "lag (frames)", "parts, mean over classes")
-    axes.set_xticks(np.arange(len(there)), list(map(str, there)))
+    axes.set_xticks(np.arange(len(lags)), list(map(str, lags)))
     return drawn

@@ -51,7 +51,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     if frames.poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
-            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --truth"),
+            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --poses"),
         )
     frames = replace(frames, scenes=_scenes(frames, scenes, name), history=None)
     motions = _rigid(frames, name)
@@ -75,7 +75,7 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     if others.poses is None and frames.poses is None:
         raise InvalidInput(
             f"{called}: no poses, and {name} has none either",
-            remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --truth"),
+            remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --poses"),
         )
     extra = [token for token in frames.tokens if token not in others.index]
     if extra:
@@ -111,7 +111,7 @@ def _scenes(frames: MapFrames, given: Mapping[str, str] | None, name: str) -> tu
             f"{name}: no scenes, so it is not known which frames follow each other",
             remedy=Remedy(
                 "Pass poses= with frames that have scenes, or scenes= with the scene of each token",
-                "Pass a file that has scenes with --truth or --scenes",
+                "Pass a file that has scenes with --poses, or give them with the predictions: FILE,scenes=FILE",
             ),
         )
     return scenes

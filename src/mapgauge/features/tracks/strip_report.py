@@ -76,7 +76,7 @@ def _hint(methods: Sequence[Results]) -> str:
             return ""
     return (
         "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, "
-        "in the shell with mapgauge evaluate --switch-cost 0.5."
+        "in the shell with mapgauge evaluate --set track_pld.switch_cost=0.5."
     )
 
 

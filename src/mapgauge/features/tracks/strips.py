@@ -71,7 +71,7 @@ def check_track_pld(results: Results) -> None:
             f"{name}: {TRACK_PLD.name} not found in these results; available: {', '.join(results.metrics)}",
             remedy=Remedy(
                 'Evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}), with tracks on both sides',
-                "Evaluate with --switch-cost 0.5, with tracks on both sides",
+                "Use mapgauge evaluate --set track_pld.switch_cost=0.5, with tracks on both sides",
             ),
         )
 

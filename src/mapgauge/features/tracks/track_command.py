@@ -1,16 +1,19 @@
 """``mapgauge track``: gives ids to the predictions of methods without tracks."""
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import check_unnamed, input_file
+from mapgauge.cli.inputs import check_unnamed
 from mapgauge.cli.output import progress, say, show_findings, warn
-from mapgauge.cli.parsing import one_of, parse_region, refuse, valid, without_effect
-from mapgauge.cli.reading import Reading, check_files, read_scenes
+from mapgauge.cli.parsing import one_cutoff, parse_region, refuse, valid, without_effect
+from mapgauge.cli.reading import Reading, check_files
 from mapgauge.cli.targets import check_targets
+
+if TYPE_CHECKING:
+    from mapgauge.features.tracks.tracking import Method
 
 _METHODS = ("pld", "maptracker")
 _SUFFIXES = (".parquet", ".geojson")  # of formats that hold ids, poses and scenes
@@ -19,45 +22,33 @@ _SUFFIXES = (".parquet", ".geojson")  # of formats that hold ids, poses and scen
 def track(
     context: typer.Context,
     predictions: Annotated[
-        Path,
-        typer.Argument(metavar="PREDICTIONS", help="File of predictions.", parser=input_file, show_default=False),
+        Path, o.files_argument("PREDICTIONS", "File of predictions. Options follow its name: FILE,scenes=FILE.")
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write: .parquet or .geojson, which hold ids.",
-            show_default=False,
-        ),
-    ],
-    truth: o.PosesOption = None,
-    scenes: o.ScenesOption = None,
+    output: Annotated[Path, o.output_option("FILE", "A file that holds ids (.parquet or .geojson).")],
+    poses: o.PosesOption = None,
     method: Annotated[
         str,
-        typer.Option(
+        o.choice(
             "--method",
-            metavar="pld|maptracker",
-            help="How instances of different frames are matched: by the assignment of PLD, or by MapTracker's rule.",
-            callback=one_of("--method", *_METHODS),
-            autocompletion=lambda: list(_METHODS),
+            o.COMPUTED,
+            "How instances of different frames are matched: by the assignment of PLD, or by MapTracker's rule.",
+            *_METHODS,
+            show_default=True,
         ),
     ] = "pld",
     look_back: Annotated[
-        int, typer.Option("--look-back", metavar="N", help="Number of earlier frames in which a track is looked for.")
+        int,
+        o.option(
+            "--look-back",
+            "N",
+            o.COMPUTED,
+            "Number of earlier frames in which a track is looked for.",
+            show_default=True,
+        ),
     ] = 5,
-    cutoff: Annotated[float, typer.Option("--cutoff", "-c", metavar="METRES", help="Cutoff of PLD.")] = 1.5,
-    region: Annotated[
-        str, typer.Option("--region", metavar="LENGTHxWIDTH", help="Region of the raster of MapTracker's rule.")
-    ] = "60x30",
+    cutoff: o.CutoffOption = None,
+    region: o.RegionOption = "60x30",
     format: o.FormatOption = None,
-    truth_format: o.TruthFormatOption = None,
-    rotate: o.RotateOption = 0.0,
-    rename: o.RenameOption = None,
-    planar: o.PlanarOption = False,
-    certain: o.CertainOption = False,
-    degenerate: o.DegenerateOption = "strict",
     workers: o.WorkersOption = None,
 ) -> None:
     """Give ids to predictions.
@@ -65,8 +56,7 @@ def track(
     The same object gets the same id in all frames of a scene, so that methods without tracks can be scored like methods
     with tracks.
     """
-    from mapgauge.arguments import check_cutoff, check_whole
-    from mapgauge.features.tracks.tracking import Method
+    from mapgauge.arguments import check_whole
     from mapgauge.features.tracks.tracking import track as track_frames
     from mapgauge.geometry.cropping import check_region
     from mapgauge.io import write
@@ -78,26 +68,20 @@ def track(
         without_effect(context, ["region"], "without --method maptracker")
     else:
         without_effect(context, ["cutoff"], "without --method pld")
-    if truth is None:
-        without_effect(context, ["truth_format"], "without --truth FILE")
     valid("--look-back", check_whole, "look-back", look_back, 1)
-    valid("--cutoff", check_cutoff, "cutoff", cutoff)
-    box = parse_region(region)
+    box, most = parse_region(region), one_cutoff(cutoff, 1.5)
     valid("--region", check_region, box)
-    reading = Reading.of(context)
-    check_targets([output], [predictions, truth, scenes])
-    check_files(*(path for path in (predictions, truth) if path is not None))
-    scene_of = None if scenes is None else read_scenes(scenes)
-    frames = reading.predictions(predictions)
-    poses = None if truth is None else reading.truth(truth)
+    check_targets([output], [predictions, poses])
+    check_files(*(path for path in (predictions, poses) if path is not None))
+    reading = Reading(format, workers)
+    frames = reading.alone(predictions)
     with progress(f"tracking {predictions}", "scenes") as advance:
         tracked = track_frames(
             frames,
-            poses=poses,
-            scenes=scene_of,
+            poses=None if poses is None else reading.truth(poses),
             method=cast("Method", method),
             look_back=look_back,
-            cutoff=cutoff,
+            cutoff=most,
             region=box,
             workers=workers,
             progress=advance,

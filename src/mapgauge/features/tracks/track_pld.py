@@ -259,7 +259,7 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
             f"truth has {len(scenes)} scenes, expected one",
             remedy=Remedy(
                 'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
-                "Use mapgauge evaluate --switch-cost 0.5",
+                "Use mapgauge evaluate --set track_pld.switch_cost=0.5",
             ),
         )
     counts = {name: x.counts[name] + y.counts[name] for name in y.classes}

@@ -250,7 +250,7 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
         if not len(rows) or not len(last):
             return number
         earlier = _moved(drives, lines, frame, seen, last)
-        found = pld(
+        result = pld(
             lines.pick(rows),
             earlier,
             confidence=sure[rows],
@@ -259,8 +259,8 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
             closed="auto",
             directed=False,
         )
-        assert found.assignment is not None
-        number[found.assignment[:, 0]] = seen.number[last][found.assignment[:, 1]]
+        assert result.assignment is not None
+        number[result.assignment[:, 0]] = seen.number[last][result.assignment[:, 1]]
         return number
 
     return match

@@ -53,11 +53,11 @@ class _Dtype:
     __slots__ = ("value",)
 
     def __init__(self, name: Any, align: Any = False, copy: Any = True) -> None:
-        found = _DTYPE.fullmatch(name) if isinstance(name, str) else None
-        if found is None:
+        match = _DTYPE.fullmatch(name) if isinstance(name, str) else None
+        if match is None:
             shown = name[:40] if isinstance(name, str) else type(name).__name__
             raise Refused(f"an array of the numpy type {shown!r}, expected numbers, booleans, text or objects")
-        self.value = np.dtype(found[1] + ("O" if found[2].startswith("O") else found[2]))
+        self.value = np.dtype(match[1] + ("O" if match[2].startswith("O") else match[2]))
 
     def __setstate__(self, state: Any) -> None:
         version, order, *parts = state

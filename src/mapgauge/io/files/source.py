@@ -302,10 +302,10 @@ class Content:
 
     def columns(self, read: Callable[..., T], *arguments: Any) -> T | None:
         """Return what a reader of columns makes of a pickle; None if the file is not sound plain data."""
-        found = None if self.tree is None else or_none(read, self.tree, *arguments)
-        if found is None:
+        columns = None if self.tree is None else or_none(read, self.tree, *arguments)
+        if columns is None:
             self.tree = None  # it is not needed any more, and as large as the file
-        return found
+        return columns
 
     @cached_property
     def outline(self) -> Any:

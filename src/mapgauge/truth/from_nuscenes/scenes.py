@@ -92,7 +92,7 @@ class NuScenes:
             raise UnreadableFile(
                 f"{self.tables}: no such folder, expected the tables of nuScenes {version}, "
                 f"found {', '.join(versions) or 'no tables'}",
-                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --version {versions[0]}")
+                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --tables {versions[0]}")
                 if versions
                 else "Check that the data root is the folder that contains v1.0-trainval and maps",
             )
@@ -155,7 +155,7 @@ class NuScenes:
         remedy = (
             choose_split(f"mini-{split.removeprefix('new-')}")
             if mini
-            else Remedy("Pass another version= or split=", "Pass another --version or --split")
+            else Remedy("Pass another version= or split=", "Pass another --tables or --split")
         )
         check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)

@@ -86,7 +86,7 @@ def frame(
         A figure as wide as a column of a paper, or as a page if there are several panels.
     """
     assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
-    instances = [line for found in _checked(assignments) for line in (*found.truth, *found.predictions)]
+    instances = [line for shown in _checked(assignments) for line in (*shown.truth, *shown.predictions)]
     colours = colours_of(line.class_name for line in instances)
     panels = _panels(assignments, colours, side_by_side, values, names)
     least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
@@ -177,10 +177,10 @@ def _checked(assignments: list[Assignment]) -> list[Assignment]:
     """Return assignments, after checking that they are such."""
     if not assignments:
         raise InvalidInput("assignment: expected at least one, got none")
-    for found in assignments:
-        if not isinstance(found, Assignment):
+    for assignment in assignments:
+        if not isinstance(assignment, Assignment):
             raise InvalidInput(
-                f"assignment: expected an Assignment from Results.assignment(), got {type(found).__name__}"
+                f"assignment: expected an Assignment from Results.assignment(), got {type(assignment).__name__}"
             )
     return assignments
 
@@ -193,7 +193,7 @@ def _panels(
     names: Sequence[str] | None,
 ) -> list[Panel]:
     """Return one panel per assignment, after a panel for the truth if ``side_by_side``."""
-    tokens = list(dict.fromkeys(found.token for found in assignments))
+    tokens = list(dict.fromkeys(assignment.token for assignment in assignments))
     if side_by_side and len(tokens) > 1:
         raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
     count, alone = len(assignments), len(assignments) == 1
@@ -212,14 +212,14 @@ def _panels(
     panels = [
         Panel(
             name,
-            found,
+            assignment,
             truth=not side_by_side,
             predictions=True,
             marks=True,
             values=corner,
-            paint=Paint.by_class(found, colours),
+            paint=Paint.by_class(assignment, colours),
         )
-        for name, found, corner in zip(names, assignments, values, strict=True)
+        for name, assignment, corner in zip(names, assignments, values, strict=True)
     ]
     if side_by_side:  # matches differ between methods, so the truth shows none if there are several
         paint = panels[0].paint
@@ -241,8 +241,8 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
     forward = check_forward(forward) or assignments[0].forward
     lines = [
         line.points[:, :2]
-        for found in assignments
-        for line in (*found.truth, *(line for line in found.predictions if sure(line) >= least))
+        for assignment in assignments
+        for line in (*assignment.truth, *(line for line in assignment.predictions if sure(line) >= least))
         if len(line.points)
     ]
     low, high = (np.array([[*getattr(line, end)(axis=0)] for line in lines]) for end in ("min", "max"))
@@ -286,9 +286,9 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> l
         ("ego", car if view.ego else None),
         (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]
-    there: list[Artist] = []
+    handles: list[Artist] = []
     for label, handle in entries:
         if handle is not None:
             handle.set_label(label)
-            there.append(handle)
-    return there
+            handles.append(handle)
+    return handles

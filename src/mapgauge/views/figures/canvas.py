@@ -78,7 +78,7 @@ class Canvas(NamedTuple):
             for text in artist.findobj(Text):
                 text.set_parse_math(False)
         if self.own and look().pen != 1:
-            legends = [*self.figure.legends, *(found for axes in self.axes if (found := axes.get_legend()))]
+            legends = [*self.figure.legends, *(one_legend for axes in self.axes if (one_legend := axes.get_legend()))]
             drawn = [artist for axes in self.axes for artist in (*axes.lines, *axes.patches)]
             _thicken([*drawn, *(handle for legend in legends for handle in _handles(legend))])
         return self.figure
@@ -124,9 +124,9 @@ def canvas(
 def given(ax: GivenAxes, count: int) -> Canvas:
     """Return axes that the caller gave, after checking their number."""
     axes = [ax] if isinstance(ax, Axes) else list(np.ravel(np.array(ax, dtype=object)))
-    for one in axes:
-        if not isinstance(one, Axes):
-            raise InvalidInput(f"ax: expected matplotlib Axes, got {type(one).__name__}")
+    for item in axes:
+        if not isinstance(item, Axes):
+            raise InvalidInput(f"ax: expected matplotlib Axes, got {type(item).__name__}")
     if len(axes) != count:
         raise InvalidInput(f"ax: this figure has {count} panels, got {len(axes)} axes")
     figure = axes[0].get_figure(root=True)

@@ -91,18 +91,18 @@ def cutoffs(
 
 def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each method, region and sampling, by a name with the settings that differ."""
-    sweeps = [Sweep((found,)) if isinstance(found, Results) else found for found in given]
-    for found in sweeps:
-        if not isinstance(found, Sweep):
-            raise InvalidInput(f"sweep: expected a Sweep from mapgauge.sweep(), got {type(found).__name__}")
-    if not sweeps or not all(found.results for found in sweeps):
+    sweeps = [Sweep((sweep,)) if isinstance(sweep, Results) else sweep for sweep in given]
+    for sweep in sweeps:
+        if not isinstance(sweep, Sweep):
+            raise InvalidInput(f"sweep: expected a Sweep from mapgauge.sweep(), got {type(sweep).__name__}")
+    if not sweeps or not all(sweep.results for sweep in sweeps):
         raise InvalidInput("sweep: expected at least one result, got none")
     rows_of: dict[str, list[dict[str, Any]]] = {}
-    for name, found in zip(legend_names([found.results[0] for found in sweeps], names), sweeps, strict=True):
-        need(PLD.name, ((name, results) for results in found.results))
-        several_regions = len({row["region"] for row in found.rows}) > 1
-        several_samplings = len({(row["spacing"], row["count"]) for row in found.rows}) > 1
-        for row in found.rows:
+    for name, sweep in zip(legend_names([sweep.results[0] for sweep in sweeps], names), sweeps, strict=True):
+        need(PLD.name, ((name, results) for results in sweep.results))
+        several_regions = len({row["region"] for row in sweep.rows}) > 1
+        several_samplings = len({(row["spacing"], row["count"]) for row in sweep.rows}) > 1
+        for row in sweep.rows:
             words = [name] if len(sweeps) > 1 else []
             if several_regions:
                 words.append("all" if row["region"] is None else f"{region_of(row)} m")
@@ -151,8 +151,8 @@ def ranges(
         ]
     else:
         colours = colours_of(only.class_names)
-        there = [name for name in only.class_names if name not in only.without_value]
-        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in there]
+        with_value = [name for name in only.class_names if name not in only.without_value]
+        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in with_value]
         lines.append(("mean", only.ranges, only.mean, INK))
     drawn = []
     for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
@@ -248,19 +248,19 @@ def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[f
     labels: dict[float, str] = {}
     place = 0.0
     for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
-        found = {
+        bars = {
             name: [float(values[part] or 0.0) for part in part_colours(PLD)]
             for name, method in methods.items()
             if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(PLD.main.key)
             is not None
         }
-        if len(methods) > 1 and found:
+        if len(methods) > 1 and bars:
             labels[place] = word_of(class_name)
             place += 0.9
-        for name, lengths in found.items():
+        for name, lengths in bars.items():
             rows[place], labels[place] = lengths, word_of(class_name) if len(methods) == 1 else name
             place += 1
-        place += 0.25 * (len(methods) > 1 and bool(found))
+        place += 0.25 * (len(methods) > 1 and bool(bars))
     return rows, labels
 
 

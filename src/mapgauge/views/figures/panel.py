@@ -147,9 +147,11 @@ class Paint(NamedTuple):
     truth: Sequence[str]
 
     @classmethod
-    def by_class(cls, found: Assignment, colours: Mapping[str, str]) -> "Paint":
+    def by_class(cls, assignment: Assignment, colours: Mapping[str, str]) -> "Paint":
         """Return the colour of the class of each instance."""
-        return cls(*([colours[line.class_name] for line in lines] for lines in (found.predictions, found.truth)))
+        return cls(
+            *([colours[line.class_name] for line in lines] for lines in (assignment.predictions, assignment.truth))
+        )
 
 
 class Panel(NamedTuple):
@@ -168,33 +170,33 @@ class Panel(NamedTuple):
 def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
     """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
     _dress(axes, view, panel, left=left, bottom=bottom)
-    found, paint = panel.assignment, panel.paint
-    matched = ({match.prediction for match in found.matches}, {match.truth for match in found.matches})
+    assignment, paint = panel.assignment, panel.paint
+    matched = ({match.prediction for match in assignment.matches}, {match.truth for match in assignment.matches})
     if panel.truth:
         width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
-        for j, line in enumerate(found.truth):
+        for j, line in enumerate(assignment.truth):
             alone = panel.marks and j not in matched[1]
-            at = view.drawn(_joined(line.points, found.truth_closed, j))
+            at = view.drawn(_joined(line.points, assignment.truth_closed, j))
             axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=f"truth-{j}-{place}"))
     if panel.truth and panel.predictions and panel.detail:
-        for match in found.matches:
-            x, y = found.predictions[match.prediction], found.truth[match.truth]
+        for match in assignment.matches:
+            x, y = assignment.predictions[match.prediction], assignment.truth[match.truth]
             if sure(x) < view.confidence:
                 continue
             ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
             axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
-        for i in np.argsort([sure(line) for line in found.predictions], kind="stable").tolist():
-            line, alone = found.predictions[i], panel.marks and i not in matched[0]
+        for i in np.argsort([sure(line) for line in assignment.predictions], kind="stable").tolist():
+            line, alone = assignment.predictions[i], panel.marks and i not in matched[0]
             if sure(line) < view.confidence:
                 continue
-            at = view.drawn(_joined(line.points, found.predictions_closed, i))
+            at = view.drawn(_joined(line.points, assignment.predictions_closed, i))
             name = f"prediction-{i}-{place}"
             axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
     if panel.marks and panel.detail:
         _mark_unmatched(axes, view, panel, place)
     sides = {"predictions": panel.predictions, "truth": panel.truth}
-    draw_links(axes, found, view.drawn, place, **sides, confidence=view.confidence)
+    draw_links(axes, assignment, view.drawn, place, **sides, confidence=view.confidence)
     if view.ego:
         car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
         axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
@@ -318,14 +320,14 @@ def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> 
 def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Mark the unmatched points of matched polylines."""
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
-    found = panel.assignment
-    for match in found.matches:
+    assignment = panel.assignment
+    for match in assignment.matches:
         for shown, side, lines, colours, index, partners in (
-            (panel.truth, "truth", found.truth, panel.paint.truth, match.truth, match.pairs[:, 1]),
+            (panel.truth, "truth", assignment.truth, panel.paint.truth, match.truth, match.pairs[:, 1]),
             (
                 panel.predictions,
                 "prediction",
-                found.predictions,
+                assignment.predictions,
                 panel.paint.predictions,
                 match.prediction,
                 match.pairs[:, 0],
@@ -350,7 +352,7 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
     painted = zip(panel.assignment.predictions, panel.paint.predictions, strict=True)
     numbered = [
         (line, colour)
-        for line, colour in sorted(painted, key=lambda one: sure(one[0]), reverse=True)
+        for line, colour in sorted(painted, key=lambda painted_line: sure(painted_line[0]), reverse=True)
         if line.confidence is not None
         and line.confidence >= max(NUMBERED, view.confidence)
         and ((line.points[:, :2] >= low) & (line.points[:, :2] <= high)).all(axis=1).any()

@@ -77,9 +77,11 @@ def scene(
     titles = [f"frame {k + 1}" if seconds is None else f"{seconds[k]:.1f} s" for k in chosen]
     tokens = [methods[0].tokens[frames[k]] for k in chosen]
     drawn = [[_assignment(method, token) for token in tokens] for method in methods]
-    flat = [found for row in drawn for found in row]
+    flat = [assignment for row in drawn for assignment in row]
     view = view_of(flat, least, region, forward)
-    colours = colours_of(line.class_name for found in flat for line in (*found.truth, *found.predictions))
+    colours = colours_of(
+        line.class_name for assignment in flat for line in (*assignment.truth, *assignment.predictions)
+    )
     columns = -(-len(chosen) // -(-len(chosen) // COLUMNS))  # the rows have the same length if possible
     panels, places = [], []
     tracked = False
@@ -87,10 +89,10 @@ def scene(
         paints = paints_of(row)
         tracked |= paints is not None
         matched = isinstance(methods[m], Results)
-        for k, (name, found) in enumerate(zip(titles, row, strict=True)):
-            paint = Paint.by_class(found, colours) if paints is None else paints[k]
-            sides = {"truth": matched or bool(found.truth), "predictions": matched or bool(found.predictions)}
-            panels.append(Panel(name, found, **sides, marks=matched, values={}, paint=paint, detail=False))
+        for k, (name, assignment) in enumerate(zip(titles, row, strict=True)):
+            paint = Paint.by_class(assignment, colours) if paints is None else paints[k]
+            sides = {"truth": matched or bool(assignment.truth), "predictions": matched or bool(assignment.predictions)}
+            panels.append(Panel(name, assignment, **sides, marks=matched, values={}, paint=paint, detail=False))
             places.append((k // columns * len(methods) + m, k % columns))
     if ax is None:
         handles = legend_of(panels, {} if tracked else colours, view)
@@ -137,31 +139,36 @@ def _assignment(method: Given, token: str) -> Assignment:
 
 def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:
     """Return the colours of tracks, the same in all frames; None if there are no tracks."""
-    predicted = any(line.track for found in frames for line in found.predictions)
-    true = any(line.track for found in frames for line in found.truth)
+    predicted = any(line.track for assignment in frames for line in assignment.predictions)
+    true = any(line.track for assignment in frames for line in assignment.truth)
     if not predicted and not true:
         return None
     pairs = [
-        (found.predictions[match.prediction], found.truth[match.truth]) for found in frames for match in found.matches
+        (assignment.predictions[match.prediction], assignment.truth[match.truth])
+        for assignment in frames
+        for match in assignment.matches
     ]
-    alone = not any(found.matches for found in frames)
-    lines = [line for found in frames for line in (*found.predictions, *found.truth)]
+    alone = not any(assignment.matches for assignment in frames)
+    lines = [line for assignment in frames for line in (*assignment.predictions, *assignment.truth)]
     keyed = lines if alone else [x if predicted else y for x, y in pairs]
     colour = dict(zip(dict.fromkeys(map(_key, keyed)), cycle(COLOURS), strict=False))
     owners: dict[Key, Counter[Key]] = {}
     for x, y in pairs:
         owners.setdefault(_key(y), Counter())[_key(x)] += 1
     if predicted and not alone:
-        of_truth = {key: colour[found.most_common(1)[0][0]] for key, found in owners.items()}
-        return [Paint(_coloured(found.predictions, colour), _coloured(found.truth, of_truth)) for found in frames]
+        of_truth = {key: colour[assignment.most_common(1)[0][0]] for key, assignment in owners.items()}
+        return [
+            Paint(_coloured(assignment.predictions, colour), _coloured(assignment.truth, of_truth))
+            for assignment in frames
+        ]
     paints = []
-    for found in frames:
-        partner = {match.prediction: _key(found.truth[match.truth]) for match in found.matches}
+    for assignment in frames:
+        partner = {match.prediction: _key(assignment.truth[match.truth]) for match in assignment.matches}
         of_predictions = [
             colour.get(partner.get(i, _key(line) if alone else ("", "")), GREY)
-            for i, line in enumerate(found.predictions)
+            for i, line in enumerate(assignment.predictions)
         ]
-        paints.append(Paint(of_predictions, _coloured(found.truth, colour)))
+        paints.append(Paint(of_predictions, _coloured(assignment.truth, colour)))
     return paints
 
 

@@ -117,8 +117,8 @@ def word_of(key: str, methods: Iterable[Results] = ()) -> str:
     >>> word_of("ap_chamfer@0.5"), word_of("matched_points"), word_of("hits:ap_chamfer@0.5")
     ('Chamfer-AP@0.5', 'matched points', 'hits of Chamfer-AP@0.5')
     """
-    found = value_named(key)
-    label = COUNTS.get(key) or title_of(key, full=found is not None and found[1].role == "part")
+    value = value_named(key)
+    label = COUNTS.get(key) or title_of(key, full=value is not None and value[1].role == "part")
     settings = dict.fromkeys(setting_of(key, method.protocol) for method in methods)
     return label + (" (different settings)" if len(settings) > 1 else "".join(settings))
 

@@ -198,7 +198,7 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
         return (
             "No frame can be drawn, because the results were loaded from a file without the geometry. "
             "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "
-            "mapgauge report --predictions FILE --truth FILE. "
+            "mapgauge report RESULTS,predictions=FILE,truth=FILE. "
             f"The list has the values of all {total:,} frames."
         )
     if len(drawn) == total:

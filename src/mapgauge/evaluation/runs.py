@@ -1,0 +1,238 @@
+"""Evaluates several methods by several protocols, in memory or streamed, and writes their results and reports.
+
+``mapgauge evaluate`` is ``evaluate_runs`` and ``write_reports`` with a ``Watch`` that prints.
+"""
+
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from mapgauge.evaluation.evaluate import evaluate, evaluate_frames
+from mapgauge.evaluation.prepare import check_rings, has_rings
+from mapgauge.evaluation.threads import Progress
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.protocols import Protocol, full_name
+from mapgauge.report import write_report
+from mapgauge.results.results import Results
+from mapgauge.typing import Degenerate
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One method by one protocol."""
+
+    name: str  # of the method
+    label: str  # of the run, for files and messages
+    protocol: Protocol
+    metrics: tuple[str, ...]
+    rings: tuple[float, ...] = ()
+    target: Path | None = None  # the file of results
+    work: Path | None = None  # the folder of finished chunks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs: each method by each protocol, protocol by protocol for each method."""
+
+    names: Sequence[str]
+    protocols: Sequence[Protocol]
+    metrics: Sequence[tuple[str, ...]]  # of each protocol
+    rings: tuple[float, ...] = ()
+    unknown: Literal["error", "ignore"] = "error"
+    workers: int | None = None
+    targets: Sequence[Path | None] = ()  # the file of results of each run
+    folders: Sequence[Path | None] = ()  # the folder of finished chunks of each run
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The names of the runs: of the method, and of the protocol if there are several."""
+        if len(self.protocols) == 1:
+            return list(self.names)
+        return [f"{name}-{protocol.name}" for name, protocol in product(self.names, self.protocols)]
+
+    @cached_property
+    def titles(self) -> list[str]:
+        """The names of the runs in words."""
+        if len(self.protocols) == 1:
+            return list(self.names)
+        return [f"{name}, {full_name(protocol)}" for name, protocol in product(self.names, self.protocols)]
+
+    def runs(self) -> list[Run]:
+        """Return all runs. Rings are for all protocols, or of several for those whose metrics have values in rings."""
+        several = len(self.protocols) > 1
+        pairs = product(self.names, zip(self.protocols, self.metrics, strict=True))
+        return [
+            Run(
+                name=name,
+                label=self.labels[k],
+                protocol=protocol,
+                metrics=metrics,
+                rings=self.rings if not several or has_rings(metrics) else (),
+                target=self.targets[k] if self.targets else None,
+                work=self.folders[k] if self.folders else None,
+            )
+            for k, (name, (protocol, metrics)) in enumerate(pairs)
+        ]
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """How to read both sides. The truth is read once, and predictions once for all protocols."""
+
+    truth: Callable[[], MapFrames]
+    predictions: Sequence[Callable[[MapFrames], MapFrames]]  # of each method, for the truth
+    keep: bool = False  # whether the results of a single run keep their groups, for further metrics and the report
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Parquet data sets, which are read in chunks."""
+
+    truth: str | Path
+    predictions: Sequence[str | Path]  # of each method
+    engine: str | None = None
+    resume: bool = False
+    on_error: Literal["stop", "skip"] = "stop"
+    degenerate: Degenerate = "strict"
+
+
+class Watch(typing.Protocol):
+    """What happens during runs. A class that inherits from this one does nothing about what it does not define."""
+
+    def read(self, side: str, frames: MapFrames) -> None:
+        """Take frames that were read: ``"truth"`` or ``"predictions"``."""
+
+    def read_in_chunks(self, results: Results) -> None:
+        """Take the first results of data sets that were read in chunks."""
+
+    def evaluated(self, run: Run, results: Results) -> None:
+        """Take the results of a run, after they were saved, while their geometry is in memory."""
+
+    def found(self, findings: Sequence[Finding]) -> None:
+        """Take findings that no earlier run had."""
+
+    def wrote(self, what: str, path: Path) -> None:
+        """Take the name of a file that was written."""
+
+    def progress(self, what: str, unit: str = "frames") -> AbstractContextManager[Progress | None]:
+        """Return what shows the progress of some work."""
+        return nullcontext()
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """Return what handles errors of writing a file."""
+        return nullcontext()
+
+
+def evaluate_runs(
+    plan: Plan,
+    sides: InMemory | Streamed,
+    watch: Watch,
+    *,
+    geometry: Literal["original"] | None = None,
+    keep: bool = False,
+) -> list[Results]:
+    """Evaluate all methods by all protocols, and save the results of runs that have a file for them.
+
+    Args:
+        plan: All runs.
+        sides: The data.
+        watch: What is told meanwhile.
+        geometry: Whether files of results have the geometry.
+        keep: Whether all results keep their geometry, for a report. Otherwise only the last do.
+    """
+    told, done, runs = set[Finding](), list[Results](), plan.runs()
+    evaluated = (
+        _streamed(plan, runs, sides, watch) if isinstance(sides, Streamed) else _in_memory(plan, runs, sides, watch)
+    )
+    for run, results in zip(runs, evaluated, strict=True):
+        with watch.attempt():
+            watch.found([finding for finding in results.findings if finding not in told])
+        told.update(results.findings)
+        if run.target is not None:
+            with watch.attempt():
+                results.save(run.target, geometry=geometry)
+                watch.wrote("results", run.target)
+        watch.evaluated(run, results)
+        last = len(done) == len(runs) - 1
+        done.append(results if keep or last or isinstance(sides, Streamed) else results.without_data())
+    return done
+
+
+def _of(runs: Sequence[Run], k: int) -> str:
+    """Return the label of a run, and which of how many it is."""
+    return runs[k].label + (f" ({k + 1} of {len(runs)})" if len(runs) > 1 else "")
+
+
+def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -> Iterator[Results]:
+    truth = sides.truth()
+    watch.read("truth", truth)
+    for k, run in enumerate(runs):
+        if k % len(plan.protocols) == 0:
+            predictions = sides.predictions[k // len(plan.protocols)](truth)
+            watch.read("predictions", predictions)
+        with watch.progress(f"evaluating {_of(runs, k)}") as advance:
+            results = evaluate_frames(
+                predictions,
+                truth,
+                run.protocol,
+                metrics=run.metrics,
+                rings=check_rings(run.rings, run.metrics),
+                unknown=plan.unknown,
+                workers=plan.workers,
+                progress=advance,
+                keep=sides.keep and len(runs) == 1,
+            )
+        yield results
+
+
+def _streamed(plan: Plan, runs: Sequence[Run], sides: Streamed, watch: Watch) -> Iterator[Results]:
+    for k, run in enumerate(runs):
+        predictions = sides.predictions[k // len(plan.protocols)]
+        label = _of(runs, k) if len(runs) > 1 else str(predictions)
+        with watch.progress(f"evaluating {label}", "rows") as advance:
+            results = evaluate(
+                predictions,
+                sides.truth,
+                run.protocol,
+                metrics=run.metrics,
+                ranges=run.rings,
+                unknown=plan.unknown,
+                degenerate=sides.degenerate,
+                workers=plan.workers,
+                engine=sides.engine,
+                work=run.work,
+                resume=sides.resume and run.work is not None and run.work.exists(),
+                on_error=sides.on_error,
+                progress=advance,
+            )
+        if k % len(plan.protocols) == 0:
+            watch.read_in_chunks(results)
+        yield results
+
+
+def write_reports(
+    plan: Plan, results: Sequence[Results], pages: Sequence[Path | None], watch: Watch, **settings: Any
+) -> None:
+    """Write a report of all methods for each protocol.
+
+    Args:
+        plan: All runs.
+        results: Those of each run.
+        pages: The page of each protocol.
+        watch: What is told meanwhile.
+        settings: Further arguments of ``write_report``.
+    """
+    for k, page in enumerate(pages):
+        if page is not None:
+            with watch.attempt():
+                with watch.progress("writing the report") as advance:
+                    write_report(
+                        results[k :: len(plan.protocols)], page, names=plan.names, progress=advance, **settings
+                    )
+                watch.wrote("report", page)
