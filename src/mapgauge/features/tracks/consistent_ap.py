@@ -31,15 +31,15 @@ def _score(groups: Groups, protocol: Protocol) -> Bits:
     codes = track_codes(groups)
     # Groups without truth take no part. Otherwise their predictions could become the owner of "no match".
     with_truth = groups.bounds[:, 2] > groups.bounds[:, 1]
-    chosen = np.flatnonzero(groups.is_prediction & with_truth[groups.side // 2])
-    consistent = np.zeros(len(hits), np.uint16)
+    rows = np.flatnonzero(groups.is_prediction & with_truth[groups.side // 2])
+    scored = np.zeros(len(hits), np.uint16)
     for t in range(len(own.thresholds)):
-        hit = (hits[chosen] >> t) & 1 == 1
+        hit = (hits[rows] >> t) & 1 == 1
         # Codes of tracks are at least 0. Each class has its own code of "no match" below 0.
-        match = np.where(hit, codes[nearest[chosen]], -1 - groups.label[groups.side[chosen] // 2])
-        kept = hit & keeps_owner(groups.side[chosen], codes[chosen], match)
-        consistent[chosen] |= kept.astype(np.uint16) << t
-    return consistent
+        match = np.where(hit, codes[nearest[rows]], -1 - groups.label[groups.side[rows] // 2])
+        kept = hit & keeps_owner(groups.side[rows], codes[rows], match)
+        scored[rows] |= kept.astype(np.uint16) << t
+    return scored
 
 
 def track_codes(groups: Groups) -> Indices:

@@ -46,16 +46,16 @@ def solve_scene(
     frame = groups.side // 2 // groups.classes
     track = np.empty(len(groups.confidence), np.int64)
     for side in range(2 * groups.classes):  # predictions and truth of each class
-        instances = np.flatnonzero(groups.side % (2 * groups.classes) == side)
-        track[instances] = number_tracks(groups, instances, frame[instances])
+        rows_of_side = np.flatnonzero(groups.side % (2 * groups.classes) == side)
+        track[rows_of_side] = number_tracks(groups, rows_of_side, frame[rows_of_side])
     if switch_cost == 0:
         rows[:, :5] = plain[:, :5]
         x = np.flatnonzero(truth_of >= 0)
-        assigned = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
+        assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
     else:
-        assigned = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
-    rows[:, COUNTS] = _counts(groups, assigned)
-    return rows, assigned
+        assignment = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
+    rows[:, COUNTS] = _counts(groups, assignment)
+    return rows, assignment
 
 
 def _with_switches(
@@ -98,8 +98,8 @@ def _with_switches(
     ordered = np.lexsort((track, groups.side))
     sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
     rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
-    taken = weight > 0
-    return SceneAssignment(x[taken], y[taken], weight[taken], track, frame)
+    chosen = weight > 0
+    return SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
 
 
 def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices:
@@ -132,29 +132,29 @@ def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices
     return np.array([place_of[number] for number in code.tolist()], np.int64)
 
 
-def partners(groups: Groups, assigned: SceneAssignment) -> tuple[Indices, Indices]:
+def partners(groups: Groups, assignment: SceneAssignment) -> tuple[Indices, Indices]:
     """Return all true instances, sorted by class, track and frame, and the prediction assigned to each, or -1."""
     true = np.flatnonzero(~groups.is_prediction)
     label = groups.side[true] // 2 % groups.classes
-    true = true[np.lexsort((assigned.frame[true], assigned.track[true], label))]
+    true = true[np.lexsort((assignment.frame[true], assignment.track[true], label))]
     partner = np.full(len(groups.confidence), -1)
-    sure = assigned.weight > 0.5
-    partner[assigned.truth[sure]] = assigned.prediction[sure]
+    sure = assignment.weight > 0.5
+    partner[assignment.truth[sure]] = assignment.prediction[sure]
     return true, partner[true]
 
 
-def _counts(groups: Groups, assigned: SceneAssignment) -> Floats:
+def _counts(groups: Groups, assignment: SceneAssignment) -> Floats:
     """Return the numbers of switches and of fragmentations of each group.
 
     A switch: a true track is matched, and the last time it was matched, it was matched with another track.
     A fragmentation: a true track is matched again after frames in which it was there and not matched.
     """
-    true, partner = partners(groups, assigned)
-    key = groups.side[true] // 2 % groups.classes, assigned.track[true]
+    true, partner = partners(groups, assignment)
+    key = groups.side[true] // 2 % groups.classes, assignment.track[true]
     matched = np.flatnonzero(partner >= 0)
     before, after = matched[:-1], matched[1:]
     same = np.logical_and.reduce([column[before] == column[after] for column in key])
-    switched = same & (assigned.track[partner[before]] != assigned.track[partner[after]])
+    switched = same & (assignment.track[partner[before]] != assignment.track[partner[after]])
     interrupted = same & (after - before > 1)
     group = groups.side[true[after]] // 2
     count = len(groups.bounds)
