@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metrics.track_cases import Side, distance, line, random_side
 
-from mapgauge.features.tracks.linked_time import Candidates, assign_over_time
+from mapgauge.features.tracks.track_scene import Candidates, assign_over_time
 from mapgauge.typing import Floats
 
 costs = st.sampled_from([0.0, 0.1, 0.5, 1.0, 4.0]) | st.floats(1e-4, 5)  # HiGHS ignores costs below 1e-7
