@@ -5,11 +5,11 @@ A plug-in is a distribution with an entry point in the group of a table (``mapga
 """
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -89,7 +89,7 @@ class Table(MutableMapping[str, Row], Generic[Row]):
 
         def add(row: Any, place: str) -> None:
             if row.name in rows and rows[row.name] is not row:
-                raise InvalidInput(
+                raise MapgaugeError(
                     f"{self.group}: the name {row.name!r} is used twice, by {places[row.name]} and by {place}",
                     remedy="Rename one of them, or uninstall one of the distributions",
                 )
@@ -101,13 +101,13 @@ class Table(MutableMapping[str, Row], Generic[Row]):
             try:
                 row = entry.load()
             except Exception as error:
-                raise InvalidInput(
+                raise MapgaugeError(
                     f"{self.group}: {place} cannot be imported: {type(error).__name__}: {error}",
                     remedy="Repair or uninstall this distribution",
                 ) from error
             if not isinstance(row, named(self._kind)):
                 expected = self._kind.rpartition(":")[2]
-                raise InvalidInput(f"{self.group}: {place} is a {type(row).__name__}, expected a {expected}")
+                raise MapgaugeError(f"{self.group}: {place} is a {type(row).__name__}, expected a {expected}")
             add(row, place)
         for module in _modules:
             for row in self.rows_of(module).values():
@@ -126,39 +126,42 @@ def _place(entry: "EntryPoint") -> str:
     return f"{entry.value}{of}"
 
 
-def use(modules: "tuple[str, ...] | list[str]") -> None:
+def use(modules: Sequence[str]) -> None:
     """Add the rows of some modules to the tables.
 
     Args:
         modules: Names of modules. Each defines a metric, a format or a protocol at its top level. A module that was
             already given adds nothing.
     """
-    for module in modules:
-        if module in _modules:
-            continue
-        try:
-            importlib.import_module(module)
-        except Exception as error:
-            raise InvalidInput(
-                f"the plug-in {module} cannot be imported: {type(error).__name__}: {error}",
-                remedy="Give the name of a module; its folder must be on PYTHONPATH",
-            ) from error
-        if not any(table.rows_of(module) for table in _tables):
-            raise InvalidInput(
-                f"the plug-in {module} has no row of a table, expected a Metric, a Format or a Protocol",
-                remedy="Define one at the top level of the module",
-            )
-        with _lock:
-            _modules.append(module)
-            try:
-                for table in _tables:
-                    table.forget()
-                    len(table)
-            except InvalidInput:
-                _modules.remove(module)
-                for table in _tables:
-                    table.forget()
-                raise
+    with _lock:
+        for module in modules:
+            if module not in _modules:
+                _use(module)
+
+
+def _use(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        raise MapgaugeError(
+            f"the plug-in {module} cannot be imported: {type(error).__name__}: {error}",
+            remedy="Give the name of a module; its folder must be on PYTHONPATH",
+        ) from error
+    if not any(table.rows_of(module) for table in _tables):
+        raise MapgaugeError(
+            f"the plug-in {module} has no row of a table, expected a Metric, a Format or a Protocol",
+            remedy="Define one at the top level of the module",
+        )
+    _modules.append(module)
+    try:
+        for table in _tables:
+            table.forget()
+            len(table)
+    except MapgaugeError:
+        _modules.remove(module)
+        for table in _tables:
+            table.forget()
+        raise
 
 
 def used() -> tuple[str, ...]:

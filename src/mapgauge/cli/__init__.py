@@ -52,7 +52,8 @@ def _run() -> int | str | None:
         try:
             from mapgauge.cli.app import application_for
 
-            application_for(sys.argv[1:])(prog_name="mapgauge")
+            arguments = _without_plugins(sys.argv[1:])
+            application_for(arguments)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()
@@ -68,6 +69,25 @@ def _run() -> int | str | None:
         _forget_outputs()
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
+
+
+def _without_plugins(arguments: list[str]) -> list[str]:
+    """Import the modules that ``--plugin`` names, and return the other arguments."""
+    modules, others = [], []
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name == "--plugin" and (module := value if equals else next(rest, "")):
+            modules.append(module)
+        else:
+            others.append(argument)
+    if modules:
+        import mapgauge.io  # its table is asked, too
+        import mapgauge.protocols  # noqa: F401
+        from mapgauge import plugins
+
+        plugins.use(modules)
+    return others
 
 
 def _forget_outputs() -> None:

@@ -78,10 +78,7 @@ def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
 
 def application_for(arguments: list[str]) -> typer.Typer:
     """Return the application for some arguments: with the command they name, or with all of them for help and hints."""
-    words = list(arguments)
-    while words[:1] == ["--plugin"]:
-        words = words[2:]
-    return application(words[:1]) if words[:1] and words[0] in COMMANDS else application()
+    return application(arguments[:1]) if arguments[:1] and arguments[0] in COMMANDS else application()
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -106,7 +103,7 @@ def about(
         typer.Option(
             "--plugin",
             metavar="MODULE",
-            help="Also use the metrics, formats and protocols of this module. Can be repeated.",
+            help="Also use the metrics, formats and protocols of this module. Can be repeated, also after the command.",
             show_default=False,
         ),
     ] = None,
@@ -114,7 +111,3 @@ def about(
     """Evaluate online HD maps: compare predicted polylines with the truth."""
     set_quiet(False)
     show_compiling()
-    if plugin:
-        from mapgauge.plugins import use
-
-        use(plugin)

@@ -22,10 +22,11 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.places import is_dataset
 from mapgauge.io.files.source import Content, check_path
 from mapgauge.io.files.writing import save
+from mapgauge.plugins import Table
 from mapgauge.typing import Degenerate
 
-# The order matters only for a file that two formats recognise: the first one reads it.
-FORMATS: Mapping[str, Format] = {
+# The order matters only for a file that two formats recognise: the first one reads it. Those of plug-ins come last.
+_OWN = {
     row.name: row
     for row in (
         parquet.PARQUET,
@@ -43,6 +44,7 @@ FORMATS: Mapping[str, Format] = {
         streammapnet.TRUTH,
     )
 }
+FORMATS: Table[Format] = Table("mapgauge.formats", "mapgauge.io._format:Format", lambda: _OWN)
 
 
 def read(

@@ -211,11 +211,11 @@ def type_in_words(hint: Any) -> str:
     return " or ".join(words)
 
 
-def no_such(kind: str, name: str, known: Sequence[str]) -> InvalidInput:
+def no_such(kind: str, name: str, known: Sequence[str], remedy: Remedy | None = None) -> InvalidInput:
     """Return the error for an unknown name, with the nearest known one."""
     near = get_close_matches(name, known, 1)
     hint = f"Did you mean {near[0]}? " if near else ""
-    return InvalidInput(f"{kind} {name!r}. {hint}Known: {', '.join(known)}")
+    return InvalidInput(f"{kind} {name!r}. {hint}Known: {', '.join(known)}", remedy=remedy)
 
 
 def _options(hint: Any) -> list[Any]:

@@ -37,6 +37,11 @@ LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on 
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
 
 
+PLUG_IN = Remedy(
+    "If it belongs to a plug-in, install it or call mapgauge.plugins.use", "If it belongs to a plug-in, pass --plugin"
+)
+
+
 class MetricSettings(Mapping[str, Any]):
     """Settings by the name of their metric, in the order of the table of metrics. It cannot be changed."""
 
@@ -90,7 +95,7 @@ def settings_of(metric: str, values: Any, base: Settings | None = None) -> Setti
         base: Settings with the other values. If None, the recommended ones.
     """
     if metric not in METRICS:
-        raise no_such("unknown metric", str(metric), list(METRICS))
+        raise no_such("unknown metric", str(metric), list(METRICS), remedy=PLUG_IN)
     kind = METRICS[metric].settings_type
     if kind is None:
         raise InvalidInput(f"the metric {metric} has no settings of its own, got {values!r}")

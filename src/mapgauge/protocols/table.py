@@ -8,7 +8,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.plugins import Table
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, PLUG_IN, TRAFFIC_ELEMENTS, Protocol
 
 _NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
 _REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), _FAR)}
@@ -189,7 +189,7 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
                 protocol.replace(**{name: None})  # raises the error for this name
             continue
         if metric not in METRICS:
-            raise no_such(f"{text}: unknown metric", metric, list(METRICS))
+            raise no_such(f"{text}: unknown metric", metric, list(METRICS), remedy=PLUG_IN)
         kind = METRICS[metric].settings_type
         if kind is None:
             raise InvalidInput(f"{text}: the metric {metric} has no settings of its own")
